@@ -1,0 +1,58 @@
+# Needs only make and Python 3.11 or newer. `make demo` and `make test` do all their own set-up.
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help install demo test test-all lint format docs clean
+
+help: ## Show this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+install: $(VENV)/.has-dev,plots ## Make .venv with wolfpack, its tools and its plots
+
+demo: $(VENV)/.has-plots ## Reproduce the paper's figures (short runs) and a report page
+	$(BIN)/wolfpack reproduce all --quick --out demo-out
+	@echo "Report page: $(CURDIR)/demo-out/index.html"
+
+test: install ## Run the fast tests
+	$(PYTEST) -m "not slow and not extras and not browser"
+
+test-all: install ## Run the slow tests and those that need extras
+	$(PYTEST) -m "slow or extras or browser"
+
+lint: install ## Check format, style, types and the direction of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+format: install ## Rewrite the code in the project's format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: $(VENV)/.has-docs ## Build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+clean: ## Remove .venv and everything that was built
+	rm -rf $(VENV) build dist site demo-out
+
+# One stamp per set of extras: pip runs again only when the requirements change.
+$(VENV)/.has-%: pyproject.toml constraints.txt | $(BIN)/pip
+	@echo "Installing wolfpack[$*] into $(VENV) ..."
+	@$(PIP) install -qq -c constraints.txt -e '.[$*]'
+	@touch '$@'
+
+$(BIN)/pip:
+	@python=; \
+	for p in $(PYTHON) python3.11 python3 python3.12 python3.13 python3.14; do \
+	  if "$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then python="$$p"; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	  echo "wolfpack needs Python 3.11 or newer: none was found on PATH. Name one with 'make PYTHON=/path/to/python3 ...'." >&2; exit 1; \
+	fi; \
+	echo "Making $(VENV) with $$("$$python" --version)"; \
+	"$$python" -m venv $(VENV)
