@@ -35,7 +35,8 @@ format: install ## Rewrite the code in the project's format
 	$(BIN)/ruff check --fix .
 
 docs: $(VENV)/.has-docs ## Build the documentation into site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Documentation: $(CURDIR)/site/index.html"
 
 clean: ## Remove .venv and everything that was built
 	rm -rf $(VENV) build dist site demo-out
