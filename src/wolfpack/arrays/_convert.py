@@ -1,0 +1,50 @@
+"""Conversion and validation of what users hand in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from array_api_compat import is_array_api_obj
+
+from ._ops import all_finite, namespace
+
+Array = Any
+
+
+def as_float_array(value: Any, name: str) -> Array:
+    """Return ``value`` as a floating-point array; integers and booleans become float64.
+
+    Arrays of other libraries pass through unchanged when they are floating point. Raises
+    `TypeError` with the argument's name for anything that is not a real number array.
+    """
+    if not isinstance(value, np.ndarray) and is_array_api_obj(value):
+        if not namespace(value).isdtype(value.dtype, "real floating"):
+            raise TypeError(f"{name} must be a real floating-point array, found {value.dtype}")
+        return value
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise TypeError(f"{name} must be an array of numbers: {error}") from None
+    if array.dtype.kind in "iub":
+        return array.astype(np.float64)
+    if array.dtype.kind != "f":
+        raise TypeError(f"{name} must be an array of real numbers, found dtype {array.dtype}")
+    return array.astype(np.float64) if array.dtype.itemsize < 4 else array
+
+
+def check_finite(array: Array, name: str) -> Array:
+    """Return ``array``; raise `ValueError` with the number of NaN or infinite entries if any."""
+    if not all_finite(array):
+        xp = namespace(array)
+        size = int(np.prod(array.shape))
+        bad = size - int(xp.sum(xp.astype(xp.isfinite(array), xp.int64)))
+        raise ValueError(f"{name} has {bad} NaN or infinite entries of {size}")
+    return array
+
+
+def check_shape(array: Array, shape: tuple[int, ...], name: str) -> Array:
+    """Return ``array``; raise `ValueError` that names both shapes if they differ."""
+    if tuple(array.shape) != tuple(shape):
+        raise ValueError(f"{name} must have shape {tuple(shape)}, found {tuple(array.shape)}")
+    return array

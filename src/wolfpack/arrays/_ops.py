@@ -1,0 +1,50 @@
+"""Few, fast operations that solvers need besides operators."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace
+
+Array = Any
+
+
+def namespace(*arrays: Array) -> Any:
+    """Return the Array API namespace that the arrays share (``numpy`` for NumPy arrays)."""
+    if all(type(a) is np.ndarray for a in arrays):
+        return np
+    return array_namespace(*arrays)
+
+
+def inner(a: Array, b: Array) -> float:
+    """Return the Euclidean (Frobenius) inner product <a, b> as a float."""
+    if type(a) is np.ndarray and type(b) is np.ndarray:
+        return float(np.vdot(a, b))
+    return float(namespace(a, b).sum(a * b))
+
+
+def norm(a: Array) -> float:
+    """Return the Euclidean (Frobenius) norm of ``a`` as a float."""
+    return math.sqrt(inner(a, a))
+
+
+def all_finite(a: Array) -> bool:
+    """Tell whether every entry is finite, with one cheap reduction in the usual case.
+
+    A sum is finite only if no entry is NaN or infinite; it may overflow although all entries are
+    finite, and only then are the entries looked at one by one.
+    """
+    xp = namespace(a)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if math.isfinite(float(xp.sum(a))):
+            return True
+    return bool(xp.all(xp.isfinite(a)))
+
+
+def epsilon(a: Array) -> float:
+    """Return the machine precision of ``a``'s floating-point type."""
+    if type(a) is np.ndarray:
+        return float(np.finfo(a.dtype).eps)
+    return float(namespace(a).finfo(a.dtype).eps)

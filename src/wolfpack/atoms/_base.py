@@ -1,0 +1,125 @@
+"""The interface of structured vertices, and the dense vertex."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+Array = Any
+
+
+class Atoms(NDArrayOperatorsMixin, ABC):
+    """One vertex of a set, or a batch of them along a leading axis.
+
+    A vertex behaves like the array it stands for: ``np.asarray(v)``, ``v - x`` and ``g @ v`` give
+    dense arrays. The methods below do the same work on the structure, without densifying.
+
+    Attributes
+    ----------
+    vertex_shape : tuple of int
+        Shape of one vertex.
+    count : int or None
+        Number of vertices in the batch, None for a single vertex.
+    """
+
+    vertex_shape: tuple[int, ...]
+    count: int | None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array that this object stands for, the batch axis included."""
+        return self.vertex_shape if self.count is None else (self.count, *self.vertex_shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes, the batch axis included."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of entries of one vertex."""
+        return math.prod(self.vertex_shape)
+
+    @abstractmethod
+    def to_dense(self) -> Array:
+        """Return the dense array, of shape `shape`."""
+
+    @abstractmethod
+    def dot(self, u: Array) -> Any:
+        """Return <u, v> for each vertex v; ``u`` has one vertex's shape or the batch's shape."""
+
+    @abstractmethod
+    def mean(self) -> Array:
+        """Return the mean of the batch as a dense array, without densifying each vertex."""
+
+    @abstractmethod
+    def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
+        """Return ``scale * x + weight * v`` for a single vertex v, as a new dense array."""
+
+    @abstractmethod
+    def take(self, i: Any) -> Atoms:
+        """Return the vertex at position ``i`` of a batch, or the sub-batch of a slice or array."""
+
+    @abstractmethod
+    def norms_squared(self) -> Any:
+        """Return ||v||^2 for each vertex v."""
+
+    def key(self) -> Hashable:
+        """Return a hashable identity of a single vertex: equal vertices, equal keys."""
+        return self.to_dense().tobytes()
+
+    def __getitem__(self, i: Any) -> Any:
+        if self.count is None or isinstance(i, tuple):
+            return self.to_dense()[i]
+        return self.take(i)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        dense = np.asarray(self.to_dense())
+        return dense if dtype is None else dense.astype(dtype)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        dense = (x.to_dense() if isinstance(x, Atoms) else x for x in inputs)
+        return getattr(ufunc, method)(*dense, **kwargs)
+
+    def __repr__(self) -> str:
+        batch = "" if self.count is None else f"{self.count} x "
+        return f"{type(self).__name__}({batch}{self.vertex_shape})"
+
+
+class Dense(Atoms):
+    """Vertices without structure, as one array of shape ``([count,] *vertex_shape)``."""
+
+    def __init__(self, array: Array, vertex_shape: tuple[int, ...]) -> None:
+        self.array = array
+        self.vertex_shape = tuple(vertex_shape)
+        self.count = array.shape[0] if array.ndim > len(self.vertex_shape) else None
+
+    def to_dense(self) -> Array:
+        return self.array
+
+    def dot(self, u: Array) -> Any:
+        axes = tuple(range(-len(self.vertex_shape), 0))
+        return (self.array * u).sum(axis=axes)
+
+    def mean(self) -> Array:
+        return self.array if self.count is None else self.array.mean(axis=0)
+
+    def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
+        return scale * x + weight * self.array
+
+    def take(self, i: Any) -> Dense:
+        return Dense(self.array[i], self.vertex_shape)
+
+    def norms_squared(self) -> Any:
+        return self.dot(self.array)

@@ -1,0 +1,59 @@
+"""A progress line for runs that last."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from typing import Any
+
+
+class Progress:
+    """Shows round, gap and time once a run has lasted ``delay`` seconds.
+
+    Parameters
+    ----------
+    mode : bool or None
+        True shows it always, False never, None only on a terminal.
+    total : int, optional
+        Round limit, for the bar.
+    delay : float
+        Seconds to wait before the first line.
+    """
+
+    def __init__(self, mode: bool | None, total: int | None, delay: float = 2.0) -> None:
+        self._enabled = sys.stderr.isatty() if mode is None else mode
+        self._begin = time.monotonic()
+        self._next = self._begin + (0.0 if mode else delay)
+        self._total = total
+        self._bar: Any = None
+        self._task: Any = None
+
+    def update(self, k: int, gap: float, target: float) -> None:
+        """Refresh the line, at most four times a second."""
+        if not self._enabled or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + 0.25
+        if self._bar is None:
+            self._open()
+        left = f", tol {target:.1e}" if target > 0 else ""
+        text = f"gap {gap:.2e}{left}" if math.isfinite(gap) else "no gap yet"
+        self._bar.update(self._task, completed=k, description=f"round {k}  {text}")
+
+    def close(self) -> None:
+        """Remove the line."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        columns = [TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()]
+        if self._total is not None:
+            columns.append(TimeRemainingColumn())
+        self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task("", total=self._total)
+        self._bar.start()

@@ -1,0 +1,101 @@
+"""What a run returns."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from .history import History
+from .status import Status
+
+_NUMBERS = ("fun", "gap", "lower_bound", "nit", "nfev", "njev", "nlmo", "seconds")
+
+
+class Result(OptimizeResult):
+    """The answer and its certificate, with SciPy's names.
+
+    Attributes
+    ----------
+    x : array
+        The best feasible point found.
+    fun : float
+        f(x).
+    lower_bound : float
+        A number proved to be at most the minimum.
+    gap : float
+        ``fun - lower_bound``: a certificate that f(x) is within ``gap`` of the minimum.
+    success : bool
+        Whether the gap is within the tolerance.
+    status : Status
+        Why the run ended.
+    message : str
+        The same in words, with advice.
+    nit, nfev, njev, nlmo : int
+        Rounds, values, gradients and oracle calls.
+    seconds : float
+        Time spent by the solver, certificates and history not counted.
+    history : History
+        Columns recorded along the run.
+    state : object
+        The solver's last state.
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the solver's state, as plain numbers, strings and lists."""
+        out: dict[str, Any] = {name: self[name] for name in _NUMBERS}
+        out |= {
+            "x": np.asarray(self.x).tolist(),
+            "success": bool(self.success),
+            "status": str(self.status),
+            "message": self.message,
+            "method": self.method,
+            "history": {name: column.tolist() for name, column in self.history.items()},
+        }
+        return out
+
+    def save(self, path: str | Path) -> Path:
+        """Write the result (without the solver's state) to an npz file, without pickle.
+
+        Returns
+        -------
+        Path
+            The file written; the suffix ``.npz`` is added when it is missing.
+        """
+        path = Path(path)
+        path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
+        header = {name: self[name] for name in _NUMBERS}
+        header |= {
+            "success": bool(self.success),
+            "status": str(self.status),
+            "message": self.message,
+            "method": self.method,
+        }
+        columns = {f"history_{name}": column for name, column in self.history.items()}
+        with path.open("wb") as file:
+            np.savez(file, x=np.asarray(self.x), header=np.array(json.dumps(header)), **columns)
+        return path
+
+
+def load(path: str | Path) -> Result:
+    """Read a result written by `Result.save`.
+
+    Raises
+    ------
+    ValueError
+        If the file is not such a result.
+    """
+    path = Path(path)
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            header = json.loads(str(data["header"]))
+            prefix = "history_"
+            columns = {k[len(prefix) :]: data[k] for k in data.files if k.startswith(prefix)}
+            header["status"] = Status(header["status"])
+            return Result(x=data["x"], history=History.from_columns(columns), **header)
+    except (KeyError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        raise ValueError(f"{path} is not a saved result: {error}") from None

@@ -1,0 +1,225 @@
+"""The loop: step, certify, record, stop."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..arrays import epsilon
+from ..problem import NonFiniteError, Problem, Solver
+from ..smoothing import Oracles
+from .history import History
+from .progress import Progress
+from .result import Result
+from .status import Status
+from .stopping import Limits
+
+Array = Any
+Callback = Callable[[Result], Any]
+
+
+class SmoothnessWarning(UserWarning):
+    """The run has seen f grow faster than L allows."""
+
+
+class ConvexityWarning(UserWarning):
+    """The run has seen f below one of its tangents: f is not convex, no gap can be certified."""
+
+
+@dataclass
+class Tracker:
+    """The best point, the best bound, the clock and the history of a run."""
+
+    problem: Problem
+    x: Array = None
+    fun: float = math.inf
+    lower_bound: float = -math.inf
+    convex: bool = True
+    seconds: float = 0.0
+    history: History = field(default_factory=History)
+
+    @property
+    def gap(self) -> float:
+        """The certified gap: best value minus best lower bound, infinite without a bound."""
+        return max(0.0, self.fun - self.lower_bound) if self.convex else math.inf
+
+    def see(self, x: Array, value: float) -> None:
+        """Keep ``x`` if it is the best so far."""
+        if value < self.fun or self.x is None:
+            self.x, self.fun = x, value
+
+    def record(self, state: Any, bound: float) -> None:
+        """Take the round's lower bound and add a row to the history."""
+        self.lower_bound = max(self.lower_bound, bound)
+        counts = self.problem.counts
+        m = getattr(state, "m", 0)
+        self.history.rows.append(
+            (
+                state.k,
+                self.seconds,
+                state.at.value,
+                bound,
+                self.gap,
+                counts.nfev,
+                counts.njev,
+                counts.nlmo,
+                getattr(state, "alpha", math.nan),
+                math.inf if m == "exact" else m,
+            )
+        )
+
+    def result(self, state: Any, status: Status | None, message: str) -> Result:
+        """Return the result so far; ``status`` is None while the run goes on."""
+        counts = self.problem.counts
+        return Result(
+            x=self.x,
+            fun=self.fun,
+            gap=self.gap,
+            lower_bound=self.lower_bound if self.convex else -math.inf,
+            success=status is Status.CONVERGED,
+            status=status,
+            message=message,
+            nit=state.k,
+            nfev=counts.nfev,
+            njev=counts.njev,
+            nlmo=counts.nlmo,
+            seconds=self.seconds,
+            history=self.history,
+            state=state,
+        )
+
+
+def run(
+    problem: Problem,
+    solver: Solver,
+    x0: Array,
+    oracles: Oracles,
+    limits: Limits,
+    options: Options | None = None,
+) -> Result:
+    """Drive ``solver`` from ``x0`` until a tolerance or a limit is met.
+
+    The clock runs while the solver steps and stands still while certificates, history, callbacks
+    and progress are dealt with. Ctrl-C and a non-finite objective end the run with the best point
+    and bound so far.
+    """
+    options = options or Options()
+    tracker = Tracker(problem)
+    watch = Watch(problem)
+    progress = Progress(options.progress, limits.max_rounds)
+    state: Any = None
+    try:
+        began = time.perf_counter()
+        state = solver.init(problem, x0, oracles)
+        tracker.seconds = time.perf_counter() - began
+        tracker.see(state.x, state.at.value)
+        while True:
+            status = _inspect(solver, state, oracles, tracker, limits, options)
+            progress.update(state.k, tracker.gap, limits.tol)
+            if status is not None:
+                break
+            began = time.perf_counter()
+            state_next = solver.step(problem, state, oracles)
+            tracker.seconds += time.perf_counter() - began
+            watch.compare(state, state_next, tracker)
+            state = state_next
+            tracker.see(state.x, state.at.value)
+    except NonFiniteError:
+        if state is None:
+            raise ValueError("f is not finite at the starting point x0") from None
+        status = Status.NONFINITE
+    except KeyboardInterrupt:
+        if state is None:
+            raise
+        status = Status.INTERRUPTED
+    finally:
+        progress.close()
+    message = " ".join([status.advice, *watch.remarks])
+    return tracker.result(state, status, message)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run talks to its user.
+
+    Parameters
+    ----------
+    callback : callable, optional
+        Called with the intermediate result after each recorded round; may raise StopIteration.
+    progress : bool, optional
+        Show a progress line always, never, or (None) on a terminal when the run lasts.
+    record_every : int
+        Certify and record every so many rounds. Certificates of sampled methods cost one clean
+        oracle call each.
+    """
+
+    callback: Callback | None = None
+    progress: bool | None = None
+    record_every: int = 1
+
+    def __post_init__(self) -> None:
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback must be callable, found {type(self.callback).__name__}")
+        if not isinstance(self.record_every, int) or self.record_every < 1:
+            raise ValueError(f"record_every must be an integer >= 1, found {self.record_every!r}")
+
+
+def _inspect(
+    solver: Solver,
+    state: Any,
+    oracles: Oracles,
+    tracker: Tracker,
+    limits: Limits,
+    options: Options,
+) -> Status | None:
+    """Certify, record and call back when due; return the status if the run must end."""
+    limit = limits.exceeded(state.k, tracker.seconds, tracker.problem.counts.nlmo)
+    if state.k % options.record_every and limit is None:
+        return None
+    tracker.record(state, solver.lower_bound(tracker.problem, state, oracles))
+    if options.callback is not None:
+        try:
+            options.callback(tracker.result(state, None, "running"))
+        except StopIteration:
+            return Status.CALLBACK_STOP
+    if limits.satisfied(tracker.fun, tracker.gap):
+        return Status.CONVERGED
+    floor = 8.0 * epsilon(state.at.gradient) * (abs(tracker.fun) + abs(tracker.lower_bound))
+    if tracker.gap <= floor:
+        return Status.STALLED
+    return limit
+
+
+@dataclass
+class Watch:
+    """Compares consecutive rounds with what L and convexity promise; warns once of each."""
+
+    problem: Problem
+    remarks: list[str] = field(default_factory=list)
+    _seen: set[str] = field(default_factory=set)
+
+    def compare(self, state: Any, state_next: Any, tracker: Tracker) -> None:
+        """Check the descent and convexity inequalities between two states."""
+        found = self.problem.violates_descent(state.at, state.x, state_next.at, state_next.x)
+        if not found or found in self._seen:
+            return
+        self._seen.add(found)
+        if found == "L":
+            text = (
+                f"L = {self.problem.L:.6g} is too small: between rounds {state.k} and "
+                f"{state_next.k} f grew more than L allows. The certificate holds, the rate does "
+                "not: pass a larger L."
+            )
+            warnings.warn(text, SmoothnessWarning, stacklevel=2)
+        else:
+            tracker.convex = False
+            text = (
+                f"f is not convex: between rounds {state.k} and {state_next.k} it fell below its "
+                "tangent. No gap can be certified; the value and the point are still valid."
+            )
+            warnings.warn(text, ConvexityWarning, stacklevel=2)
+        self.remarks.append(text)

@@ -1,0 +1,47 @@
+"""Why a run ended, and what to do about it."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Status(str, Enum):
+    """The closed list of reasons for which a run ends; `advice` says what a user can do."""
+
+    CONVERGED = "converged"
+    MAX_ROUNDS = "max_rounds"
+    MAX_SECONDS = "max_seconds"
+    MAX_LMO = "max_lmo"
+    CALLBACK_STOP = "callback_stop"
+    INTERRUPTED = "interrupted"
+    STALLED = "stalled"
+    NONFINITE = "nonfinite"
+    ENGINE_FAILURE = "engine_failure"
+
+    @property
+    def advice(self) -> str:
+        """One or two sentences for the user."""
+        return _ADVICE[self]
+
+    def __str__(self) -> str:
+        return self.value
+
+
+_ADVICE = {
+    Status.CONVERGED: "The certified gap is within the tolerance.",
+    Status.MAX_ROUNDS: "The round limit was reached first: raise max_rounds, or tol if this gap "
+    "will do; the best point so far is returned with its certificate.",
+    Status.MAX_SECONDS: "The time limit was reached first: raise max_seconds, or tol if this gap "
+    "will do; the best point so far is returned with its certificate.",
+    Status.MAX_LMO: "The oracle limit was reached first: raise max_lmo, or tol if this gap will "
+    "do; the best point so far is returned with its certificate.",
+    Status.CALLBACK_STOP: "The callback raised StopIteration.",
+    Status.INTERRUPTED: "Interrupted from the keyboard; the best point so far is returned with its "
+    "certificate.",
+    Status.STALLED: "The gap is at the level of rounding errors and cannot be certified smaller: "
+    "use float64, rescale f, or accept this gap.",
+    Status.NONFINITE: "The objective returned a NaN or infinite value or gradient: check it near "
+    "the returned point, which is the best before that happened.",
+    Status.ENGINE_FAILURE: "No worker is left: restart the engine and continue from the "
+    "checkpoint with wolfpack.resume.",
+}

@@ -1,0 +1,73 @@
+"""When to stop."""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass
+
+from .status import Status
+
+DEFAULT_ROUNDS = 100_000
+"""Round limit of a run for which the user set no limit at all."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Tolerances and limits of a run.
+
+    Parameters
+    ----------
+    tol : float
+        Stop when the certified gap is at most ``tol``.
+    rtol : float, optional
+        Stop also when it is at most ``rtol * |f(x)|``.
+    max_rounds, max_lmo : int, optional
+        Limits on rounds and on oracle calls.
+    max_seconds : float, optional
+        Limit on solver seconds (certificates and history not counted).
+    """
+
+    tol: float = 1e-4
+    rtol: float | None = None
+    max_rounds: int | None = None
+    max_seconds: float | None = None
+    max_lmo: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("tol", "rtol", "max_seconds"):
+            value = getattr(self, name)
+            if value is not None and not _is_nonnegative(value):
+                raise ValueError(f"{name} must be a number >= 0, found {value!r}")
+        for name in ("max_rounds", "max_lmo"):
+            value = getattr(self, name)
+            if value is not None:
+                try:
+                    negative = operator.index(value) < 0
+                except TypeError:
+                    raise TypeError(f"{name} must be an integer >= 0, found {value!r}") from None
+                if negative:
+                    raise ValueError(f"{name} must be an integer >= 0, found {value!r}")
+        if self.max_rounds is None and self.max_seconds is None and self.max_lmo is None:
+            object.__setattr__(self, "max_rounds", DEFAULT_ROUNDS)
+
+    def exceeded(self, k: int, seconds: float, nlmo: int) -> Status | None:
+        """Return the limit that is reached, if any."""
+        if self.max_rounds is not None and k >= self.max_rounds:
+            return Status.MAX_ROUNDS
+        if self.max_seconds is not None and seconds >= self.max_seconds:
+            return Status.MAX_SECONDS
+        if self.max_lmo is not None and nlmo >= self.max_lmo:
+            return Status.MAX_LMO
+        return None
+
+    def satisfied(self, fun: float, gap: float) -> bool:
+        """Tell whether the certified gap is small enough."""
+        return gap <= self.tol or (self.rtol is not None and gap <= self.rtol * abs(fun))
+
+
+def _is_nonnegative(value: float) -> bool:
+    try:
+        return math.isfinite(value) and value >= 0
+    except TypeError:
+        return False

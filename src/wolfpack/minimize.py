@@ -1,0 +1,183 @@
+"""The front doors: `minimize` and, for composite problems, `minimize_composite`."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from . import noise as noise_laws
+from .arrays import as_float_array, check_finite, check_shape
+from .loop import Limits, Result, run
+from .loop.run import Options
+from .objectives import as_objective
+from .problem import CapabilityError, Problem
+from .sets import Set
+from .smoothing import Oracles
+from .solvers import ParallelFrankWolfe, RestartedParallelFrankWolfe, frank_wolfe
+from .solvers._options import check_positive
+
+Array = Any
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "pfw": ParallelFrankWolfe,
+    "r-pfw": RestartedParallelFrankWolfe,
+    "fw": frank_wolfe.open_loop,
+    "fw-short": frank_wolfe.short_step,
+    "fw-ls": frank_wolfe.line_search,
+}
+
+
+def minimize(
+    f: Any,
+    K: Set,
+    x0: Any = None,
+    method: Any = "auto",
+    tol: float = 1e-4,
+    rtol: float | None = None,
+    m: int | str | None = None,
+    noise: Any = None,
+    engine: Any = None,
+    seed: int = 0,
+    max_rounds: int | None = None,
+    max_seconds: float | None = None,
+    max_lmo: int | None = None,
+    callback: Callable[[Result], Any] | None = None,
+    checkpoint: Any = None,
+    progress: bool | None = None,
+    raise_on_failure: bool = False,
+    **options: Any,
+) -> Result:
+    r"""Minimise a smooth convex function over a compact convex set, with a certificate.
+
+    *Solves* :math:`\min_{x \in K} f(x)` through gradients of f and linear oracles of K alone.
+
+    Parameters
+    ----------
+    f : Objective or callable
+        An objective of `wolfpack.objectives`, or a callable x -> (value, gradient).
+    K : Set
+        A set of `wolfpack.sets`; `wolfpack.sets.Oracle` wraps a linear oracle of your own.
+    x0 : array, optional
+        Feasible starting point; the set's own by default. It is never written to. Integers become
+        float64; float32 and float64 are kept.
+    method : str or solver object
+        "fw" (step 2/(k+2)), "fw-short" (short step), "fw-ls" (exact line search), "pfw"
+        (Algorithm 2 of the paper), "r-pfw" (Algorithm 3), or "auto".
+    tol, rtol : float
+        Stop when the certified gap is at most ``tol``, or at most ``rtol * |f(x)|``.
+    m : int or str, optional
+        Perturbed oracles per round, for methods that draw them.
+    noise : str or Noise, optional
+        Law of the perturbations: "gumbel", "gaussian", "logistic"; the set's own by default.
+    engine : None
+        Where the oracles of a round run; None is this process, one vectorised batch.
+    seed : int
+        Same seed, same bits.
+    max_rounds, max_seconds, max_lmo : optional
+        Limits; 100,000 rounds when none is given.
+    callback : callable, optional
+        Called as ``callback(intermediate_result)`` after each recorded round. Raising StopIteration
+        ends the run.
+    checkpoint : None
+        Reserved.
+    progress : bool, optional
+        Show a progress line: always, never, or (None) on a terminal when the run lasts.
+    raise_on_failure : bool
+        Raise `ConvergenceError` instead of returning an unsuccessful result.
+    **options
+        ``L`` (smoothness constant, when the objective does not know it), ``record_every`` (certify
+        and record every so many rounds), and the options of the method.
+
+    Returns
+    -------
+    Result
+        With ``x``, ``fun``, ``gap``, ``lower_bound``, ``status``, ``history`` and SciPy's counts.
+
+    Examples
+    --------
+    >>> import numpy as np, wolfpack as wp
+    >>> f = wp.objectives.LeastSquares(np.eye(3), np.array([0.9, 0.4, 0.1]))
+    >>> res = wp.minimize(f, wp.sets.Simplex(3), method="fw-ls", tol=1e-3)
+    >>> res.success, bool(res.gap <= 1e-3)
+    (True, True)
+    """
+    if engine is not None:
+        raise CapabilityError(f"engine={engine!r} is not available: engine=None runs in process")
+    if checkpoint is not None:
+        raise CapabilityError("checkpoint is not available: pass None")
+    objective = as_objective(f)
+    if not isinstance(K, Set):
+        raise TypeError(f"K must be a set (wolfpack.sets), found {type(K).__name__}")
+    limits = Limits(tol, rtol, max_rounds, max_seconds, max_lmo)
+    talk = Options(callback, progress, options.pop("record_every", 1))
+    L = options.pop("L", None)
+    check_positive("L", L, optional=True)
+    start = _starting_point(objective, K, x0)
+    name, solver = _solver(method, {"m": m, **options})
+    law = _law(name, solver, K, noise)
+    problem = Problem(objective, K, objective.L if L is None else float(L))
+    result = run(problem, solver, start, Oracles(problem, law, seed), limits, talk)
+    result.method = name
+    if raise_on_failure and not result.success:
+        raise ConvergenceError(result)
+    return result
+
+
+class ConvergenceError(RuntimeError):
+    """A run did not reach its tolerance; ``result`` holds what it found."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(f"{result.status}: {result.message}")
+        self.result = result
+
+
+def _starting_point(objective: Any, K: Set, x0: Any) -> Array:
+    """Return a feasible start, checked, that no solver will write to."""
+    if objective.shape is not None and tuple(objective.shape) != tuple(K.shape):
+        raise ValueError(f"f takes x of shape {objective.shape}, K has shape {K.shape}")
+    if x0 is None:
+        return K.start()
+    x0 = check_shape(check_finite(as_float_array(x0, "x0"), "x0"), K.shape, "x0")
+    violation = K.violation(x0)
+    if not violation <= 1e-6 * max(1.0, K.radius):
+        raise ValueError(
+            f"x0 is outside {K}: it violates the constraints by {violation:.3g}; "
+            "leave x0 out to start from K.start()"
+        )
+    return x0
+
+
+def _solver(method: Any, options: dict[str, Any]) -> tuple[str, Any]:
+    """Return the method's name and its solver with the given options."""
+    given = {name: value for name, value in options.items() if value is not None}
+    if not isinstance(method, str):
+        if not hasattr(method, "step"):
+            raise TypeError(f"method must be a name or a solver object, found {method!r}")
+        if given:
+            raise TypeError(f"options {sorted(given)} must be set in the solver object itself")
+        return method.name, method
+    method = "fw-ls" if method == "auto" else method
+    if method not in METHODS:
+        close = difflib.get_close_matches(method, METHODS, 1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise ValueError(f"unknown method {method!r}{hint}; known: {', '.join(METHODS)}")
+    known = list(inspect.signature(METHODS[method]).parameters)
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        everywhere = ["L", "record_every"]
+        raise TypeError(
+            f"method {method!r} has no option {', '.join(map(repr, unknown))}; it has "
+            f"{', '.join([*known, *everywhere])}"
+        )
+    return method, METHODS[method](**given)
+
+
+def _law(name: str, solver: Any, K: Set, noise: Any) -> Any:
+    """Return the noise law for a method that draws, None for one that does not."""
+    if getattr(solver, "samples", False):
+        return noise_laws.get(noise or K.default_noise)
+    if noise is not None:
+        raise TypeError(f"method {name!r} draws no noise; leave noise out")
+    return None

@@ -1,0 +1,23 @@
+"""Smooth convex objectives."""
+
+from __future__ import annotations
+
+from ._base import Objective
+from .function import Function
+from .least_squares import LeastSquares
+from .logistic import Logistic
+from .quadratic import Quadratic
+
+__all__ = ["Function", "LeastSquares", "Logistic", "Objective", "Quadratic", "as_objective"]
+
+
+def as_objective(f: object) -> Objective:
+    """Return ``f`` as an objective: an `Objective` as it is, a callable wrapped in `Function`."""
+    if isinstance(f, Objective):
+        return f
+    if callable(f):
+        return Function(f)
+    raise TypeError(
+        "f must be an objective (wolfpack.objectives) or a callable x -> (value, gradient), "
+        f"found {type(f).__name__}"
+    )

@@ -1,0 +1,67 @@
+"""Objectives given by a Python callable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..arrays import inner
+from ..problem import Evaluation
+from ._base import Array, Objective
+
+
+class Function(Objective):
+    """An objective from a callable ``x -> (value, gradient)``.
+
+    Parameters
+    ----------
+    fun : callable
+        Returns the value and the gradient of a smooth convex function at x.
+    L : float, optional
+        Lipschitz constant of the gradient, if known.
+    shape : tuple of int, optional
+        Shape of x, if fixed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> f = Function(lambda x: (0.5 * float(x @ x), x), L=1.0)
+    >>> f.value(np.array([3.0, 4.0]))
+    12.5
+    """
+
+    def __init__(
+        self,
+        fun: Callable[[Array], tuple[float, Array]],
+        L: float | None = None,
+        shape: tuple[int, ...] | None = None,
+    ) -> None:
+        self.fun = fun
+        self._L = L
+        self.shape = shape
+
+    @property
+    def L(self) -> float | None:
+        return self._L
+
+    def evaluate(self, x: Array) -> Evaluation:
+        try:
+            value, gradient = self.fun(x)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"f(x) must return (value, gradient) and accept x of shape {tuple(x.shape)}: {error}"
+            ) from error
+        return _checked(value, gradient, x)
+
+
+def _checked(value: Any, gradient: Any, x: Array) -> Evaluation:
+    try:
+        value = float(value)
+    except TypeError:
+        raise TypeError(
+            f"f(x) must return (value, gradient) with a number first, found {type(value).__name__}"
+        ) from None
+    if tuple(getattr(gradient, "shape", ())) != tuple(x.shape):
+        found = getattr(gradient, "shape", type(gradient).__name__)
+        raise ValueError(f"the gradient of f must have x's shape {tuple(x.shape)}, found {found}")
+    return Evaluation(value, gradient, inner(x, gradient) - value)

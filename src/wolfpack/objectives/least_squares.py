@@ -1,0 +1,57 @@
+"""Least squares, for vectors and matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..arrays import as_float_array, check_finite, inner
+from ._base import Array, LinearModel
+
+
+class LeastSquares(LinearModel):
+    r"""Half the squared residual, :math:`f(x) = \tfrac12 \|A x - b\|^2`.
+
+    Parameters
+    ----------
+    A : array (n, d), sparse matrix or linear operator
+        Data matrix.
+    b : array (n,) or (n, q)
+        Right-hand side; with (n, q), x is a (d, q) matrix and the norm is Frobenius'.
+
+    Notes
+    -----
+    The gradient is A'(Ax - b), :math:`L = \|A'A\|_2` (spectral norm), and
+    :math:`f^*(A'\theta) \le \tfrac12\|\theta\|^2 + \langle b, \theta\rangle`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> f = LeastSquares(np.eye(2), np.array([1.0, 0.0]))
+    >>> f.value_and_gradient(np.array([0.0, 2.0]))
+    (2.5, array([-1.,  2.]))
+    """
+
+    def __init__(self, A: Any, b: Any) -> None:
+        super().__init__(A)
+        self.b = check_finite(as_float_array(b, "b"), "b")
+        if self.b.ndim not in (1, 2) or self.b.shape[0] != self.A.shape[0]:
+            raise ValueError(
+                f"b must have shape ({self.A.shape[0]},) or ({self.A.shape[0]}, q) to match A of "
+                f"shape {tuple(self.A.shape)}, found {tuple(self.b.shape)}"
+            )
+        self.shape = (self.A.shape[1], *self.b.shape[1:])
+
+    @property
+    def L(self) -> float:
+        return self.spectral_norm_squared
+
+    def loss(self, z: Array) -> tuple[float, Array]:
+        residual = z - self.b
+        return 0.5 * inner(residual, residual), residual
+
+    def loss_conjugate(self, theta: Array) -> float:
+        return 0.5 * inner(theta, theta) + inner(self.b, theta)
+
+    def curvature(self, x: Array, d: Array) -> float:
+        image = self.A @ d
+        return inner(image, image)

@@ -1,0 +1,186 @@
+"""What solvers see of a problem: min f(x) over x in K.
+
+Sign convention, stated once for the whole library: a linear oracle ``lmo(g)`` returns a
+*minimiser* of <g, v> over K, and ``support(u)`` is s(u) = max over v in K of <u, v>. Hence
+s(-y) = -<y, lmo(y)>.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from .arrays import all_finite, epsilon, inner
+
+Array = Any
+
+
+class CapabilityError(ValueError):
+    """A method needs something that the objective, the set or the machine does not have."""
+
+
+class NonFiniteError(ArithmeticError):
+    """The objective returned a NaN or infinite value or gradient in the middle of a run."""
+
+
+class Evaluation(NamedTuple):
+    """One look at f: its value, its gradient and the dual point of the certificate.
+
+    Attributes
+    ----------
+    value : float
+        f(x).
+    gradient : array
+        grad f(x).
+    dual : float or array
+        A quantity that averages linearly with the gradients and bounds the conjugate: by default
+        the number <x, grad f(x)> - f(x) = f*(grad f(x)); for f(x) = loss(Ax) the vector
+        grad loss(Ax). See `Objective.conjugate_bound`.
+    """
+
+    value: float
+    gradient: Array
+    dual: Any
+
+
+class Objective(Protocol):
+    """A smooth convex function f."""
+
+    @property
+    def L(self) -> float | None:
+        """Lipschitz constant of the gradient in the Euclidean norm, None when unknown."""
+        ...
+
+    def evaluate(self, x: Array) -> Evaluation:
+        """Return value, gradient and dual point at ``x``."""
+        ...
+
+    def conjugate_bound(self, dual: Any) -> float:
+        """Return an upper bound on f*(y), for y and ``dual`` averaged with the same weights."""
+        ...
+
+    def curvature(self, x: Array, d: Array) -> float | None:
+        """Return <d, Hess f d> if f is quadratic, None otherwise."""
+        ...
+
+
+class Region(Protocol):
+    """A compact convex set K with a linear oracle (see `wolfpack.sets.Set`)."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def radius(self) -> float: ...
+
+    @property
+    def diameter(self) -> float: ...
+
+    def lmo(self, g: Array) -> Any: ...
+
+    def certify(self, g: Array, vertex: Any) -> float: ...
+
+    def violation(self, x: Array) -> float: ...
+
+    def start(self) -> Array: ...
+
+
+class Solver(Protocol):
+    """A method: hyperparameters, and pure functions from state to state."""
+
+    def init(self, problem: Problem, x0: Array, oracles: Any) -> Any:
+        """Return the state of round 0."""
+        ...
+
+    def step(self, problem: Problem, state: Any, oracles: Any) -> Any:
+        """Return the state after one more round."""
+        ...
+
+    def lower_bound(self, problem: Problem, state: Any, oracles: Any) -> float:
+        """Return a number that is proved to be at most the minimum of f over K."""
+        ...
+
+
+@dataclass
+class Counts:
+    """How often the objective and the oracle were asked."""
+
+    nfev: int = 0
+    njev: int = 0
+    nlmo: int = 0
+
+
+@dataclass
+class Problem:
+    """An objective, a set, and the count of what was asked of them.
+
+    Attributes
+    ----------
+    objective : Objective
+        The function f.
+    set : Region
+        The set K.
+    L : float or None
+        Smoothness constant to use: the user's, else the objective's own, else None.
+    counts : Counts
+        Evaluations and oracle calls so far.
+    """
+
+    objective: Any
+    set: Any
+    L: float | None = None
+    counts: Counts = field(default_factory=Counts)
+
+    def evaluate(self, x: Array) -> Evaluation:
+        """Evaluate f at ``x``, count it, and refuse what is not finite."""
+        self.counts.nfev += 1
+        self.counts.njev += 1
+        at = self.objective.evaluate(x)
+        if not (math.isfinite(at.value) and all_finite(at.gradient)):
+            raise NonFiniteError("f returned a NaN or infinite value or gradient")
+        return at
+
+    def need_L(self, method: str) -> float:
+        """Return L, or explain how to provide it."""
+        if self.L is None:
+            raise CapabilityError(
+                f"method {method!r} needs L, the Lipschitz constant of the gradient, and "
+                f"{type(self.objective).__name__} does not know its own: pass L=..., or choose a "
+                "method that needs none ('fw', 'fw-ls', 'anytime')"
+            )
+        return self.L
+
+    def dual_bound(self, y: Array, dual: Any, vertex: Any) -> float:
+        """Return a proved lower bound on min f over K (certificate of docs/theory).
+
+        With y a convex combination of gradients of f and ``dual`` the same combination of their
+        dual points, f* (y) <= conjugate_bound(dual), hence
+        min f >= -f*(y) - s(-y) >= <y, vertex> - slack - conjugate_bound(dual).
+
+        Parameters
+        ----------
+        y : array
+            The averaged gradient.
+        dual : float or array
+            The averaged dual point.
+        vertex : Atoms
+            The oracle's answer to ``y``.
+        """
+        value = self.set.certify(y, vertex)
+        conjugate = self.objective.conjugate_bound(dual)
+        # rounding of the two sums above must not be mistaken for progress
+        rounding = 4.0 * epsilon(y) * (abs(value) + abs(conjugate))
+        return value - conjugate - rounding
+
+    def violates_descent(self, at: Evaluation, x: Array, at_next: Evaluation, x_next: Array) -> str:
+        """Return what two evaluations prove wrong: '', 'L' (too small) or 'convexity'."""
+        step = x_next - x
+        slope = inner(at.gradient, step)
+        change = at_next.value - at.value - slope
+        noise = 1e3 * epsilon(at.gradient) * (abs(at.value) + abs(at_next.value) + abs(slope))
+        if change < -noise:
+            return "convexity"
+        if self.L is not None and change > 0.5 * self.L * inner(step, step) * (1 + 1e-6) + noise:
+            return "L"
+        return ""

@@ -1,0 +1,17 @@
+"""Methods: hyperparameters and one pure step each."""
+
+from __future__ import annotations
+
+from .frank_wolfe import FrankWolfe
+from .parallel_fw import ParallelFrankWolfe
+from .restarted import RestartedParallelFrankWolfe
+from .step_rules import LineSearch, OpenLoop, ShortStep
+
+__all__ = [
+    "FrankWolfe",
+    "LineSearch",
+    "OpenLoop",
+    "ParallelFrankWolfe",
+    "RestartedParallelFrankWolfe",
+    "ShortStep",
+]

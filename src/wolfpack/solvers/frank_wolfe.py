@@ -1,0 +1,99 @@
+r"""Frank-Wolfe: one gradient, one linear oracle, one step.
+
+Problem
+    min f(x) over x in K, f convex and smooth, K compact and convex.
+
+Iteration
+    .. math::
+
+        v_k = \arg\min_{v\in K} \langle \nabla f(x_k), v\rangle, \qquad
+        x_{k+1} = x_k + \gamma_k (v_k - x_k).
+
+Guarantee
+    f(x_k) - min f <= 2 L D^2 / (k + 2) for the steps 2/(k+2), short step and exact line search, D
+    the diameter of K (Jaggi 2013, Theorem 1).
+
+Symbols
+    x_k ``state.x``, grad f(x_k) ``state.at.gradient``, v_k ``state.vertex``, gamma_k ``gamma``.
+
+Cost of a round
+    One gradient, one oracle call (line searches on non-quadratics add slopes); memory O(d).
+
+References
+    M. Frank, P. Wolfe, An algorithm for quadratic programming, 1956.
+    M. Jaggi, Revisiting Frank-Wolfe: projection-free sparse convex optimization, ICML 2013.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from ..atoms import Atoms
+from ..problem import Evaluation, Problem
+from ..smoothing import Oracles
+from .step_rules import LineSearch, OpenLoop, ShortStep
+
+Array = Any
+
+
+class State(NamedTuple):
+    """Round, iterate with its evaluation, and the oracle's answer to its gradient."""
+
+    k: int
+    x: Array
+    at: Evaluation
+    vertex: Atoms
+
+
+@dataclass(frozen=True)
+class FrankWolfe:
+    """Frank-Wolfe with a step rule.
+
+    Parameters
+    ----------
+    rule : OpenLoop, ShortStep, LineSearch or callable
+        How far to go: 2/(k+2), the short step (needs L), or the exact minimiser.
+    """
+
+    rule: Any = OpenLoop()
+    name: ClassVar[str] = "fw"
+
+    def __post_init__(self) -> None:
+        if not callable(self.rule):
+            raise TypeError(f"rule must be a step rule, found {self.rule!r}")
+
+    def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
+        """Return the state of round 0."""
+        if isinstance(self.rule, ShortStep):
+            problem.need_L("fw-short")
+        at = problem.evaluate(x0)
+        return State(0, x0, at, oracles.lmo(at.gradient))
+
+    def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
+        """Return the state after one more round."""
+        k, x, at, vertex = state
+        d = vertex.to_dense() - x if not isinstance(self.rule, OpenLoop) else None
+        gamma = self.rule(problem, k, x, at, d, 1.0)
+        x_next = vertex.add_scaled(x, 1.0 - gamma, gamma)
+        at_next = problem.evaluate(x_next)
+        return State(k + 1, x_next, at_next, oracles.lmo(at_next.gradient))
+
+    def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
+        """Return f(x) - <grad f(x), x - v>, or better where the conjugate is known."""
+        return problem.dual_bound(state.at.gradient, state.at.dual, state.vertex)
+
+
+def open_loop(ell: float = 2.0) -> FrankWolfe:
+    """Frank-Wolfe with step ell/(k+ell)."""
+    return FrankWolfe(OpenLoop(ell))
+
+
+def short_step() -> FrankWolfe:
+    """Frank-Wolfe with the short step."""
+    return FrankWolfe(ShortStep())
+
+
+def line_search(xtol: float = 1e-10) -> FrankWolfe:
+    """Frank-Wolfe with exact line search."""
+    return FrankWolfe(LineSearch(xtol))

@@ -1,0 +1,170 @@
+r"""Parallel Frank-Wolfe (PFW): Algorithm 2 of the paper.
+
+Problem
+    min f(x) over x in K, f convex and L-smooth, K compact and convex with
+    R_K = max ||x|| over K.
+
+Iteration
+    With :math:`\beta = R_K M/\alpha`, :math:`\mu = \nu = 1/L`, :math:`A_0 = 0`, :math:`d_0 = 0`,
+    :math:`y_0 = \nabla f(x_0)`:
+
+    .. math::
+
+        &A_{k+1}: \text{ larger root of } \beta (A'-A_k)^2 + \sqrt{\mu\beta} A'(A'-A_k)
+            = A'(\mu A_k + \beta\nu), \qquad \tau_k = 1 - A_k/A_{k+1} \\
+        &v_k = (1-\tau_k) y_k + \tau_k \nabla f(x_k) \\
+        &g_k = -\tfrac1m \sum_{i=1}^m \arg\max_{u\in K} \langle u, -v_k + \alpha\Delta_i\rangle \\
+        &d_{k+1} = d_k + (A_{k+1}-A_k) g_k \\
+        &x_{k+1} = \tfrac{\beta}{A_{k+1}+\beta} x_0 - \tfrac{1}{A_{k+1}+\beta} d_{k+1} \\
+        &y_{k+1} = (1-\tau_k) y_k + \tau_k \nabla f(x_{k+1})
+
+Guarantee
+    Theorem 2: E[f(x_k) - d(y_k)] decreases like exp(-k sqrt(alpha/(L R_K M))/8) down to
+    2 R_K^2 sqrt(alpha L/(R_K M))/m + alpha s_1(0); see `wolfpack.theory.bound_pfw`.
+
+Symbols
+    A_k grows geometrically and would overflow, so the state holds the average ``d`` = d_k / A_k,
+    which stays in -K: d_{k+1}/A_{k+1} = (1-tau_k) d_k/A_k + tau_k g_k. Other letters are the paper's;
+    ``at`` is the evaluation of f at x_k and ``dual`` the running dual point of the certificate.
+
+Cost of a round
+    One gradient, m oracle calls; memory O(d) beside the answers of a block.
+
+References
+    B. Dubois-Taine, F. Bach, Q. Berthet, A. Taylor, Fast stochastic composite minimization and an
+    accelerated Frank-Wolfe algorithm under parallelization, NeurIPS 2022.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from .. import theory
+from ..problem import Evaluation, Problem
+from ..smoothing import Oracles
+from ._options import check_count, check_positive
+
+Array = Any
+CONSTANTS = ("paper", "sharp")
+
+
+class State(NamedTuple):
+    """Iterates of Algorithm 2, then the constants of its run."""
+
+    k: int
+    x: Array
+    at: Evaluation
+    y: Array
+    dual: Any
+    d: Array
+    A_k: float
+    x0: Array
+    alpha: float
+    m: int | str
+    beta: float
+    mu: float
+
+
+@dataclass(frozen=True)
+class ParallelFrankWolfe:
+    """Algorithm 2 of the paper, with a fixed smoothing alpha.
+
+    Parameters
+    ----------
+    alpha : float, optional
+        Smoothing. By default the value of Theorem 3 for the accuracy ``epsilon``.
+    m : int, "theory" or "exact"
+        Perturbed oracles per round; "theory" is 1/sqrt(alpha), "exact" the closed form.
+    M : float, "paper" or "sharp", optional
+        Constant of the noise: a number, the paper's sqrt(E||grad eta||^2), or its sharp replacement,
+        the square root of the largest eigenvalue of the Fisher information (1 for standard laws).
+    constants : "paper" or "sharp"
+        What M is when it is not given.
+    R : float, optional
+        Radius of K; the set's own by default.
+    epsilon : float
+        Target accuracy that chooses alpha when alpha is not given.
+    """
+
+    alpha: float | None = None
+    m: int | str = "theory"
+    M: float | str | None = None
+    constants: str = "sharp"
+    R: float | None = None
+    epsilon: float = 1e-3
+    name: ClassVar[str] = "pfw"
+    samples: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_positive("alpha", self.alpha, optional=True)
+        check_positive("epsilon", self.epsilon)
+        check_positive("R", self.R, optional=True)
+        check_count("m", self.m, names=("theory", "exact"))
+        if self.constants not in CONSTANTS:
+            raise ValueError(f"constants must be 'paper' or 'sharp', found {self.constants!r}")
+        if self.M not in CONSTANTS:
+            check_positive("M", self.M, optional=True, names=CONSTANTS)
+
+    def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
+        """Return the state of round 0."""
+        problem.need_L(self.name)
+        alpha = self.alpha or self._alpha_for(problem, x0, oracles)
+        return self.restart(problem, 0, x0, problem.evaluate(x0), alpha, oracles)
+
+    def restart(
+        self, problem: Problem, k: int, x0: Array, at: Evaluation, alpha: float, oracles: Oracles
+    ) -> State:
+        """Return the state that begins Algorithm 2 at ``x0``, counted as round ``k``."""
+        beta = self.noise_constant(problem, oracles) / alpha
+        m = math.ceil(1.0 / math.sqrt(alpha)) if self.m == "theory" else self.m
+        mu = 1.0 / problem.need_L(self.name)
+        return State(k, x0, at, at.gradient, at.dual, 0.0 * x0, 0.0, x0, alpha, m, beta, mu)
+
+    def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
+        """Return the state after one more round."""
+        k, x, at, y, dual, d, A_k, x0, alpha, m, beta, mu = state
+        A_next, tau = theory.next_weight(A_k, beta, mu, mu)
+        v = (1 - tau) * y + tau * at.gradient
+        g = -oracles.mean(v, alpha, m, k)
+        d_next = (1 - tau) * d + tau * g
+        anchor = beta / (A_next + beta)
+        x_next = anchor * x0 - (1 - anchor) * d_next
+        at_next = problem.evaluate(x_next)
+        y_next = (1 - tau) * y + tau * at_next.gradient
+        dual_next = (1 - tau) * dual + tau * at_next.dual
+        return State(
+            k + 1, x_next, at_next, y_next, dual_next, d_next, A_next, x0, alpha, m, beta, mu
+        )
+
+    def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
+        """Return the dual value at y_k, with the conjugate bounded as in docs/theory."""
+        return problem.dual_bound(state.y, state.dual, oracles.lmo(state.y))
+
+    def noise_constant(self, problem: Problem, oracles: Oracles) -> float:
+        """Return R_K M, the smoothness of s_alpha times alpha."""
+        M = self.constants if self.M is None else self.M
+        if isinstance(M, str):
+            if self.R is None:
+                return theory.smoothness(problem.set, oracles.law, 1.0, M)
+            M = oracles.law.M(problem.set.dimension, M)
+        return (self.R or problem.set.radius) * M
+
+    def _alpha_for(self, problem: Problem, x0: Array, oracles: Oracles) -> float:
+        """Return Theorem 3's alpha for ``epsilon``; the dual bound at x0 stands for f(x0) - min f."""
+        at = problem.evaluate(x0)
+        bound = problem.dual_bound(at.gradient, at.dual, oracles.lmo(at.gradient))
+        R = self.R or problem.set.radius
+        s1 = theory.s1(problem.set, oracles.law).value
+        m = self.m if isinstance(self.m, int) else math.ceil(1.0 / math.sqrt(self.epsilon))
+        return theory.parameters_for(
+            self.epsilon,
+            L=problem.need_L(self.name),
+            R=R,
+            M=self.noise_constant(problem, oracles) / R,
+            m=m,
+            initial_gap=max(at.value - bound, self.epsilon),
+            s1=s1,
+            constants=self.M if self.M in CONSTANTS else self.constants,
+        ).alpha
