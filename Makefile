@@ -21,14 +21,14 @@ demo: $(VENV)/.has-plots ## Reproduce the paper's figures (short runs) and a rep
 test: install ## Run the fast tests
 	$(PYTEST) -m "not slow and not extras and not browser"
 
-test-all: install ## Run the slow tests and those that need extras
+test-all: install docs ## Run the slow tests, those that need extras, and build the documentation
 	$(PYTEST) -m "slow or extras or browser"
 
 lint: install ## Check format, style, types and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 format: install ## Rewrite the code in the project's format
 	$(BIN)/ruff format .
