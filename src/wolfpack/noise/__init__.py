@@ -1,0 +1,59 @@
+"""Noise laws for perturbed linear oracles.
+
+| law        | eta(z), standard, per coordinate | Fisher | E|Z|      | max density |
+|------------|----------------------------------|--------|-----------|-------------|
+| `Gumbel`   | (z + gamma) + exp(-(z + gamma))  | 1      | 0.9830... | 1/e         |
+| `Gaussian` | z^2 / 2                          | 1      | 0.7978... | 0.3989...   |
+| `Logistic` | z + 2 log(1 + exp(-z))           | 1/3    | 1.3862... | 1/4         |
+
+All are centred. Any object with the attributes in ``REQUIRED`` is accepted as a law of one's own;
+it must have independent centred coordinates and a positive differentiable density.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._base import Constants, Noise
+from .gaussian import Gaussian
+from .gumbel import Gumbel
+from .logistic import Logistic
+
+__all__ = ["LAWS", "REQUIRED", "Constants", "Gaussian", "Gumbel", "Logistic", "Noise", "get"]
+
+LAWS: dict[str, type[Noise]] = {law.name: law for law in (Gumbel, Gaussian, Logistic)}
+REQUIRED = ("name", "sample", "score", "fisher", "M")
+
+
+def get(law: Any) -> Any:
+    """The noise law with a given name, or the given law itself.
+
+    Parameters
+    ----------
+    law : str, Noise or object
+        ``"gumbel"``, ``"gaussian"``, ``"logistic"``, an instance of a law, or any object that has
+        the attributes in ``REQUIRED``.
+
+    Returns
+    -------
+    Noise or object
+
+    Examples
+    --------
+    >>> from wolfpack import noise
+    >>> noise.get("gumbel")
+    Gumbel(scale=1.0)
+    """
+    if isinstance(law, str):
+        if law.lower() not in LAWS:
+            raise ValueError(f"noise must be one of {', '.join(LAWS)}, or a law object; found {law!r}")
+        return LAWS[law.lower()]()
+    if isinstance(law, type) and issubclass(law, Noise):
+        return law()
+    missing = [name for name in REQUIRED if not hasattr(law, name)]
+    if missing:
+        raise ValueError(
+            f"noise must be one of {', '.join(LAWS)}, or an object with {', '.join(REQUIRED)}; "
+            f"{type(law).__name__} lacks {', '.join(missing)}"
+        )
+    return law

@@ -1,0 +1,172 @@
+"""What every noise law offers: i.i.d. centred coordinates, optionally rescaled one by one.
+
+A law is the law of ``scale * Z`` where the coordinates of Z are independent with a fixed standard
+density proportional to exp(-eta). Smoothing the support function with it,
+
+    s_alpha(y) = E s(y + alpha Delta),   Delta = scale * Z,
+
+needs three things of the law: draws, the score grad eta (its second moment is the Fisher
+information, which bounds the curvature of s_alpha) and a mean of zero (so that s <= s_alpha).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+Constants = Literal["paper", "sharp"]
+
+
+@dataclass(frozen=True, eq=False)
+class Noise(ABC):
+    """The law of ``scale * Z``, Z with i.i.d. centred standard coordinates.
+
+    A subclass gives the standard law: a draw, the score, the distribution function, the mean
+    positive part and three numbers. This class adds the scale.
+
+    Parameters
+    ----------
+    scale : positive float or array of positive floats, default 1.0
+        One factor for all coordinates, or one per coordinate in a shape that broadcasts to the
+        set's shape.
+    """
+
+    scale: Any = 1.0
+
+    name: ClassVar[str]
+    mean: ClassVar[float] = 0.0
+    _fisher: ClassVar[float]
+    _mean_abs: ClassVar[float]
+    _peak: ClassVar[float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", _checked_scale(self.scale))
+
+    @abstractmethod
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """A new array of standard draws."""
+
+    @abstractmethod
+    def _score(self, z: np.ndarray) -> np.ndarray:
+        """eta'(z) of the standard law."""
+
+    @abstractmethod
+    def _cdf(self, z: np.ndarray) -> np.ndarray:
+        """P(Z <= z) of the standard law."""
+
+    @abstractmethod
+    def _positive_part(self, t: np.ndarray) -> np.ndarray:
+        """E max(0, t + Z) of the standard law."""
+
+    def sample(
+        self, rng: np.random.Generator, shape: int | tuple[int, ...], dtype: Any = np.float64
+    ) -> np.ndarray:
+        """Draw Delta, independent in every entry.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+        shape : int or tuple of int
+            Shape of the result; with a per-coordinate scale its last axes are the coordinates.
+        dtype : float32 or float64, default float64
+
+        Returns
+        -------
+        numpy.ndarray
+        """
+        shape = (int(shape),) if np.ndim(shape) == 0 else tuple(shape)  # type: ignore[arg-type]
+        dtype = np.dtype(dtype)
+        if dtype not in (np.float32, np.float64):
+            raise ValueError(f"dtype must be float32 or float64, found {dtype}")
+        if isinstance(self.scale, float):
+            z = self._draw(rng, shape, dtype)
+            return z if self.scale == 1.0 else np.multiply(z, dtype.type(self.scale), out=z)
+        _check_broadcast(self.scale, shape)
+        z = self._draw(rng, shape, dtype)
+        return np.multiply(z, self.scale.astype(dtype, copy=False), out=z)
+
+    def score(self, z: Any) -> Any:
+        """The score grad eta(z) of the law, coordinate by coordinate; its mean is zero."""
+        return self._score(np.asarray(z) / self.scale) / self.scale
+
+    def cdf(self, z: Any) -> Any:
+        """P(Delta <= z), coordinate by coordinate."""
+        return self._cdf(np.asarray(z) / self.scale)
+
+    def positive_part(self, t: Any) -> Any:
+        """E max(0, t + Delta), coordinate by coordinate: the smoothed support of [0, 1] at t."""
+        return self.scale * self._positive_part(np.asarray(t) / self.scale)
+
+    @property
+    def fisher(self) -> float:
+        """Largest eigenvalue of the Fisher information E[grad eta grad eta^T]."""
+        return float(self._fisher / np.min(self.scale) ** 2)
+
+    @property
+    def mean_abs(self) -> Any:
+        """E|Delta_i|: a float, or an array like ``scale`` when that is one."""
+        return self.scale * self._mean_abs
+
+    @property
+    def peak(self) -> Any:
+        """Largest value of the density of Delta_i: a float, or an array like ``scale``."""
+        return self._peak / self.scale
+
+    def M(self, d: int, constants: Constants = "sharp") -> float:
+        """The constant M for which s_alpha is R M / alpha-smooth.
+
+        Parameters
+        ----------
+        d : int
+            Number of coordinates.
+        constants : {"sharp", "paper"}
+            ``"paper"``: M^2 = E||grad eta(Delta)||^2, which is d times the Fisher information of a
+            coordinate (Proposition 2 of the paper). ``"sharp"``: M^2 = the largest eigenvalue of
+            the Fisher information, free of d (Theorem S1 of docs/theory/constants.md).
+
+        Returns
+        -------
+        float
+        """
+        if isinstance(d, bool) or not isinstance(d, int | np.integer) or d < 1:
+            raise ValueError(f"d must be an integer of at least 1, found {d!r}")
+        if constants == "sharp":
+            return math.sqrt(self.fisher)
+        if constants != "paper":
+            raise ValueError(f"constants must be 'paper' or 'sharp', found {constants!r}")
+        if d % np.size(self.scale):
+            raise ValueError(f"scale has {np.size(self.scale)} entries, which do not divide d = {d}")
+        return math.sqrt(self._fisher * d * float(np.mean(np.asarray(self.scale) ** -2.0)))
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and np.array_equal(self.scale, other.scale)  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((type(self), np.asarray(self.scale).tobytes()))
+
+
+def _checked_scale(scale: Any) -> float | np.ndarray:
+    """``scale`` as a float or a read-only float64 array, all entries positive and finite."""
+    try:
+        array = np.array(scale, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"scale must be a positive number or an array of them, found {scale!r}") from None
+    if array.size == 0 or not (np.all(np.isfinite(array)) and np.all(array > 0)):
+        raise ValueError(f"scale must be positive and finite, found {scale!r}")
+    if array.ndim == 0:
+        return float(array)
+    array.flags.writeable = False
+    return array
+
+
+def _check_broadcast(scale: np.ndarray, shape: tuple[int, ...]) -> None:
+    try:
+        fits = np.broadcast_shapes(scale.shape, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"scale of shape {scale.shape} does not broadcast to draws of shape {shape}")

@@ -1,0 +1,41 @@
+"""The constants and the guarantees of the paper, and those that go past it.
+
+| result                               | function                                          |
+|--------------------------------------|---------------------------------------------------|
+| weights A_k of Algorithms 1 and 2    | `next_weight`, `step_weights`                     |
+| Theorem 1 (Algorithm 1)              | `bound_composite`                                 |
+| Theorem 2 (Algorithm 2)              | `bound_pfw`                                       |
+| Theorem 3 (a target epsilon)         | `parameters_for`                                  |
+| Assumption 2, norms                  | `rho`                                             |
+| Proposition 2, curvature and bias    | `smoothness`, `s1`                                |
+| Theorem A1 (anytime)                 | `anytime_alpha`, `bound_anytime`                  |
+| Theorem C1 (converging Algorithm 1)  | `converging_weight`, `bound_converging`           |
+
+Statements and proofs are in docs/theory.
+"""
+
+from __future__ import annotations
+
+from .anytime import anytime_alpha, bound_anytime
+from .bounds import Parameters, bound_composite, bound_pfw, parameters_for
+from .constants import Estimate, rho, s1, smoothness
+from .converging import bound_converging, converging_switch, converging_weight
+from .weights import next_weight, step_weights
+
+__all__ = [
+    "Estimate",
+    "Parameters",
+    "anytime_alpha",
+    "bound_anytime",
+    "bound_composite",
+    "bound_converging",
+    "bound_pfw",
+    "converging_switch",
+    "converging_weight",
+    "next_weight",
+    "parameters_for",
+    "rho",
+    "s1",
+    "smoothness",
+    "step_weights",
+]

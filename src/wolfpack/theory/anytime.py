@@ -1,0 +1,130 @@
+"""Anytime parallel Frank-Wolfe: the shrinking smoothing and its guarantee (Theorem A1).
+
+With polynomial weights A_k = k (k+1) (k+2) / 6, tau_k = 3 / (k+3) and a_k = A_{k+1} - A_k,
+
+    alpha_k = L R M tau_k^2 / ((1 - theta) (1 - tau_k)) = 9 L R M / ((1 - theta) k (k+3)),
+
+    A_N E[gap_N] <= A_1 (gap_1 + alpha_1 s_1(0)) + sum_{k<N} a_k alpha_k s_1(0)
+                    + sum_{k<N} a_k^2 L sigma_k^2 / (2 theta A_k),     sigma_k^2 = R^2 / m_k.
+
+The proof is in docs/theory/anytime.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _check
+
+
+def anytime_alpha(
+    k: Any, L: float, R: float, M: float, *, theta: float = 0.5, order: int = 3
+) -> Any:
+    r"""The smoothing of round k >= 1 for which Theorem A1 holds.
+
+    .. math:: \alpha_k = \frac{r^2 L R M}{(1 - \theta) k (k + r)}, \qquad \tau_k = \frac{r}{k + r}
+
+    Parameters
+    ----------
+    k : int or array of int
+        Round, >= 1.
+    L, R, M : float
+        Smoothness of f, radius of K, noise constant: s_alpha is R M / alpha-smooth.
+    theta : float
+        Share of the curvature kept to absorb sampling noise, in [0, 1); 0 for exact smoothing.
+    order : {3, 2}
+        r, the degree of the weights.
+
+    Returns
+    -------
+    float or numpy.ndarray
+    """
+    at = _check.rounds("k", k)
+    _check.choice("order", order, (2, 3))
+    curvature = _check.number("L", L) * _check.number("R", R) * _check.number("M", M)
+    free = 1.0 - _check.fraction("theta", theta)
+    x = at.astype(np.float64)
+    return _check.like(at, order**2 * curvature / (free * x * (x + order)))
+
+
+def bound_anytime(
+    N: Any,
+    *,
+    L: float,
+    R: float,
+    M: float,
+    s1: float,
+    initial_gap: float,
+    m: float | str | Callable[[np.ndarray], Any] = 1,
+    theta: float | None = None,
+    order: int = 3,
+) -> Any:
+    r"""Theorem A1: E[f(x_N) - d(y_N)] for the anytime method, its finite sums computed exactly.
+
+    For m_k = c k it is at most about
+    (27 L R M s_1(0) / (1 - theta) + 4.5 L R^2 / (theta c)) / N^2, for m_k = 1 it is O(1/N).
+
+    Parameters
+    ----------
+    N : int or array of int
+        Index of the iterate: x_1 is the first, x_N comes after N - 1 further steps.
+    L, R, M : float
+        Smoothness of f, radius of K about any centre, noise constant: s_alpha is R M / alpha-smooth
+        (for a set that knows better, pass M = smoothness(K, noise, 1) / R).
+    s1 : float
+        s_1(0).
+    initial_gap : float
+        The Frank-Wolfe gap max over v in K of <grad f(x_1), x_1 - v>, or a bound on it. With x_1
+        an answer to grad f(x_0) smoothed by alpha_0, L D^2 + alpha_0 s_1(0) is one, D the diameter.
+    m : number, callable or "exact"
+        Perturbed oracles per round: m, or k -> m_k (vectorised), or ``"exact"`` when the gradient
+        of s_alpha is computed in closed form.
+    theta : float, optional
+        Share of the curvature kept for sampling noise, in (0, 1): 1/2 unless given. With
+        ``m="exact"`` also 0, the default there.
+    order : {3, 2}
+        Degree of the weights; 2 has tau_k = 2 / (k+2) and a logarithm in the rate.
+
+    Returns
+    -------
+    float or numpy.ndarray
+
+    Examples
+    --------
+    >>> from wolfpack import theory
+    >>> problem = dict(L=1.0, R=1.0, M=1.0, s1=4.0, initial_gap=2.0)
+    >>> b = theory.bound_anytime([100, 1000], m="exact", **problem)
+    >>> (b * [100**2, 1000**2]).round(1).tolist()
+    [106.1, 107.7]
+    """
+    at = _check.rounds("N", N)
+    exact = isinstance(m, str)
+    if exact:
+        _check.choice("m", m, ("exact",))
+    theta = _check.fraction("theta", (0.0 if exact else 0.5) if theta is None else theta)
+    if theta == 0.0 and not exact:
+        raise ValueError("theta must be positive unless m='exact', found 0")
+    s1 = _check.number("s1", s1, strict=False)
+    initial_gap = _check.number("initial_gap", initial_gap, strict=False)
+
+    k = np.arange(1, int(at.max()) + 1)
+    alpha = anytime_alpha(k, L, R, M, theta=theta, order=order)
+    # with A_1 = 1: A_{k+1} = A_k (k + order) / k and a_k = A_k order / k
+    A = k * (k + 1.0) / 2.0 if order == 2 else k * (k + 1.0) * (k + 2.0) / 6.0
+    a = A * order / k
+    steps = a * alpha * s1
+    if not exact:
+        steps += a**2 / A * L * R**2 / (2.0 * theta * _batches(m, k))
+    total = initial_gap + alpha[0] * s1 + np.concatenate(([0.0], np.cumsum(steps[:-1])))
+    return _check.like(at, (total / A)[at - 1])
+
+
+def _batches(m: Any, k: np.ndarray) -> np.ndarray:
+    """m_k for every k, from a number or a function of k."""
+    sizes = np.broadcast_to(np.asarray(m(k) if callable(m) else m, dtype=np.float64), k.shape)
+    if not np.all(sizes >= 1.0):
+        raise ValueError(f"m must be at least 1 in every round, found {sizes.min()}")
+    return sizes

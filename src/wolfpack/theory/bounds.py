@@ -1,0 +1,240 @@
+"""Theorems 1, 2 and 3 of the paper, with the constants of its 2024 correction.
+
+Every bound comes in two strengths. ``constants="paper"`` is what the paper states;
+``constants="sharp"`` uses the constants proved in docs/theory/constants.md (and expects M to be the
+sharp one). ``exact_weights=True`` keeps A_k itself in place of the exponential that bounds it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, log, sqrt
+from typing import Any
+
+import numpy as np
+
+from . import _check
+from .weights import log_weight_bound, step_weights
+
+STRENGTHS = ("paper", "sharp")
+
+
+def bound_composite(
+    k: Any,
+    beta: float,
+    mu: float,
+    nu: float,
+    divergence: float,
+    variance: float = 0.0,
+    *,
+    constants: str = "paper",
+    exact_weights: bool = False,
+) -> Any:
+    r"""Theorem 1: E[F(y_k) - F(y_star)] for Algorithm 1.
+
+    .. math::
+        \frac{\sqrt\beta + \sqrt\mu}{\nu \sqrt\beta}
+        \exp\Bigl(-\frac{(k-1) \sqrt\mu}{4 (\sqrt\beta + \sqrt\mu)}\Bigr) \beta D
+        + \frac{\sigma^2}{2 \sqrt{\mu \beta}}
+
+    Parameters
+    ----------
+    k : int or array of int
+        Iterations done, >= 1.
+    beta, mu, nu : float
+        Smoothness of G, strong convexity of H and of w; positive.
+    divergence : float
+        D = D_w(y_star, y_0), >= 0.
+    variance : float
+        sigma^2, >= 0, a bound on E||g_k - grad G(v_k)||_*^2.
+    constants : {"paper", "sharp"}
+        ``"sharp"`` replaces the exponential by (1 - tau)^(k-1), tau the limit of tau_k (Lemma S4).
+    exact_weights : bool
+        Use beta D / A_k, of which the first term is an upper bound.
+
+    Returns
+    -------
+    float or numpy.ndarray
+
+    Examples
+    --------
+    >>> from wolfpack import theory
+    >>> b = theory.bound_composite([1, 100], beta=1.0, mu=0.25, nu=1.0, divergence=1.0, variance=0.0)
+    >>> b.round(6).tolist()
+    [1.5, 0.000392]
+    """
+    at = _check.rounds("k", k)
+    _check.choice("constants", constants, STRENGTHS)
+    beta, mu, nu = (_check.number(n, v) for n, v in (("beta", beta), ("mu", mu), ("nu", nu)))
+    divergence = _check.number("divergence", divergence, strict=False)
+    variance = _check.number("variance", variance, strict=False)
+    if exact_weights:
+        decay = 1.0 / step_weights(int(at.max()), beta, mu, nu)[at]
+    else:
+        decay = np.exp(-log_weight_bound(at, beta, mu, nu, constants == "sharp"))
+    return _check.like(at, beta * divergence * decay + variance / (2.0 * sqrt(mu * beta)))
+
+
+def bound_pfw(
+    k: Any,
+    L: float,
+    R: float,
+    M: float,
+    alpha: float,
+    m: float,
+    initial_gap: float,
+    s1: float,
+    constants: str = "paper",
+    rho: float = 1.0,
+    exact_weights: bool = False,
+) -> Any:
+    r"""Theorem 2: E[f(x_k) - d(y_k)], the primal-dual gap of Algorithm 2.
+
+    .. math::
+        \exp\Bigl(-(k-1) \frac{\sqrt\alpha}{8 \sqrt{L R M}}\Bigr) \frac{2 L R M}{\alpha}
+        (f(x_0) - f_\star) + \frac{2 R^2 \rho}{m} \sqrt{\frac{\alpha L}{R M}} + \alpha s_1(0)
+
+    Parameters
+    ----------
+    k : int or array of int
+        Iterations done, >= 1.
+    L : float
+        Smoothness of f.
+    R : float
+        Radius of K: max ||x|| for the paper, about any fixed centre when sharp.
+    M : float
+        Noise constant, such that s_alpha is R M / alpha-smooth (``noise.M(d, constants)``).
+    alpha : float
+        Smoothing.
+    m : float
+        Perturbed oracles per iteration, >= 1; infinity when the gradient of s_alpha is exact.
+    initial_gap : float
+        f(x_0) - f_star, or an upper bound on it.
+    s1 : float
+        s_1(0), the mean support of the noise (`s1`).
+    constants : {"paper", "sharp"}
+        ``"sharp"``: variance R^2 / m in place of 4 R^2 rho / m, and the weights' own rate in
+        place of the exponential (docs/theory/constants.md).
+    rho : float
+        Norm constant of the variance (`rho`), 1 in the Euclidean norm; ``"sharp"`` is Euclidean.
+    exact_weights : bool
+        Use beta (f(x_0) - f_star) / A_k, of which the first term is an upper bound.
+
+    Returns
+    -------
+    float or numpy.ndarray
+
+    Notes
+    -----
+    The printed theorem assumes alpha <= L R M. Beyond, this function returns the line of the
+    proof before that simplification, which holds for every alpha.
+    """
+    at = _check.rounds("k", k)
+    _check.choice("constants", constants, STRENGTHS)
+    L, R, M, alpha = _problem(L, R, M, alpha)
+    initial_gap = _check.number("initial_gap", initial_gap, strict=False)
+    s1 = _check.number("s1", s1, strict=False)
+    variance = _variance(R, m, constants, rho)
+    beta, mu = R * M / alpha, 1.0 / L
+    if constants == "paper" and not exact_weights and beta >= mu:
+        decay = 2.0 * L * np.exp(-(at - 1) * sqrt(mu / beta) / 8.0)
+    elif exact_weights:
+        decay = 1.0 / step_weights(int(at.max()), beta, mu, mu)[at]
+    else:
+        decay = np.exp(-log_weight_bound(at, beta, mu, mu, constants == "sharp"))
+    noise = variance / (2.0 * sqrt(mu * beta))
+    return _check.like(at, beta * initial_gap * decay + noise + alpha * s1)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What Theorem 3 prescribes for a target: smoothing, iterations, oracles per iteration."""
+
+    alpha: float
+    rounds: int
+    m: int
+
+
+def parameters_for(
+    epsilon: float,
+    *,
+    L: float,
+    R: float,
+    M: float,
+    m: int,
+    initial_gap: float,
+    s1: float,
+    rho: float = 1.0,
+    constants: str = "paper",
+) -> Parameters:
+    r"""Theorem 3: the smoothing and the number of iterations that reach a gap of ``epsilon``.
+
+    .. math::
+        \alpha = \min\Bigl\{\frac{\epsilon}{3 s_1(0)}, \frac{M \epsilon^2 m^2}{36 L R^3 \rho^2},
+        L R M\Bigr\}, \qquad
+        T = 1 + 8 \sqrt{\frac{L R M}{\alpha}} \log \frac{6 L R M (f(x_0) - f_\star)}{\epsilon \alpha}
+
+    so that each of the three terms of Theorem 2 is at most epsilon / 3. The third entry of the
+    minimum is the assumption alpha <= L R M of Theorem 2, which the paper leaves implicit.
+
+    Parameters
+    ----------
+    epsilon : float
+        Target for the expected primal-dual gap.
+    L, R, M, m, initial_gap, s1, rho, constants
+        As in `bound_pfw`. ``"sharp"``: 4 M epsilon^2 m^2 / (9 L R^3) for the second entry, and
+        T from the weights' own rate.
+
+    Returns
+    -------
+    Parameters
+        ``alpha``, ``rounds`` and ``m``; `bound_pfw` at these is at most ``epsilon``.
+
+    Examples
+    --------
+    >>> from wolfpack import theory
+    >>> theory.parameters_for(0.1, L=1.0, R=1.0, M=1.0, m=4, initial_gap=1.0, s1=3.0).rounds
+    630
+    """
+    epsilon = _check.number("epsilon", epsilon)
+    _check.choice("constants", constants, STRENGTHS)
+    L, R, M, _ = _problem(L, R, M, 1.0)
+    m = int(_check.rounds("m", m))
+    initial_gap = _check.number("initial_gap", initial_gap, strict=False)
+    s1 = _check.number("s1", s1, strict=False)
+    variance = _variance(R, m, constants, rho)
+    # variance / (2 sqrt(mu beta)) <= epsilon / 3 with mu beta = R M / (alpha L)
+    alpha = min(R * M / L * (2.0 * epsilon / (3.0 * variance)) ** 2, L * R * M)
+    if s1 > 0.0:
+        alpha = min(alpha, epsilon / (3.0 * s1))
+    beta, mu = R * M / alpha, 1.0 / L
+    if initial_gap == 0.0:
+        return Parameters(alpha, 1, m)
+    if constants == "sharp":
+        start, after = log_weight_bound(np.array([1, 2]), beta, mu, mu, sharp=True)
+        needed = (log(3.0 * beta * initial_gap / epsilon) - start) / (after - start)
+    else:
+        needed = 8.0 * sqrt(beta * L) * log(6.0 * L * beta * initial_gap / epsilon)
+    # one rounding error must not leave the bound above the target
+    return Parameters(alpha, max(1, ceil(1.0 + needed * (1.0 + 1e-12))), m)
+
+
+def _problem(L: float, R: float, M: float, alpha: float) -> tuple[float, float, float, float]:
+    return (
+        _check.number("L", L),
+        _check.number("R", R),
+        _check.number("M", M),
+        _check.number("alpha", alpha),
+    )
+
+
+def _variance(R: float, m: float, constants: str, rho: float) -> float:
+    """Bound on sigma^2: 4 R^2 rho / m (Assumption 2), or R^2 / m (Proposition S2)."""
+    if m != np.inf:
+        m = _check.number("m", m, least=1.0, strict=False)
+    rho = _check.number("rho", rho, least=1.0, strict=False)
+    if constants == "paper":
+        return 4.0 * R**2 * rho / m
+    if rho != 1.0:
+        raise ValueError(f"constants='sharp' is proved in the Euclidean norm: rho must be 1, found {rho}")
+    return R**2 / m

@@ -1,0 +1,112 @@
+"""The weights A_k of Algorithms 1 and 2, and how fast they grow.
+
+A_{k+1} is the larger root of
+
+    beta (A' - A)^2 + sqrt(mu beta) A' (A' - A) = A' (mu A + beta nu),          A_0 = 0,
+
+the largest weight for which Proposition 2 of the paper cancels ||z_{k+1} - z_k||^2. In terms of
+tau = 1 - A/A' it reads beta tau^2 + (rho + e) tau - e = 0 with rho = sqrt(mu beta) and
+e = mu + beta nu / A, and both tau and A' have expressions without a subtraction.
+"""
+
+from __future__ import annotations
+
+from math import hypot, log, log1p, sqrt
+
+import numpy as np
+
+from . import _check
+
+
+def next_weight(A_k: float, beta: float, mu: float, nu: float) -> tuple[float, float]:
+    """A_{k+1} and tau_k = 1 - A_k / A_{k+1} (Algorithm 1, first two lines).
+
+    With rho = sqrt(mu beta), e = mu + beta nu / A_k, D = sqrt((rho + e)^2 + 4 beta e):
+
+        tau_k = 2 e / (rho + e + D),   A_{k+1} = A_k (2 beta + rho + e + D) / (2 (beta + rho)).
+
+    Parameters
+    ----------
+    A_k : float
+        Current weight, >= 0. Infinity is allowed: tau is then the limit of the steps.
+    beta, mu, nu : float
+        Smoothness of G, strong convexity of H and of w; all positive. Not checked: solvers call
+        this function in every round.
+
+    Returns
+    -------
+    A_next : float
+        The next weight; infinity once it exceeds the range of a float.
+    tau : float
+        The step, in (0, 1].
+
+    Notes
+    -----
+    Weights grow geometrically and overflow in long runs. Form ratios from tau, which stays
+    accurate: (A_{k+1} - A_k) / A_{k+1} = tau and (A_{k+1} - A_k) / (A_{k+1} + beta)
+    = tau / (1 + beta / A_{k+1}).
+    """
+    if A_k == 0.0:
+        return beta * nu / (beta + sqrt(mu * beta)), 1.0
+    growth, tau = _growth(mu + beta * nu / A_k, beta, mu)
+    return A_k * growth, tau
+
+
+def _growth(e: float, beta: float, mu: float) -> tuple[float, float]:
+    """A_{k+1} / A_k and tau_k as functions of e = mu + beta nu / A_k; both increase with e."""
+    rho = sqrt(mu * beta)
+    root = hypot(rho + e, 2.0 * sqrt(beta) * sqrt(e))
+    return (2.0 * beta + rho + e + root) / (2.0 * (beta + rho)), 2.0 * e / (rho + e + root)
+
+
+def step_weights(n: int, beta: float, mu: float, nu: float) -> np.ndarray:
+    """A_0, ..., A_n of Algorithm 1; with mu = nu = 1/L and beta = R M / alpha, of Algorithm 2.
+
+    Parameters
+    ----------
+    n : int
+        Last index, >= 0.
+    beta, mu, nu : float
+        Smoothness of G, strong convexity of H and of w; all positive.
+
+    Returns
+    -------
+    numpy.ndarray
+        n + 1 weights, the first 0. Entries beyond the range of a float are infinite.
+
+    Examples
+    --------
+    >>> from wolfpack import theory
+    >>> theory.step_weights(3, beta=1.0, mu=1.0, nu=1.0).round(4).tolist()
+    [0.0, 0.5, 1.309, 2.8139]
+    """
+    last = int(_check.rounds("n", n, least=0))
+    beta, mu, nu = _positive(beta=beta, mu=mu, nu=nu)
+    A = np.zeros(last + 1)
+    A_k = 0.0
+    for k in range(1, last + 1):
+        A_k, _ = next_weight(A_k, beta, mu, nu)
+        A[k] = A_k
+    return A
+
+
+def log_weight_bound(k: np.ndarray, beta: float, mu: float, nu: float, sharp: bool) -> np.ndarray:
+    """Logarithm of a lower bound on A_k, k >= 1.
+
+    With A_1 = nu sqrt(beta) / (sqrt(beta) + sqrt(mu)):
+
+    - paper (proof of Theorem 1): A_k >= A_1 exp((k-1) sqrt(mu) / (4 (sqrt(beta) + sqrt(mu))));
+    - sharp (Lemma S4): A_k >= A_1 (1 - tau)^-(k-1), tau the limit of tau_k, the root of
+      beta tau^2 + (rho + mu) tau = mu.
+    """
+    log_A_1 = np.log(nu) - log1p(sqrt(mu / beta))
+    if sharp:
+        growth, tau = _growth(mu, beta, mu)
+        rate = -log1p(-tau) if tau < 0.5 else log(growth)
+    else:
+        rate = sqrt(mu) / (4.0 * (sqrt(beta) + sqrt(mu)))
+    return log_A_1 + (k - 1) * rate
+
+
+def _positive(**values: float) -> tuple[float, ...]:
+    return tuple(_check.number(name, value) for name, value in values.items())
