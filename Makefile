@@ -16,7 +16,7 @@ install: $(VENV)/.has-dev,plots ## Make .venv with wolfpack, its tools and its p
 
 demo: $(VENV)/.has-plots ## Reproduce the paper's figures (short runs) and a report page
 	$(BIN)/wolfpack reproduce all --quick --out demo-out
-	@echo "Report page: $(CURDIR)/demo-out/index.html"
+	@for page in demo-out/*.html; do echo "Open the report page: $(CURDIR)/$$page"; done
 
 test: install ## Run the fast tests
 	$(PYTEST) -m "not slow and not extras and not browser"
