@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from ._affine import Affine
 from ._base import Atoms, Dense
+from ._blocks import Blocks, Sums
+from ._bounded import Bounded
 from ._one_hot import OneHot
 from ._rank_one import RankOne
+from ._rows import Rows
 from ._sparse import Sparse
 
-__all__ = ["Atoms", "Dense", "OneHot", "RankOne", "Sparse"]
+__all__ = [
+    "Affine",
+    "Atoms",
+    "Blocks",
+    "Bounded",
+    "Dense",
+    "OneHot",
+    "RankOne",
+    "Rows",
+    "Sparse",
+    "Sums",
+]

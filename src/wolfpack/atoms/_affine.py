@@ -1,0 +1,61 @@
+"""Vertices of moved and scaled sets."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from ._base import Array, Atoms
+
+
+class Affine(Atoms):
+    """``scale * v + offset`` for the vertices v of another set.
+
+    Parameters
+    ----------
+    base : Atoms
+        The vertices v.
+    scale : float
+        Common factor.
+    offset : array, optional
+        Common shift, of one vertex's shape; none by default.
+    """
+
+    def __init__(self, base: Atoms, scale: float = 1.0, offset: Array | None = None) -> None:
+        self.base = base
+        self.scale = scale
+        self.offset = offset
+        self.vertex_shape = base.vertex_shape
+        self.count = base.count
+
+    def to_dense(self) -> Array:
+        return self._shifted(self.scale * self.base.to_dense())
+
+    def dot(self, u: Array) -> Any:
+        value = self.scale * self.base.dot(u)
+        if self.offset is None:
+            return value
+        return value + (self.offset * u).sum(axis=tuple(range(-len(self.vertex_shape), 0)))
+
+    def mean(self) -> Array:
+        return self._shifted(self.scale * self.base.mean())
+
+    def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
+        out = self.base.add_scaled(x, scale, weight * self.scale)
+        return out if self.offset is None else out + weight * self.offset
+
+    def take(self, i: Any) -> Affine:
+        return Affine(self.base.take(i), self.scale, self.offset)
+
+    def norms_squared(self) -> Any:
+        if self.offset is None:
+            return self.scale**2 * self.base.norms_squared()
+        dense = self.to_dense()
+        return (dense * dense).sum(axis=tuple(range(-len(self.vertex_shape), 0)))
+
+    def key(self) -> Hashable:
+        # the vertices of one set share scale and offset
+        return self.base.key()
+
+    def _shifted(self, array: Array) -> Array:
+        return array if self.offset is None else array + self.offset

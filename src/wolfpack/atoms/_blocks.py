@@ -1,0 +1,116 @@
+"""Vertices of composite sets: blocks side by side, and sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._base import Array, Atoms
+
+
+class Blocks(Atoms):
+    """Vertices of a product: the parts flattened and joined into one vector.
+
+    Parameters
+    ----------
+    parts : sequence of Atoms
+        One vertex (or batch of the same length) of each factor.
+    """
+
+    def __init__(self, parts: Sequence[Atoms]) -> None:
+        self.parts = tuple(parts)
+        self.vertex_shape = (sum(part.size for part in self.parts),)
+        self.count = self.parts[0].count
+
+    def to_dense(self) -> Array:
+        return self._join([part.to_dense() for part in self.parts])
+
+    def dot(self, u: Array) -> Any:
+        return sum(part.dot(block) for part, block in zip(self.parts, self._split(u), strict=True))
+
+    def mean(self) -> Array:
+        return np.concatenate([part.mean().reshape(-1) for part in self.parts])
+
+    def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
+        pairs = zip(self.parts, self._split(x), strict=True)
+        return self._join([part.add_scaled(block, scale, weight) for part, block in pairs])
+
+    def take(self, i: Any) -> Blocks:
+        return Blocks([part.take(i) for part in self.parts])
+
+    def norms_squared(self) -> Any:
+        return sum(part.norms_squared() for part in self.parts)
+
+    def key(self) -> Hashable:
+        return tuple(part.key() for part in self.parts)
+
+    def _split(self, u: Array) -> list[Array]:
+        return split_blocks(u, [part.vertex_shape for part in self.parts])
+
+    def _join(self, arrays: list[Array]) -> Array:
+        return join_blocks(arrays, [part.vertex_shape for part in self.parts])
+
+
+class Sums(Atoms):
+    """Vertices of a Minkowski sum: the parts added up.
+
+    Parameters
+    ----------
+    parts : sequence of Atoms
+        One vertex (or batch of the same length) of each summand, all of one shape.
+
+    Notes
+    -----
+    An extreme point of the sum is a sum of extreme points in one way only, so the parts' keys
+    identify it.
+    """
+
+    def __init__(self, parts: Sequence[Atoms]) -> None:
+        self.parts = tuple(parts)
+        self.vertex_shape = self.parts[0].vertex_shape
+        self.count = self.parts[0].count
+
+    def to_dense(self) -> Array:
+        return sum(part.to_dense() for part in self.parts)
+
+    def dot(self, u: Array) -> Any:
+        return sum(part.dot(u) for part in self.parts)
+
+    def mean(self) -> Array:
+        return sum(part.mean() for part in self.parts)
+
+    def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
+        for part in self.parts:
+            x, scale = part.add_scaled(x, scale, weight), 1.0
+        return x
+
+    def take(self, i: Any) -> Sums:
+        return Sums([part.take(i) for part in self.parts])
+
+    def norms_squared(self) -> Any:
+        dense = self.to_dense()
+        return (dense * dense).sum(axis=tuple(range(-len(self.vertex_shape), 0)))
+
+    def key(self) -> Hashable:
+        return tuple(part.key() for part in self.parts)
+
+
+def split_blocks(x: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """Cut the last axis of ``x`` into blocks of the given shapes."""
+    ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
+    pieces = np.split(x, ends, axis=-1)
+    return [
+        piece.reshape(*x.shape[:-1], *shape) for piece, shape in zip(pieces, shapes, strict=True)
+    ]
+
+
+def join_blocks(arrays: Sequence[Array], shapes: Sequence[tuple[int, ...]]) -> Array:
+    """Undo `split_blocks`: flatten each array's block axes and join them."""
+    flat = [
+        array.reshape(*array.shape[: array.ndim - len(shape)], -1)
+        for array, shape in zip(arrays, shapes, strict=True)
+    ]
+    return np.concatenate(flat, axis=-1)

@@ -1,0 +1,53 @@
+"""Rank-one matrices: trace-norm balls and spectrahedra."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._base import Array, Atoms
+
+
+class RankOne(Atoms):
+    """The matrix ``scale * u v'``, or a batch of such matrices.
+
+    Parameters
+    ----------
+    u : array, shape ([count,] p)
+        Left vectors.
+    v : array, shape ([count,] q)
+        Right vectors.
+    scale : float
+        Common factor.
+    """
+
+    def __init__(self, u: Array, v: Array, scale: float = 1.0) -> None:
+        self.u = u
+        self.v = v
+        self.scale = scale
+        self.vertex_shape = (u.shape[-1], v.shape[-1])
+        self.count = None if u.ndim == 1 else u.shape[0]
+
+    def to_dense(self) -> Array:
+        return (self.scale * self.u)[..., :, None] * self.v[..., None, :]
+
+    def dot(self, u: Array) -> Any:
+        # <G, u v'> = u' (G v): one pass over G for the whole batch
+        image = (u @ self.v[..., None])[..., 0] if u.ndim == 3 else self.v @ u.T
+        return self.scale * (self.u * image).sum(axis=-1)
+
+    def mean(self) -> Array:
+        if self.count is None:
+            return self.to_dense()
+        return (self.scale / self.count) * (self.u.T @ self.v)
+
+    def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
+        return scale * x + np.multiply.outer((weight * self.scale) * self.u, self.v)
+
+    def take(self, i: Any) -> RankOne:
+        return RankOne(self.u[i], self.v[i], self.scale)
+
+    def norms_squared(self) -> Any:
+        u, v = self.u, self.v
+        return self.scale**2 * (u * u).sum(axis=-1) * (v * v).sum(axis=-1)
