@@ -15,12 +15,13 @@ from .objectives import as_objective
 from .problem import CapabilityError, Problem
 from .sets import Set
 from .smoothing import Oracles
-from .solvers import ParallelFrankWolfe, RestartedParallelFrankWolfe, frank_wolfe
+from .solvers import Anytime, ParallelFrankWolfe, RestartedParallelFrankWolfe, frank_wolfe
 from .solvers._options import check_positive
 
 Array = Any
 
 METHODS: dict[str, Callable[..., Any]] = {
+    "anytime": Anytime,
     "pfw": ParallelFrankWolfe,
     "r-pfw": RestartedParallelFrankWolfe,
     "fw": frank_wolfe.open_loop,
@@ -37,7 +38,7 @@ def minimize(
     tol: float = 1e-4,
     rtol: float | None = None,
     m: int | str | None = None,
-    noise: Any = None,
+    noise: Any = "auto",
     engine: Any = None,
     seed: int = 0,
     max_rounds: int | None = None,
@@ -70,7 +71,9 @@ def minimize(
     m : int or str, optional
         Perturbed oracles per round, for methods that draw them.
     noise : str or Noise, optional
-        Law of the perturbations: "gumbel", "gaussian", "logistic"; the set's own by default.
+        Law of the perturbations: "gumbel", "gaussian", "logistic", an object, or "auto", the set's
+        own. None makes "anytime" draw no noise at all (momentum Frank-Wolfe) and is "auto" for
+        methods that cannot do without.
     engine : None
         Where the oracles of a round run; None is this process, one vectorised batch.
     seed : int
@@ -114,10 +117,11 @@ def minimize(
     talk = Options(callback, progress, options.pop("record_every", 1))
     L = options.pop("L", None)
     check_positive("L", L, optional=True)
+    L = None if L is None else float(L)
     start = _starting_point(objective, K, x0)
     name, solver = _solver(method, {"m": m, **options})
     law = _law(name, solver, K, noise)
-    problem = Problem(objective, K, objective.L if L is None else float(L))
+    problem = Problem(objective, K, L)
     result = run(problem, solver, start, Oracles(problem, law, seed), limits, talk)
     result.method = name
     if raise_on_failure and not result.success:
@@ -176,8 +180,11 @@ def _solver(method: Any, options: dict[str, Any]) -> tuple[str, Any]:
 
 def _law(name: str, solver: Any, K: Set, noise: Any) -> Any:
     """Return the noise law for a method that draws, None for one that does not."""
+    automatic = isinstance(noise, str) and noise == "auto"
     if getattr(solver, "samples", False):
-        return noise_laws.get(noise or K.default_noise)
-    if noise is not None:
+        if noise is None and getattr(solver, "noiseless", False):
+            return None
+        return noise_laws.get(K.default_noise if automatic or noise is None else noise)
+    if noise is not None and not automatic:
         raise TypeError(f"method {name!r} draws no noise; leave noise out")
     return None

@@ -122,7 +122,7 @@ class Problem:
     set : Region
         The set K.
     L : float or None
-        Smoothness constant to use: the user's, else the objective's own, else None.
+        Smoothness constant: the user's, else the objective's own once a method has needed it.
     counts : Counts
         Evaluations and oracle calls so far.
     """
@@ -142,7 +142,9 @@ class Problem:
         return at
 
     def need_L(self, method: str) -> float:
-        """Return L, or explain how to provide it."""
+        """Return L, the user's or else the objective's own, or explain how to provide it."""
+        if self.L is None:
+            self.L = self.objective.L
         if self.L is None:
             raise CapabilityError(
                 f"method {method!r} needs L, the Lipschitz constant of the gradient, and "

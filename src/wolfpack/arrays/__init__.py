@@ -7,7 +7,7 @@ so that NumPy and any other library of the Array API standard can be served by t
 from __future__ import annotations
 
 from ._convert import as_float_array, check_finite, check_shape
-from ._ops import all_finite, epsilon, inner, namespace, norm
+from ._ops import all_finite, epsilon, inner, namespace, norm, softmax
 from ._streams import Streams
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "inner",
     "namespace",
     "norm",
+    "softmax",
 ]

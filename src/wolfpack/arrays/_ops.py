@@ -33,14 +33,20 @@ def norm(a: Array) -> float:
 def all_finite(a: Array) -> bool:
     """Tell whether every entry is finite, with one cheap reduction in the usual case.
 
-    A sum is finite only if no entry is NaN or infinite; it may overflow although all entries are
+    <a, a> is finite only if no entry is NaN or infinite; it may overflow although all entries are
     finite, and only then are the entries looked at one by one.
     """
+    if math.isfinite(inner(a, a)):
+        return True
     xp = namespace(a)
-    with np.errstate(over="ignore", invalid="ignore"):
-        if math.isfinite(float(xp.sum(a))):
-            return True
     return bool(xp.all(xp.isfinite(a)))
+
+
+def softmax(a: Array) -> Array:
+    """Return exp(a) scaled to sum to 1 over all entries."""
+    xp = namespace(a)
+    e = xp.exp(a - xp.max(a))
+    return e / xp.sum(e)
 
 
 def epsilon(a: Array) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
+from .. import theory
 from ..arrays import Streams, inner
 from ..atoms import Atoms
 from ..problem import CapabilityError, Problem
@@ -54,6 +56,16 @@ class Oracles:
     def exact(self) -> bool:
         """Whether the set knows its smoothed argmax for this law in closed form."""
         return self._exact
+
+    @cached_property
+    def smoothness(self) -> float:
+        """C such that s_alpha is C/alpha-smooth, by the sharp constants."""
+        return theory.smoothness(self.problem.set, self.law, 1.0, "sharp")
+
+    @cached_property
+    def bias(self) -> float:
+        """s_1(0): smoothing adds at most alpha s_1(0) to the support function."""
+        return theory.s1(self.problem.set, self.law).value
 
     def lmo(self, g: Array) -> Atoms:
         """Return the clean answer to ``g``."""
@@ -106,7 +118,8 @@ class Oracles:
             return self.problem.set.draw(-v, alpha, count, rng)
         return sample_block(self.problem.set, self.law, v, alpha, count, rng)
 
-    def _closed_form(self, v: Array, alpha: float) -> Array:
+    def need_closed_form(self) -> None:
+        """Raise unless the smoothed argmax is known exactly for this set and law."""
         if not self._exact:
             K = self.problem.set
             known = ", ".join(K.closed_forms) or "no law"
@@ -114,5 +127,8 @@ class Oracles:
                 f"m='exact' needs a closed form of the smoothed argmax: {K} has one for {known}, "
                 f"not for {self.law.name if self.law else None} noise"
             )
+
+    def _closed_form(self, v: Array, alpha: float) -> Array:
+        self.need_closed_form()
         self.problem.counts.nlmo += 1
         return self.problem.set.smoothed(-v, alpha, self.law)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from .anytime import Anytime
 from .frank_wolfe import FrankWolfe
 from .parallel_fw import ParallelFrankWolfe
 from .restarted import RestartedParallelFrankWolfe
 from .step_rules import LineSearch, OpenLoop, ShortStep
 
 __all__ = [
+    "Anytime",
     "FrankWolfe",
     "LineSearch",
     "OpenLoop",

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from ..problem import Evaluation, Problem
@@ -103,10 +104,12 @@ class RestartedParallelFrankWolfe:
             raise ValueError(f"shrink must be between 0 and 1, found {self.shrink!r}")
         _ = self.inner
 
-    @property
+    @cached_property
     def inner(self) -> ParallelFrankWolfe:
         """Algorithm 2 with the options of this run."""
-        return ParallelFrankWolfe(alpha=self.alpha, m=self.m, M=self.M, constants=self.constants, R=self.R)
+        return ParallelFrankWolfe(
+            alpha=self.alpha, m=self.m, M=self.M, constants=self.constants, R=self.R
+        )
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         """Return the state of round 0."""

@@ -1,0 +1,197 @@
+r"""Anytime parallel Frank-Wolfe: no accuracy, constant or restart to choose.
+
+Problem
+    min f(x) over x in K, f convex and smooth, K compact and convex.
+
+Iteration
+    With :math:`x_1 = x_0`, :math:`y_1 = \nabla f(x_1)` and, for k = 1, 2, ...,
+    :math:`\tau_k = r/(k+r)` (r = 3: weights :math:`A_k = k(k+1)(k+2)/6`):
+
+    .. math::
+
+        &\alpha_k = \kappa\, L C\, \tau_k^2 / ((1-\theta)(1-\tau_k)), \qquad
+            s_\alpha \text{ being } C/\alpha\text{-smooth} \\
+        &v_k = (1-\tau_k) y_k + \tau_k \nabla f(x_k) \\
+        &-g_k = \tfrac1{m_k} \sum_{i=1}^{m_k} \arg\max_{u\in K} \langle u, -v_k + \alpha_k\Delta_i\rangle
+            \quad\text{or } \nabla s_{\alpha_k}(-v_k) \text{ in closed form} \\
+        &x_{k+1} = (1-\tau_k) x_k - \tau_k g_k \\
+        &y_{k+1} = (1-\tau_k) y_k + \tau_k \nabla f(x_{k+1})
+
+Guarantee
+    Theorem A1 (docs/theory/anytime.md), for kappa = 1 and L at least the smoothness constant:
+    E[gap] = O(1/N^2) when m_k grows like k or smoothing is exact, O(1/N) when m_k = 1; see
+    `wolfpack.theory.bound_anytime`. Heuristic, without a proof: kappa < 1, kappa = "auto", and L
+    estimated along the path. The certificate is valid in all cases.
+
+Symbols
+    The letters above; ``dual`` is the running dual point of the certificate. Round k of the library
+    is the theorem's k + 1, since x_1 is the starting point.
+
+Cost of a round
+    One gradient, m_k oracle calls; kappa = "auto" asks one clean oracle more about 4 times per
+    doubling of k. Memory O(d) beside the answers of a block.
+
+References
+    B. Dubois-Taine, F. Bach, Q. Berthet, A. Taylor, NeurIPS 2022, for the method that this extends.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from .. import theory
+from ..arrays import epsilon, inner
+from ..problem import Evaluation, Problem
+from ..smoothing import Oracles
+from ._options import check_count, check_positive
+from .adaptive import Control, Tuner
+
+Array = Any
+
+
+class State(NamedTuple):
+    """Iterates, then what the round used, then what is estimated along the path."""
+
+    k: int
+    x: Array
+    at: Evaluation
+    y: Array
+    dual: Any
+    alpha: float
+    m: int | str
+    L: float
+    control: Control
+
+
+@dataclass(frozen=True)
+class Anytime:
+    """Accelerated parallel Frank-Wolfe with shrinking smoothing.
+
+    Parameters
+    ----------
+    m : int, "auto" or "exact"
+        Oracles a round: a number; "exact" for the closed form; "auto" for the closed form where the
+        set has one and otherwise as many as the measured variance of the answers makes useful,
+        at most ``max_m``.
+    kappa : float or "auto"
+        Factor of alpha. 1 is the theorem's; "auto" starts at 0.3 and follows the certificate:
+        smaller while the bias alpha s_1(0) exceeds the gap, larger again when the gap fails to
+        follow (a heuristic).
+    theta : float, optional
+        Share of the curvature kept for sampling noise, in [0, 1). By default 1/2, and 0 when
+        smoothing is exact or kappa, being "auto", stands for it.
+    order : {3, 2}
+        Degree r of the weights.
+    max_m : int
+        Largest m that "auto" may choose.
+
+    Notes
+    -----
+    L is the one given to `minimize`. Without it, it is the curvature measured along the last steps,
+    which may fall by 10% a round and rises at once where f proves to be steeper (a heuristic).
+    """
+
+    m: int | str = "auto"
+    kappa: float | str = "auto"
+    theta: float | None = None
+    order: int = 3
+    max_m: int = 256
+    name: ClassVar[str] = "anytime"
+    samples: ClassVar[bool] = True
+    noiseless: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_count("m", self.m, names=("auto", "exact"))
+        check_count("max_m", self.max_m)
+        if self.kappa != "auto":
+            check_positive("kappa", self.kappa, names=("auto",))
+        if self.theta is not None and not 0 <= self.theta < 1:
+            raise ValueError(f"theta must be in [0, 1), found {self.theta!r}")
+        if self.order not in (2, 3):
+            raise ValueError(f"order must be 2 or 3, found {self.order!r}")
+
+    def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
+        """Return the state of round 0."""
+        m = "exact" if self.m == "auto" and oracles.exact else self.m
+        if m == "exact" and oracles.law is not None:
+            oracles.need_closed_form()
+        at = problem.evaluate(x0)
+        L = problem.L or _curvature_towards(problem, x0, at, oracles.lmo(at.gradient))
+        m_0 = 2 if m == "auto" else m
+        tuner = self._tuner(problem, oracles)
+        return State(0, x0, at, at.gradient, at.dual, math.nan, m_0, L, tuner.start(at.value))
+
+    def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
+        """Return the state after one more round."""
+        k, x, at, y, dual, _, m, L, control = state
+        tau = self.order / (k + 1 + self.order)
+        alpha = self._alpha(problem, oracles, tau, L, m, control.kappa)
+        v = (1 - tau) * y + tau * at.gradient
+        answer, variance = self._answer(oracles, v, alpha, m, k)
+        x_next = (1 - tau) * x + tau * answer
+        at_next = problem.evaluate(x_next)
+        y_next = (1 - tau) * y + tau * at_next.gradient
+        dual_next = (1 - tau) * dual + tau * at_next.dual
+        L_next = problem.L or max(_curvature(x, at, x_next, at_next), 0.9 * L)
+        control = control.saw(at_next.value, variance)
+        state = State(k + 1, x_next, at_next, y_next, dual_next, alpha, m, L_next, control)
+        return self._adapt(problem, state, oracles)
+
+    def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
+        """Return the dual value at y_k, with the conjugate bounded as in docs/theory."""
+        return problem.dual_bound(state.y, state.dual, oracles.lmo(state.y))
+
+    def _alpha(
+        self, problem: Problem, oracles: Oracles, tau: float, L: float, m: Any, kappa: float
+    ) -> float:
+        if oracles.law is None:
+            return 0.0
+        sure = m == "exact" or self.kappa == "auto"
+        theta = (0.0 if sure else 0.5) if self.theta is None else self.theta
+        return kappa * L * oracles.smoothness * tau**2 / ((1 - theta) * (1 - tau))
+
+    def _answer(
+        self, oracles: Oracles, v: Array, alpha: float, m: Any, k: int
+    ) -> tuple[Array, float]:
+        if oracles.law is None:
+            return oracles.lmo(v).to_dense(), 0.0
+        if self.m == "auto" and m != "exact":
+            return oracles.sample(v, alpha, m, k)
+        return oracles.mean(v, alpha, m, k), math.nan
+
+    def _tuner(self, problem: Problem, oracles: Oracles) -> Tuner:
+        kappa = 0.3 if self.kappa == "auto" else float(self.kappa)
+        return Tuner(kappa, self.kappa == "auto" and oracles.law is not None)
+
+    def _adapt(self, problem: Problem, state: State, oracles: Oracles) -> State:
+        """Return the state with kappa and m chosen for the next round."""
+        tuner = self._tuner(problem, oracles)
+        control, m = state.control, state.m
+        if tuner.due(control, state.k):
+            bound = self.lower_bound(problem, state, oracles)
+            control = tuner.adapt(control, state.k, bound, state.alpha * oracles.bias)
+        if self.m == "auto" and m != "exact" and oracles.law is not None:
+            theta = 0.5 if self.theta is None else self.theta
+            # Theorem A1's noise term a_k^2 L sigma^2/(2 theta A_k m) equals its bias a_k alpha s_1(0)
+            useful = self.order * state.L * control.variance / (state.k + 1)
+            m = math.ceil(useful / max(2 * theta * state.alpha * oracles.bias, 1e-300))
+            m = min(max(2, m), self.max_m)
+        return state._replace(control=control, m=m)
+
+
+def _curvature(x: Array, at: Evaluation, x_next: Array, at_next: Evaluation) -> float:
+    """Return <grad f(x') - grad f(x), x' - x> / ||x' - x||^2, 0 when rounding hides it."""
+    step = x_next - x
+    size = inner(step, step)
+    if size <= (1e2 * epsilon(x)) ** 2 * inner(x, x):
+        return 0.0
+    change = inner(at_next.gradient, step) - inner(at.gradient, step)
+    return change / size
+
+
+def _curvature_towards(problem: Problem, x: Array, at: Evaluation, vertex: Any) -> float:
+    """Return the curvature of f between x and the middle of x and a vertex; 1 when it is flat."""
+    middle = vertex.add_scaled(x, 0.5, 0.5)
+    return _curvature(x, at, middle, problem.evaluate(middle)) or 1.0
