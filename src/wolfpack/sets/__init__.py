@@ -1,0 +1,37 @@
+"""Compact convex sets, each known through its linear oracle."""
+
+from __future__ import annotations
+
+from ._base import Set
+from .box import Box
+from .capped_simplex import CappedSimplex
+from .group_l1_ball import GroupL1Ball
+from .hypersimplex import Hypersimplex
+from .k_sparse import KSparse
+from .l1_ball import L1Ball
+from .l2_ball import L2Ball
+from .linf_ball import LinfBall
+from .lp_ball import LpBall
+from .oracle import Oracle
+from .permutahedron import Permutahedron
+from .simplex import Simplex
+from .trace_norm_ball import TraceNormBall
+from .weighted_l1_ball import WeightedL1Ball
+
+__all__ = [
+    "Box",
+    "CappedSimplex",
+    "GroupL1Ball",
+    "Hypersimplex",
+    "KSparse",
+    "L1Ball",
+    "L2Ball",
+    "LinfBall",
+    "LpBall",
+    "Oracle",
+    "Permutahedron",
+    "Set",
+    "Simplex",
+    "TraceNormBall",
+    "WeightedL1Ball",
+]

@@ -1,0 +1,54 @@
+"""Which noise a closed form is meant for: names, law objects, or noise on vertex scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..arrays import as_float_array, check_finite, check_shape
+from ..noise import get as get_noise
+from ..problem import CapabilityError
+from ._base import as_positive
+
+LIFTED = "lifted"
+
+
+def is_lifted(noise: Any) -> bool:
+    """Tell whether ``noise`` means Gumbel noise on the scores of the vertices."""
+    return noise is None or (isinstance(noise, str) and noise == LIFTED)
+
+
+def need_lifted(K: Any, noise: Any) -> None:
+    """Raise unless ``noise`` means Gumbel noise on the scores of the vertices."""
+    if not is_lifted(noise):
+        name = noise if isinstance(noise, str) else getattr(noise, "name", noise)
+        raise CapabilityError(
+            f"{K} has a closed form for Gumbel noise on the scores of its vertices only "
+            f"(noise='lifted' or None), found {name!r}"
+        )
+
+
+def gumbel_scale(noise: Any) -> float | None:
+    """Return the scale of i.i.d. Gumbel noise, the meaning of None here; None for other laws."""
+    if noise is None:
+        return 1.0
+    if isinstance(noise, str) and noise == LIFTED:
+        return None
+    law = get_noise(noise)
+    scale = getattr(law, "scale", 1.0)
+    return float(scale) if law.name == "gumbel" and isinstance(scale, float) else None
+
+
+def need_gumbel(K: Any, noise: Any) -> float:
+    """Return the scale of i.i.d. Gumbel noise; raise for other laws."""
+    scale = gumbel_scale(noise)
+    if scale is None:
+        raise CapabilityError(
+            f"{K} has a closed form for Gumbel noise with one scale only, found {noise!r}"
+        )
+    return scale
+
+
+def smoothing_arguments(K: Any, y: Any, alpha: Any) -> tuple[Any, float]:
+    """Return ``y`` as a finite array of K's shape and ``alpha`` as a positive float."""
+    y = check_finite(check_shape(as_float_array(y, "y"), K.shape, "y"), "y")
+    return y, as_positive(alpha, "alpha")

@@ -1,0 +1,149 @@
+"""The simplex with caps on the coordinates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..arrays import as_float_array
+from ..atoms import Atoms, Dense, Sparse
+from ._base import Array, Set, as_positive, as_shape
+from ._select import smallest
+
+
+class CappedSimplex(Set):
+    r"""The capped simplex :math:`\{0 \le x \le c,\ \sum_i x_i = s\}`.
+
+    Parameters
+    ----------
+    n : int or tuple of int
+        Dimension, or shape of x.
+    cap : float or array
+        The caps c: one positive number for all coordinates or one per coordinate, zero and infinity
+        allowed there.
+    total : float
+        The sum s, positive, at most the sum of the caps.
+
+    Notes
+    -----
+    The oracle fills the coordinates of smallest g to their caps until the total is used up
+    (fractional knapsack): O(n) by selection for a single cap, O(n log n) by sorting for several.
+    The filling of the largest caps majorises every point of K, so its norm is the radius. Two
+    points with nonnegative entries are at most sqrt(2) R apart; x -> c - x maps K onto the capped
+    simplex of total sum(c) - s, and the smaller of the two bounds is the diameter given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> K = CappedSimplex(4, cap=0.4, total=1.0)
+    >>> np.asarray(K.lmo(np.array([3.0, 1.0, 0.0, 2.0]))).round(12)
+    array([0. , 0.4, 0.4, 0.2])
+    """
+
+    polytope: ClassVar[bool] = True
+
+    def __init__(self, n: Any, cap: Any, total: float = 1.0) -> None:
+        self.shape = as_shape(n)
+        self.total = as_positive(total, "total")
+        caps = as_float_array(cap, "cap")
+        try:
+            caps = np.broadcast_to(caps, self.shape)
+        except ValueError:
+            raise ValueError(
+                f"cap must be a number or have shape {self.shape}, found {caps.shape}"
+            ) from None
+        if not (caps >= 0).all():  # NaN included
+            raise ValueError(
+                f"cap must be nonnegative, found {int((~(caps >= 0)).sum())} that are not"
+            )
+        self.caps = np.minimum(caps, self.total).astype(np.float64)
+        room = float(self.caps.sum())
+        if room < self.total * (1 - 1e-12):
+            raise ValueError(f"the caps sum to {room:g} < total = {self.total:g}: the set is empty")
+        self._equal = np.ndim(cap) == 0
+        largest = float(self.caps.max())
+        # the oracle with one cap: `_full` coordinates at the cap, `_part` in one more
+        self._full = min(int(self.total / largest + 1e-12), self.dimension)
+        part = self.total - self._full * largest
+        self._part = part if part > 1e-12 * self.total else 0.0
+
+    @property
+    def radius(self) -> float:
+        return _greedy_norm(self.caps, self.total)
+
+    @property
+    def diameter(self) -> float:
+        rest = float(self.caps.sum()) - self.total
+        return math.sqrt(2.0) * min(self.radius, _greedy_norm(self.caps, max(rest, 0.0)))
+
+    def _lmo(self, g: Array) -> Atoms:
+        rows = g if g.ndim == 1 else g.reshape(*g.shape[: g.ndim - len(self.shape)], -1)
+        return self._equal_caps(rows) if self._equal else self._several_caps(rows)
+
+    def _equal_caps(self, rows: Array) -> Sparse:
+        cap = float(self.caps.flat[0])
+        if self._part == 0.0:
+            return Sparse(smallest(rows, self._full), cap, self.shape)
+        indices = smallest(rows, self._full + 1)
+        # the last of the largest takes the part, as sorting would have it
+        g = np.take_along_axis(rows, indices, axis=-1)
+        last = self._full - g[..., ::-1].argmax(axis=-1)
+        values = np.full(indices.shape, cap)
+        np.put_along_axis(values, last[..., None], self._part, axis=-1)
+        return Sparse(indices, values, self.shape)
+
+    def _several_caps(self, rows: Array) -> Dense:
+        order = np.argsort(rows, axis=-1, kind="stable")
+        caps = self.caps.reshape(-1)[order]
+        before = np.cumsum(caps, axis=-1) - caps
+        filled = np.clip(self.total - before, 0.0, caps)
+        answer = np.empty(rows.shape)
+        np.put_along_axis(answer, order, filled, axis=-1)
+        return Dense(answer.reshape(*rows.shape[:-1], *self.shape), self.shape)
+
+    def violation(self, x: Array) -> float:
+        over = float((x - self.caps).max())
+        return max(-float(x.min()), over, abs(float(x.sum()) - self.total))
+
+    def start(self) -> Array:
+        return self.caps * (self.total / self.caps.sum())
+
+    def project(self, x: Array) -> Array:
+        return clip_to_total(x, self.caps, self.total)
+
+    def __repr__(self) -> str:
+        cap = f"{self.caps.flat[0]:g}" if self._equal else "array"
+        n = ", ".join(map(str, self.shape))
+        return f"CappedSimplex({n}, cap={cap}, total={self.total:g})"
+
+
+def clip_to_total(x: Array, caps: Array, total: float) -> Array:
+    """Return the projection of ``x`` onto {0 <= v <= caps, sum v = total}.
+
+    It is clip(x - t, 0, caps), whose sum falls as t grows, with a kink at each x_i - c_i and x_i:
+    bisection over the sorted kinks finds the piece, on which t solves a linear equation.
+    """
+    kinks = np.sort(np.concatenate([(x - caps).reshape(-1), x.reshape(-1)]))
+    low, high = 0, kinks.shape[0] - 1  # the sum is sum(caps) at the first kink, 0 at the last
+    while high - low > 1:
+        middle = (low + high) // 2
+        if np.clip(x - kinks[middle], 0.0, caps).sum() >= total:
+            low = middle
+        else:
+            high = middle
+    inside = (x - caps < kinks[high]) & (x > kinks[low])  # moves with t on this piece
+    count = int(inside.sum())
+    if count == 0:
+        return np.clip(x - kinks[low], 0.0, caps)
+    full = caps[x - caps >= kinks[high]].sum()
+    t = (x[inside].sum() + full - total) / count
+    return np.clip(x - t, 0.0, caps)
+
+
+def _greedy_norm(caps: Array, total: float) -> float:
+    """Return the norm of the filling of the largest caps to ``total``."""
+    ordered = np.sort(caps.reshape(-1))[::-1]
+    filled = np.clip(total - (np.cumsum(ordered) - ordered), 0.0, ordered)
+    return float(np.linalg.norm(filled))

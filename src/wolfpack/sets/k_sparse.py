@@ -1,0 +1,75 @@
+"""The k-sparse polytope: the convex hull of sign vectors with k nonzeros."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..atoms import Sparse
+from ._base import Array, Set, as_positive, as_shape
+from ._select import as_count, smallest
+from .capped_simplex import clip_to_total
+
+
+class KSparse(Set):
+    r"""The k-sparse polytope :math:`\{\|x\|_\infty \le r,\ \|x\|_1 \le k r\}`.
+
+    It is the convex hull of the vectors with k entries +-r and zeros elsewhere.
+
+    Parameters
+    ----------
+    n : int or tuple of int
+        Dimension, or shape of x.
+    k : int
+        Number of nonzeros of a vertex, 1 <= k <= n.
+    radius : float
+        Their size r.
+
+    Notes
+    -----
+    The oracle puts -r sign(g_i) at the k largest |g_i|, O(n) by selection. k = 1 is the l1 ball,
+    k = n the l_infinity ball. The radius R_K is r sqrt(k).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.asarray(KSparse(4, k=2, radius=3.0).lmo(np.array([5.0, -4.0, 0.0, 2.0])))
+    array([-3.,  3.,  0.,  0.])
+    """
+
+    polytope: ClassVar[bool] = True
+
+    def __init__(self, n: Any, k: int, radius: float = 1.0) -> None:
+        self.shape = as_shape(n)
+        self.k = as_count(k)
+        if self.k > self.dimension:
+            raise ValueError(f"k must be at most n = {self.dimension}, found {k!r}")
+        self.r = as_positive(radius, "radius")
+
+    @property
+    def radius(self) -> float:
+        return self.r * math.sqrt(self.k)
+
+    def _lmo(self, g: Array) -> Sparse:
+        rows = g if g.ndim == 1 else g.reshape(*g.shape[: g.ndim - len(self.shape)], -1)
+        indices = smallest(-abs(rows), self.k)
+        picked = np.take_along_axis(rows, indices, axis=-1)
+        return Sparse(indices, np.where(picked < 0, self.r, -self.r), self.shape)
+
+    def violation(self, x: Array) -> float:
+        size = abs(x)
+        return max(float(size.max()) - self.r, float(size.sum()) - self.k * self.r)
+
+    def start(self) -> Array:
+        return np.zeros(self.shape)
+
+    def project(self, x: Array) -> Array:
+        size = np.minimum(abs(x), self.r)
+        if float(size.sum()) > self.k * self.r:
+            size = clip_to_total(abs(x), np.full(self.shape, self.r), self.k * self.r)
+        return np.copysign(size, x)
+
+    def __repr__(self) -> str:
+        return f"KSparse({', '.join(map(str, self.shape))}, k={self.k}, radius={self.r:g})"

@@ -1,0 +1,45 @@
+"""The l1 ball."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._base import Array, as_positive, as_shape
+from .weighted_l1_ball import WeightedL1Ball
+
+
+class L1Ball(WeightedL1Ball):
+    r"""The l1 ball :math:`\{\|x\|_1 \le r\}`.
+
+    Parameters
+    ----------
+    n : int or tuple of int
+        Dimension, or shape of x.
+    radius : float
+        The bound r.
+
+    Notes
+    -----
+    The 2n vertices are +-r e_i; the oracle is one argmax of |g|, O(n). With Gumbel noise on the 2n
+    scores +-r y_i (lifted smoothing) the smoothed argmax is
+
+        r sinh(r y_i / alpha) / sum_j cosh(r y_j / alpha),
+
+    s_1(0) = log(2n) and s_alpha is r^2/alpha-smooth.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.asarray(L1Ball(3).lmo(np.array([2.0, -3.0, 0.0])))
+    array([0., 1., 0.])
+    """
+
+    def __init__(self, n: Any, radius: float = 1.0) -> None:
+        self.shape = as_shape(n)
+        self.r = self.reach = as_positive(radius, "radius")
+
+    def _sizes(self, flat: Array) -> Array:
+        return abs(flat)  # times r, which changes no comparison
+
+    def __repr__(self) -> str:
+        return f"L1Ball({', '.join(map(str, self.shape))}, radius={self.r:g})"

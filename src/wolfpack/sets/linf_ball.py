@@ -1,0 +1,42 @@
+"""The l_infinity ball."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._base import as_positive, as_shape
+from .box import Box
+
+
+class LinfBall(Box):
+    r"""The ball of the largest entry, :math:`\{\|x\|_\infty \le r\}`.
+
+    Parameters
+    ----------
+    n : int or tuple of int
+        Dimension, or shape of x.
+    radius : float
+        The bound r.
+
+    Notes
+    -----
+    The box [-r, r]^n: the oracle is -r sign(g) with sign(0) = 1, O(n), and its smoothing is
+    separable. With Gaussian noise the smoothed argmax is r (2 Phi(y/alpha) - 1), with logistic
+    noise r tanh(y / (2 alpha)).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> LinfBall(2, radius=3.0).support(np.array([1.0, -2.0]))
+    9.0
+    """
+
+    def __init__(self, n: Any, radius: float = 1.0) -> None:
+        shape = as_shape(n)
+        self.r = as_positive(radius, "radius")
+        super().__init__(np.full(shape, -self.r), np.full(shape, self.r))
+
+    def __repr__(self) -> str:
+        return f"LinfBall({', '.join(map(str, self.shape))}, radius={self.r:g})"

@@ -1,0 +1,83 @@
+"""The l_p balls."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..atoms import Atoms, Dense, OneHot
+from ._base import Array, Set, as_positive, as_shape
+
+
+class LpBall(Set):
+    r"""The l_p ball :math:`\{\|x\|_p \le r\}` for :math:`1 \le p \le \infty`.
+
+    Parameters
+    ----------
+    n : int or tuple of int
+        Dimension, or shape of x.
+    p : float
+        The exponent, from 1 to infinity (included).
+    radius : float
+        The bound r.
+
+    Notes
+    -----
+    The oracle is the case of equality in Hölder's inequality, O(n): with q = p/(p - 1),
+
+        v_i = -r sign(g_i) (|g_i| / ||g||_q)^(q-1),   min <g, v> = -r ||g||_q.
+
+    Powers are taken of g divided by its largest entry. The radius R_K is r for p <= 2 and
+    r n^(1/2 - 1/p) above. `L1Ball`, `L2Ball` and `LinfBall` know more about p = 1, 2 and infinity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(LpBall(2, p=3).support(np.array([1.0, 1.0])), 6)  # the norm of order 3/2
+    1.587401
+    """
+
+    def __init__(self, n: Any, p: float, radius: float = 1.0) -> None:
+        self.shape = as_shape(n)
+        try:
+            self.p = float(p)
+        except (TypeError, ValueError):
+            raise TypeError(f"p must be a number, found {p!r}") from None
+        if not self.p >= 1:  # NaN included
+            raise ValueError(f"p must satisfy 1 <= p <= inf, found {p!r}")
+        self.r = as_positive(radius, "radius")
+        self.polytope = self.p in (1.0, math.inf)
+
+    @property
+    def radius(self) -> float:
+        return self.r * self.dimension ** max(0.0, 0.5 - 1.0 / self.p)
+
+    def _lmo(self, g: Array) -> Atoms:
+        rows = g.reshape(*g.shape[: g.ndim - len(self.shape)], -1).astype(np.float64, copy=False)
+        size = abs(rows)
+        if self.p == 1.0:
+            index = size.argmax(axis=-1)
+            largest = np.take_along_axis(rows, index[..., None], axis=-1)[..., 0]
+            return OneHot(index, np.where(largest < 0, self.r, -self.r), self.shape)
+        if self.p == math.inf:
+            return Dense(np.where(g < 0, self.r, -self.r), self.shape)
+        largest = size.max(axis=-1, keepdims=True)
+        power = (size / np.where(largest > 0, largest, 1.0)) ** (1.0 / (self.p - 1.0))
+        length = (power**self.p).sum(axis=-1, keepdims=True) ** (1.0 / self.p)
+        answer = np.copysign(power * (self.r / np.where(length > 0, length, 1.0)), -rows)
+        return Dense(answer.reshape(g.shape), self.shape)
+
+    def violation(self, x: Array) -> float:
+        size = abs(x)
+        largest = float(size.max())
+        if largest == 0.0 or self.p == math.inf:
+            return largest - self.r
+        return largest * float(((size / largest) ** self.p).sum()) ** (1.0 / self.p) - self.r
+
+    def start(self) -> Array:
+        return np.zeros(self.shape)
+
+    def __repr__(self) -> str:
+        return f"LpBall({', '.join(map(str, self.shape))}, p={self.p:g}, radius={self.r:g})"

@@ -1,0 +1,78 @@
+"""The permutahedron: the convex hull of the rearrangements of a vector."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from ..arrays import as_float_array, check_finite, norm
+from ..atoms import Dense
+from ._base import Array, Set
+
+
+class Permutahedron(Set):
+    r"""The convex hull of all rearrangements of w, :math:`\{x \prec w\}` (x is majorised by w).
+
+    Parameters
+    ----------
+    vector : array, shape (n,)
+        The vector w.
+
+    Notes
+    -----
+    By the rearrangement inequality the oracle gives the largest entry of w to the smallest of g and
+    so on: one sort, O(n log n). Membership is majorisation: the j largest entries of x sum to at
+    most the j largest of w, with equality for j = n. Projection is an isotonic regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.asarray(Permutahedron([1.0, 2.0, 3.0]).lmo(np.array([0.5, -1.0, 0.0])))
+    array([1., 3., 2.])
+    """
+
+    polytope: ClassVar[bool] = True
+
+    def __init__(self, vector: Any) -> None:
+        w = check_finite(as_float_array(vector, "vector"), "vector")
+        if w.ndim != 1 or w.size == 0:
+            raise ValueError(f"vector must be one-dimensional and non-empty, found shape {w.shape}")
+        self.descending = np.sort(w.astype(np.float64))[::-1].copy()
+        self.shape = (w.shape[0],)
+
+    @property
+    def radius(self) -> float:
+        return norm(self.descending)
+
+    @property
+    def diameter(self) -> float:
+        return norm(self.descending - self.descending[::-1])
+
+    def _lmo(self, g: Array) -> Dense:
+        order = np.argsort(g, axis=-1, kind="stable")
+        answer = np.empty(g.shape)
+        np.put_along_axis(answer, order, np.broadcast_to(self.descending, g.shape), axis=-1)
+        return Dense(answer, self.shape)
+
+    def violation(self, x: Array) -> float:
+        excess = np.cumsum(np.sort(x)[::-1] - self.descending)
+        return max(float(excess.max()), abs(float(excess[-1])))
+
+    def start(self) -> Array:
+        return np.full(self.shape, self.descending.mean())
+
+    def project(self, x: Array) -> Array:
+        # with x sorted downwards, x - p is the closest nonincreasing vector to x - w
+        order = np.argsort(-x, kind="stable")
+        dual = isotonic_regression(x[order] - self.descending, increasing=False).x
+        p = np.empty(self.shape)
+        p[order] = x[order] - dual
+        return p
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{w:g}" for w in self.descending[:4])
+        return (
+            f"Permutahedron([{shown}{', ...' if self.dimension > 4 else ''}], n={self.dimension})"
+        )
