@@ -1,4 +1,4 @@
-"""Which noise a closed form is meant for: names, law objects, or noise on vertex scores."""
+"""Which noise a closed form is meant for: a law's name, a law object, or noise on vertex scores."""
 
 from __future__ import annotations
 
@@ -20,30 +20,32 @@ def is_lifted(noise: Any) -> bool:
 def need_lifted(K: Any, noise: Any) -> None:
     """Raise unless ``noise`` means Gumbel noise on the scores of the vertices."""
     if not is_lifted(noise):
-        name = noise if isinstance(noise, str) else getattr(noise, "name", noise)
         raise CapabilityError(
             f"{K} has a closed form for Gumbel noise on the scores of its vertices only "
-            f"(noise='lifted' or None), found {name!r}"
+            f"(noise='lifted' or None), found {noise!r}"
         )
 
 
-def gumbel_scale(noise: Any) -> float | None:
-    """Return the scale of i.i.d. Gumbel noise, the meaning of None here; None for other laws."""
+def scale_of(noise: Any, law: str) -> float | None:
+    """Return the scale of noise with i.i.d. coordinates of the named law, else None.
+
+    No noise at all (None) stands for the named law itself.
+    """
     if noise is None:
         return 1.0
     if isinstance(noise, str) and noise == LIFTED:
         return None
-    law = get_noise(noise)
-    scale = getattr(law, "scale", 1.0)
-    return float(scale) if law.name == "gumbel" and isinstance(scale, float) else None
+    found = get_noise(noise)
+    scale = getattr(found, "scale", 1.0)
+    return float(scale) if found.name == law and isinstance(scale, float) else None
 
 
-def need_gumbel(K: Any, noise: Any) -> float:
-    """Return the scale of i.i.d. Gumbel noise; raise for other laws."""
-    scale = gumbel_scale(noise)
+def need_scale(K: Any, noise: Any, law: str) -> float:
+    """Return the scale of noise with i.i.d. coordinates of the named law; raise for other noise."""
+    scale = scale_of(noise, law)
     if scale is None:
         raise CapabilityError(
-            f"{K} has a closed form for Gumbel noise with one scale only, found {noise!r}"
+            f"{K} has a closed form for {law} noise with equal scales only, found {noise!r}"
         )
     return scale
 

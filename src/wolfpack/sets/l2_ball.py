@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, hyp1f1
 
 from ..arrays import norm
 from ..atoms import Dense
 from ._base import Array, Set, as_positive, as_shape
+from ._laws import need_scale, scale_of, smoothing_arguments
 
 
 class L2Ball(Set):
@@ -25,8 +26,26 @@ class L2Ball(Set):
 
     Notes
     -----
-    The oracle is -r g/||g||, O(n). With Gaussian noise s_1(0) = r E||Delta||.
+    The oracle is -r g/||g||, O(n). With standard Gaussian noise s_1(0) = r c_n where
+    c_n = E||Delta|| = sqrt(2) Gamma((n+1)/2)/Gamma(n/2), and the mean of a noncentral chi variable
+    gives, with t = ||y||/alpha and Kummer's function F,
+
+        s_alpha(y) = r alpha c_n F(-1/2; n/2; -t^2/2),
+        grad s_alpha(y) = (r c_n / (n alpha)) F(1/2; n/2 + 1; -t^2/2) y.
+
+    s_alpha is r c_n/(n alpha)-smooth, about r/(sqrt(n) alpha), and no smoother: its gradient is
+    phi(t) y/||y|| with phi(t)/t proportional to the F above, which is a mean of exp(-u t^2/2) over
+    u in [0, 1] (Euler's integral) and so falls as t grows; the eigenvalues of the Hessian are
+    phi(t)/(t alpha) and phi'(t)/alpha, and phi'(t) <= phi(t)/t <= phi'(0).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.asarray(L2Ball(2, radius=5.0).lmo(np.array([3.0, -4.0])))
+    array([-3.,  4.])
     """
+
+    closed_forms: ClassVar[tuple[str, ...]] = ("gaussian",)
 
     def __init__(self, n: Any, radius: float = 1.0) -> None:
         self.shape = as_shape(n)
@@ -51,15 +70,45 @@ class L2Ball(Set):
     def start(self) -> Array:
         return np.zeros(self.shape)
 
+    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+        y, alpha = smoothing_arguments(self, y, alpha)
+        alpha *= need_scale(self, noise, "gaussian")
+        answer = self._lmo(-y).to_dense()
+        t, n = self._length(answer, y) / alpha, self.dimension
+        if t * t > 1e16 * n:  # phi(t) = 1 - (n - 1)/(2 t^2) + ... rounds to 1
+            return answer
+        return answer * (self._mean_length * t / n * float(hyp1f1(0.5, n / 2 + 1, -0.5 * t * t)))
+
+    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+        y, alpha = smoothing_arguments(self, y, alpha)
+        alpha *= need_scale(self, noise, "gaussian")
+        length, n = self._length(self._lmo(-y).to_dense(), y), self.dimension
+        t = length / alpha
+        if t * t > 1e16 * n:
+            return self.r * length
+        return self.r * alpha * self._mean_length * float(hyp1f1(-0.5, n / 2, -0.5 * t * t))
+
     def smoothed_at_zero(self, noise: Any) -> float | None:
-        if noise.name != "gaussian":
-            return None
-        n = self.dimension
-        return self.r * math.sqrt(2.0) * math.exp(gammaln((n + 1) / 2) - gammaln(n / 2))
+        scale = scale_of(noise, "gaussian")
+        return None if scale is None else self.r * scale * self._mean_length
+
+    def smoothness(self, noise: Any) -> float | None:
+        scale = scale_of(noise, "gaussian")
+        return None if scale is None else self.r * self._mean_length / (scale * self.dimension)
 
     def project(self, x: Array) -> Array:
         length = norm(x)
         return x * (self.r / length) if length > self.r else x + 0.0
+
+    @property
+    def _mean_length(self) -> float:
+        """c_n = E||Delta|| for a standard Gaussian vector."""
+        n = self.dimension
+        return math.sqrt(2.0) * math.exp(gammaln((n + 1) / 2) - gammaln(n / 2))
+
+    def _length(self, answer: Array, y: Array) -> float:
+        """Return ||y|| as <answer, y>/r, whose terms stay in range."""
+        return float((answer * y).sum()) / self.r
 
     def __repr__(self) -> str:
         return f"L2Ball({', '.join(map(str, self.shape))}, radius={self.r:g})"

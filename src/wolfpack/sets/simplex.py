@@ -9,7 +9,7 @@ import numpy as np
 
 from ..atoms import OneHot
 from ._base import Array, Set, as_positive, as_shape
-from ._laws import gumbel_scale, need_gumbel, smoothing_arguments
+from ._laws import need_scale, scale_of, smoothing_arguments
 from ._select import as_count, ranked
 
 
@@ -65,21 +65,21 @@ class Simplex(Set):
 
     def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
         y, alpha = smoothing_arguments(self, y, alpha)
-        weights, _ = _exponentials(y, alpha * need_gumbel(self, noise))
+        weights, _ = _exponentials(y, alpha * need_scale(self, noise, "gumbel"))
         return weights * (self.r / weights.sum())
 
     def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
         y, alpha = smoothing_arguments(self, y, alpha)
-        alpha *= need_gumbel(self, noise)
+        alpha *= need_scale(self, noise, "gumbel")
         weights, largest = _exponentials(y, alpha)
         return self.r * (largest + alpha * math.log(weights.sum()))
 
     def smoothed_at_zero(self, noise: Any) -> float | None:
-        scale = gumbel_scale(noise)
+        scale = scale_of(noise, "gumbel")
         return None if scale is None else self.r * scale * math.log(self.dimension)
 
     def smoothness(self, noise: Any) -> float | None:
-        scale = gumbel_scale(noise)
+        scale = scale_of(noise, "gumbel")
         return None if scale is None else 0.5 * self.r / scale
 
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> OneHot:
