@@ -5,6 +5,7 @@ from __future__ import annotations
 from ._base import Set
 from .box import Box
 from .capped_simplex import CappedSimplex
+from .dag_flow import DagFlow
 from .group_l1_ball import GroupL1Ball
 from .hypersimplex import Hypersimplex
 from .k_sparse import KSparse
@@ -21,6 +22,7 @@ from .weighted_l1_ball import WeightedL1Ball
 __all__ = [
     "Box",
     "CappedSimplex",
+    "DagFlow",
     "GroupL1Ball",
     "Hypersimplex",
     "KSparse",

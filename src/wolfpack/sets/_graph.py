@@ -1,0 +1,165 @@
+"""Graphs as users hand them in: lists of edges, pairs of arrays, sparse matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+Array = Any
+
+
+class Graph:
+    """Edges between nodes that are numbered 0..n-1, and the labels they had.
+
+    Parameters
+    ----------
+    edges : sequence of pairs, pair of arrays, or scipy sparse matrix
+        Pairs (tail, head) of hashable labels; or the tuple of two integer arrays (tails, heads); or
+        a square sparse matrix whose stored entries are the edges, row by row.
+    name : str
+        The argument's name, for messages.
+
+    Attributes
+    ----------
+    tails, heads : int arrays
+        The nodes' numbers, edge by edge in the order given.
+    nodes : list
+        The label of each node.
+    """
+
+    def __init__(self, edges: Any, name: str) -> None:
+        if sparse.issparse(edges):
+            tails, heads, nodes = _from_matrix(edges, name)
+        else:
+            tails, heads, nodes = _from_pairs(edges, name)
+        if not len(tails):
+            raise ValueError(f"{name} must have at least one edge, found none")
+        self.tails, self.heads = tails.astype(np.intp), heads.astype(np.intp)
+        self.nodes = nodes
+        self._numbers = {label: i for i, label in enumerate(nodes)}
+
+    @property
+    def edge_count(self) -> int:
+        """Number of edges."""
+        return len(self.tails)
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return len(self.nodes)
+
+    def number(self, label: Any, name: str) -> int:
+        """Return the number of the node with this label; ``name`` is what it is needed for."""
+        try:
+            return self._numbers[label]
+        except (KeyError, TypeError):
+            raise ValueError(f"{name} must be a node of the graph, found {label!r}") from None
+
+    def matrix(self, weights: Array | None = None) -> sparse.csr_array:
+        """Return the sparse matrix of the weights (1 by default), parallel edges added up."""
+        data = np.ones(self.edge_count) if weights is None else weights
+        n = self.node_count
+        return sparse.csr_array((data, (self.tails, self.heads)), shape=(n, n))
+
+
+def _from_matrix(matrix: Any, name: str) -> tuple[Array, Array, list[Any]]:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"{name} must be a square matrix, found shape {matrix.shape}")
+    rows = sparse.csr_array(matrix, copy=True)
+    rows.sum_duplicates()
+    rows = rows.tocoo()
+    return rows.coords[0], rows.coords[1], list(range(matrix.shape[0]))
+
+
+def _from_pairs(edges: Any, name: str) -> tuple[Array, Array, list[Any]]:
+    ends = edges if _is_array_pair(edges) else None
+    if ends is None:
+        ends = _columns(edges, name)
+    tails, heads = ends
+    if len(tails) != len(heads):
+        raise ValueError(
+            f"{name} must have as many tails as heads, found {len(tails)} and {len(heads)}"
+        )
+    if isinstance(tails, np.ndarray) and tails.dtype.kind in "iu" and heads.dtype.kind in "iu":
+        labels, numbers = np.unique(np.concatenate([tails, heads]), return_inverse=True)
+        return numbers[: len(tails)], numbers[len(tails) :], labels.tolist()
+    numbering: dict[Any, int] = {}
+    try:
+        both = [numbering.setdefault(label, len(numbering)) for label in [*tails, *heads]]
+    except TypeError as error:
+        raise TypeError(f"{name}: the labels of nodes must be hashable: {error}") from None
+    numbers = np.array(both, dtype=np.intp)
+    return numbers[: len(tails)], numbers[len(tails) :], list(numbering)
+
+
+def _is_array_pair(edges: Any) -> bool:
+    return (
+        isinstance(edges, tuple)
+        and len(edges) == 2
+        and all(isinstance(end, np.ndarray) and end.ndim == 1 for end in edges)
+    )
+
+
+def _columns(edges: Any, name: str) -> tuple[Any, Any]:
+    """Return tails and heads of a sequence of pairs: integer arrays, or lists of labels."""
+    wanted = f"{name} must be pairs (tail, head), two integer arrays or a sparse matrix"
+    if isinstance(edges, np.ndarray):
+        if edges.ndim != 2 or edges.shape[1] != 2:
+            raise ValueError(f"{wanted}, found an array of shape {edges.shape}")
+        pairs = edges
+    else:
+        try:
+            pairs = [tuple(edge) for edge in edges]
+        except TypeError:
+            raise TypeError(f"{wanted}, found {type(edges).__name__}") from None
+        wrong = next((pair for pair in pairs if len(pair) != 2), None)
+        if wrong is not None:
+            raise ValueError(f"{wanted}, found {wrong!r}")
+        if not all(type(end) is int for pair in pairs for end in pair):
+            return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    if pairs.dtype.kind not in "iu":
+        return pairs[:, 0].tolist(), pairs[:, 1].tolist()
+    return pairs[:, 0], pairs[:, 1]
+
+
+def heights(tails: Array, heads: Array, n: int) -> tuple[Array, Array]:
+    """Return the length of the longest path that starts at each node of a graph without cycles.
+
+    Returns
+    -------
+    height : int array, shape (n,)
+        The lengths; -1 at the nodes from which a cycle can be reached.
+    on_cycle : bool array, shape (n,)
+        The nodes of height -1; there is a cycle among them if there are any.
+    """
+    order = np.argsort(heads, kind="stable")
+    starts = np.searchsorted(heads[order], np.arange(n + 1))
+    left = np.bincount(tails, minlength=n)  # edges to nodes whose height is not yet known
+    height = np.full(n, -1, dtype=np.intp)
+    front, level = np.flatnonzero(left == 0), 0
+    while len(front):
+        height[front] = level
+        counts = starts[front + 1] - starts[front]
+        # positions of the edges into the front, one run per node
+        runs = np.repeat(starts[front] - np.cumsum(counts) + counts, counts)
+        before = tails[order[runs + np.arange(counts.sum())]]
+        np.subtract.at(left, before, 1)
+        front, level = np.unique(before[left[before] == 0]), level + 1
+    return height, height < 0
+
+
+def find_cycle(tails: Array, heads: Array, among: Array) -> list[int]:
+    """Return the nodes of a cycle, given nodes each of which has an edge to another of them."""
+    step = np.full(len(among), -1, dtype=np.intp)
+    inside = among[tails] & among[heads]
+    step[tails[inside]] = heads[inside]
+    path, seen = [], {}
+    node = int(np.flatnonzero(among)[0])
+    while node not in seen:
+        seen[node] = len(path)
+        path.append(node)
+        node = int(step[node])
+    return path[seen[node] :]

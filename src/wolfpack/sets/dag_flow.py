@@ -1,0 +1,229 @@
+"""Unit flows in a graph without cycles: convex combinations of paths."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csgraph
+
+from ..atoms import Sparse
+from ._base import Array, Set
+from ._graph import Graph, find_cycle, heights
+from ._laws import is_lifted, need_lifted, smoothing_arguments
+
+
+class DagFlow(Set):
+    r"""Unit flows from a source to a target of a directed graph without cycles.
+
+    .. math:: \{x \ge 0,\ \sum_{e \text{ out of } v} x_e - \sum_{e \text{ into } v} x_e
+        = 1_{v=s} - 1_{v=t}\ \text{for all } v\},
+
+    the convex hull of the indicator vectors of the paths from s to t, one entry per edge.
+
+    Parameters
+    ----------
+    edges : sequence of pairs, pair of integer arrays, or scipy sparse matrix
+        The edges (tail, head); labels may be any hashable objects, parallel edges are allowed.
+    source, target : label
+        The nodes s and t.
+
+    Notes
+    -----
+    The oracle is the shortest path by dynamic programming, O(edges) per direction, one sweep for a
+    whole batch; of equally short paths it takes the one whose edges come first. With Gumbel noise
+    on the lengths of the N paths (lifted smoothing) a path P is drawn with probability proportional
+    to exp(<y, P>/alpha). Then
+
+    .. math:: s_\alpha(y) = \alpha \log \sum_P e^{\langle y, P\rangle / \alpha}
+
+    is the same sweep with log-sum-exp in the place of max, the smoothed argmax is the flow that
+    leaves every node in the proportions of that sweep, and s_1(0) = log N. Two paths differ in at
+    most 2 R^2 edges, R^2 being the length of the longest one, so s_alpha is R^2/(2 alpha)-smooth.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> K = DagFlow([("s", "a"), ("a", "t"), ("s", "t")], "s", "t")
+    >>> np.asarray(K.lmo(np.array([1.0, 1.0, 3.0])))
+    array([1., 1., 0.])
+    >>> K.smoothed(np.zeros(3), alpha=1.0)
+    array([0.5, 0.5, 0.5])
+    """
+
+    polytope: ClassVar[bool] = True
+    closed_forms: ClassVar[tuple[str, ...]] = ("lifted",)
+
+    def __init__(self, edges: Any, source: Any, target: Any) -> None:
+        graph = Graph(edges, "edges")
+        s, t = graph.number(source, "source"), graph.number(target, "target")
+        if s == t:
+            raise ValueError(f"source and target must differ, found {source!r} for both")
+        _, on_cycle = heights(graph.tails, graph.heads, graph.node_count)
+        if on_cycle.any():
+            cycle = find_cycle(graph.tails, graph.heads, on_cycle)
+            names = " -> ".join(str(graph.nodes[v]) for v in [*cycle, cycle[0]][:8])
+            raise ValueError(f"edges must not contain a cycle, found {names}")
+        self.graph, self.source, self.target = graph, source, target
+        self.shape = (graph.edge_count,)
+        self._supply = np.zeros(graph.node_count)
+        self._supply[[s, t]] = 1.0, -1.0
+        self._arrange(s, t)
+
+    def _arrange(self, s: int, t: int) -> None:
+        """Number the nodes on paths by height, so that each sweep works on contiguous slices.
+
+        The target gets number 0 and the source the last one; the edges on paths are sorted by the
+        numbers of their tails.
+        """
+        graph = self.graph
+        onward = graph.matrix()
+        reached, reaching = (
+            np.isin(np.arange(graph.node_count), csgraph.breadth_first_order(m, i)[0])
+            for m, i in ((onward, s), (onward.T, t))
+        )
+        if not reached[t]:
+            raise ValueError(f"target {self.target!r} cannot be reached from {self.source!r}")
+        useful = reached & reaching
+        kept = np.flatnonzero(useful[graph.tails] & useful[graph.heads])
+        tails, heads = graph.tails[kept], graph.heads[kept]
+        height, _ = heights(tails, heads, graph.node_count)
+        order = np.flatnonzero(useful)
+        order = order[np.argsort(height[order], kind="stable")]
+        number = np.full(graph.node_count, -1, dtype=np.intp)
+        number[order] = np.arange(len(order))
+        by_tail = np.argsort(number[tails], kind="stable")
+        self._edges = kept[by_tail]
+        self._tails, self._heads = number[tails[by_tail]], number[heads[by_tail]]
+        self._first = np.searchsorted(self._tails, np.arange(len(order) + 1))
+        self.longest = int(height[s])
+        bounds = np.searchsorted(height[order], np.arange(1, self.longest + 2))
+        self._stages = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+
+    @property
+    def radius(self) -> float:
+        return math.sqrt(self.longest)
+
+    @property
+    def diameter(self) -> float:
+        return math.sqrt(2.0 * self.longest) if len(self._edges) > self.longest else 0.0
+
+    @cached_property
+    def log_count(self) -> float:
+        """The logarithm of the number of paths."""
+        return self._soft_lengths(np.zeros(len(self._edges)), 1.0)[0]
+
+    def _lmo(self, g: Array) -> Sparse:
+        rows = np.asarray(g, dtype=np.float64).reshape(-1, self.shape[0])
+        step = self._best_edges(rows.T[self._edges])
+        columns = np.arange(rows.shape[0])
+        edges, on_path = self._walk(len(columns), lambda node, _: step[node, columns])
+        if g.ndim == 1:
+            return Sparse(edges[0, on_path[0]], 1.0, self.shape)
+        return self._paths(edges, on_path)
+
+    def _best_edges(self, cost: Array) -> Array:
+        """Return the first edge of the shortest path to t from each node, for columns of costs."""
+        n, batch = len(self._first) - 1, cost.shape[1]
+        length = np.zeros((n, batch))
+        best = np.zeros((n, batch), dtype=np.intp)
+        position = np.arange(len(cost))[:, None]
+        for a, b in self._stages:
+            first, last = self._first[a], self._first[b]
+            starts, degrees = self._first[a:b] - first, np.diff(self._first[a : b + 1])
+            through = cost[first:last] + length[self._heads[first:last]]
+            length[a:b] = np.minimum.reduceat(through, starts, axis=0)
+            shortest = through == np.repeat(length[a:b], degrees, axis=0)
+            # the first of equally good edges
+            ranks = np.where(shortest, position[first:last], len(cost))
+            best[a:b] = np.minimum.reduceat(ranks, starts, axis=0)
+        return best
+
+    def _walk(self, count: int, choose: Any) -> tuple[Array, Array]:
+        """Return the edges of ``count`` paths from s to t, and which of them are not padding."""
+        node = np.full(count, len(self._first) - 2)
+        edges = np.zeros((count, self.longest), dtype=np.intp)
+        on_path = np.zeros((count, self.longest), dtype=bool)
+        for i in range(self.longest):
+            edge = choose(node, i)
+            on_path[:, i] = node > 0
+            edges[:, i] = self._edges[edge]
+            node = np.where(node > 0, self._heads[edge], 0)
+        return edges, on_path
+
+    def _paths(self, edges: Array, on_path: Array) -> Sparse:
+        width = max(1, int(on_path.sum(axis=1).max(initial=1)))
+        edges, on_path = edges[:, :width], on_path[:, :width]
+        return Sparse(edges, 1.0 if on_path.all() else on_path.astype(np.float64), self.shape)
+
+    def violation(self, x: Array) -> float:
+        graph, n = self.graph, self.graph.node_count
+        net = np.bincount(graph.tails, x, n) - np.bincount(graph.heads, x, n)
+        return float(np.maximum(-x.min(), abs(net - self._supply).max()))
+
+    def start(self) -> Array:
+        return self.smoothed(np.zeros(self.shape), 1.0)
+
+    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+        need_lifted(self, noise)
+        y, alpha = smoothing_arguments(self, y, alpha)
+        _, share = self._soft_lengths(y[self._edges], alpha)
+        through = np.zeros(len(self._first) - 1)  # flow through each node
+        through[-1] = 1.0
+        for a, b in reversed(self._stages):
+            edges = slice(self._first[a], self._first[b])
+            share[edges] *= through[self._tails[edges]]
+            np.add.at(through, self._heads[edges], share[edges])
+        x = np.zeros(self.shape)
+        x[self._edges] = share
+        return x
+
+    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+        need_lifted(self, noise)
+        y, alpha = smoothing_arguments(self, y, alpha)
+        return self._soft_lengths(y[self._edges], alpha)[0]
+
+    def _soft_lengths(self, y: Array, alpha: float) -> tuple[float, Array]:
+        """Return s_alpha, and the share of the flow through its tail that each edge takes.
+
+        The potential of a node is alpha log of the sum of exp(<y, P>/alpha) over the paths P from
+        it to the target.
+        """
+        potential = np.zeros(len(self._first) - 1)
+        share = np.empty(len(y))
+        for a, b in self._stages:
+            first, last = self._first[a], self._first[b]
+            starts, degrees = self._first[a:b] - first, np.diff(self._first[a : b + 1])
+            through = y[first:last] + potential[self._heads[first:last]]
+            largest = np.maximum.reduceat(through, starts)
+            with np.errstate(over="ignore"):  # a quotient of -inf has weight 0, as it should
+                weight = np.exp((through - np.repeat(largest, degrees)) / alpha)
+            total = np.add.reduceat(weight, starts)
+            potential[a:b] = largest + alpha * np.log(total)
+            share[first:last] = weight / np.repeat(total, degrees)
+        return float(potential[-1]), share
+
+    def smoothed_at_zero(self, noise: Any) -> float | None:
+        return self.log_count if is_lifted(noise) else None
+
+    def smoothness(self, noise: Any) -> float | None:
+        return 0.25 * self.diameter**2 if is_lifted(noise) else None
+
+    def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Sparse:
+        y, alpha = smoothing_arguments(self, y, alpha)
+        _, share = self._soft_lengths(y[self._edges], alpha)
+        cumulative = np.concatenate([[0.0], np.cumsum(share)])
+        low, high = cumulative[self._first[:-1]], cumulative[self._first[1:]]
+
+        def choose(node: Array, _: int) -> Array:
+            mark = low[node] + (high - low)[node] * rng.random(count)
+            edge = cumulative[1:].searchsorted(mark, side="right")
+            # rounding must not lead to another node's edges
+            return np.clip(edge, self._first[node], np.maximum(self._first[node + 1] - 1, 0))
+
+        return self._paths(*self._walk(count, choose))
+
+    def __repr__(self) -> str:
+        return f"DagFlow({self.graph.edge_count} edges, {self.graph.node_count} nodes)"

@@ -1,0 +1,64 @@
+"""Cases of the combinatorial, polyhedral and composite sets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wolfpack import sets
+
+from .case import Case
+from .graphs import path_vectors, random_dag
+
+
+def lowest(vertices: np.ndarray):
+    """Return g -> min <g, v> over the listed vertices."""
+    return lambda g: float((vertices @ g.reshape(-1)).min())
+
+
+DAG = [
+    ("s", "a"),
+    ("a", "t"),
+    ("s", "t"),
+    ("a", "b"),
+    ("b", "t"),
+    ("b", "t"),
+    ("x", "a"),
+    ("b", "y"),
+]
+
+
+def layered(width: int = 5, depth: int = 4) -> list[tuple[int, int]]:
+    """Return a layered graph from node 0 to the last node, with shortcuts past a layer."""
+    layers = [[0], *(list(range(1 + width * i, 1 + width * (i + 1))) for i in range(depth))]
+    layers.append([1 + width * depth])
+    steps = [(a, b) for i in range(depth + 1) for a in layers[i] for b in layers[i + 1]]
+    return steps + [(layers[i][0], layers[i + 2][0]) for i in range(depth)]
+
+
+def flow_constraints(edges, source, target):
+    def constraints(x):
+        nodes = sorted({v for edge in edges for v in edge})
+        incidence = np.array([[(e[0] == v) - float(e[1] == v) for e in edges] for v in nodes])
+        supply = np.array([(v == source) - float(v == target) for v in nodes])
+        return [x >= 0, incidence @ x == supply]
+
+    return constraints
+
+
+def dag_family(n, rng):
+    edges = random_dag(min(n, 4), rng)
+    source, target = 0, max(head for _, head in edges)
+    return sets.DagFlow(edges, source, target), lowest(path_vectors(edges, source, target))
+
+
+CASES = [
+    Case(
+        "DagFlow",
+        small=lambda: sets.DagFlow(DAG, "s", "t"),
+        vertices=lambda: path_vectors(DAG, "s", "t"),
+        large=lambda: sets.DagFlow(layered(), 0, 21),
+        constraints=flow_constraints(layered(), 0, 21),
+        family=dag_family,
+        exact_diameter=False,
+    ),
+]
