@@ -14,7 +14,7 @@ from .loop.run import Options
 from .objectives import as_objective
 from .problem import CapabilityError, Problem
 from .sets import Set
-from .smoothing import Oracles
+from .smoothing import Oracles, make_smoothing
 from .solvers import Anytime, ParallelFrankWolfe, RestartedParallelFrankWolfe, frank_wolfe
 from .solvers._options import check_positive
 
@@ -91,7 +91,9 @@ def minimize(
         Raise `ConvergenceError` instead of returning an unsuccessful result.
     **options
         ``L`` (smoothness constant, when the objective does not know it), ``record_every`` (certify
-        and record every so many rounds), and the options of the method.
+        and record every so many rounds), ``smoothing`` ("ambient", "lifted" or "image": noise on
+        coordinates, on the scores of vertices, on the observations), ``sampling`` ("iid",
+        "antithetic" or "sobol"), and the options of the method.
 
     Returns
     -------
@@ -119,10 +121,12 @@ def minimize(
     check_positive("L", L, optional=True)
     L = None if L is None else float(L)
     start = _starting_point(objective, K, x0)
+    smoothing, sampling = options.pop("smoothing", None), options.pop("sampling", "iid")
     name, solver = _solver(method, {"m": m, **options})
-    law = _law(name, solver, K, noise)
+    ways = _smoothing(name, solver, (objective, K), noise, smoothing)
     problem = Problem(objective, K, L)
-    result = run(problem, solver, start, Oracles(problem, law, seed), limits, talk)
+    oracles = Oracles(problem, ways, seed, sampling)
+    result = run(problem, solver, start, oracles, limits, talk)
     result.method = name
     if raise_on_failure and not result.success:
         raise ConvergenceError(result)
@@ -170,7 +174,7 @@ def _solver(method: Any, options: dict[str, Any]) -> tuple[str, Any]:
     known = list(inspect.signature(METHODS[method]).parameters)
     unknown = [name for name in given if name not in known]
     if unknown:
-        everywhere = ["L", "record_every"]
+        everywhere = ["L", "record_every", "smoothing", "sampling"]
         raise TypeError(
             f"method {method!r} has no option {', '.join(map(repr, unknown))}; it has "
             f"{', '.join([*known, *everywhere])}"
@@ -178,13 +182,19 @@ def _solver(method: Any, options: dict[str, Any]) -> tuple[str, Any]:
     return method, METHODS[method](**given)
 
 
-def _law(name: str, solver: Any, K: Set, noise: Any) -> Any:
-    """Return the noise law for a method that draws, None for one that does not."""
+def _smoothing(name: str, solver: Any, pair: tuple[Any, Set], noise: Any, kind: Any) -> Any:
+    """Return how a method's questions are perturbed, None for one that perturbs none."""
+    objective, K = pair
     automatic = isinstance(noise, str) and noise == "auto"
-    if getattr(solver, "samples", False):
-        if noise is None and getattr(solver, "noiseless", False):
-            return None
-        return noise_laws.get(K.default_noise if automatic or noise is None else noise)
-    if noise is not None and not automatic:
-        raise TypeError(f"method {name!r} draws no noise; leave noise out")
-    return None
+    if not getattr(solver, "samples", False):
+        if kind is not None or not (automatic or noise is None):
+            raise TypeError(f"method {name!r} draws no noise; leave noise and smoothing out")
+        return None
+    if noise is None and getattr(solver, "noiseless", False):
+        return None
+    if kind is None:
+        kind = "lifted" if automatic and K.closed_forms[:1] == ("lifted",) else "ambient"
+    if kind == "lifted" and not automatic:
+        raise TypeError("smoothing='lifted' has a noise of its own; leave noise out")
+    law = noise_laws.get(K.default_noise if automatic or noise is None else noise)
+    return make_smoothing(kind, objective, K, law)

@@ -18,9 +18,10 @@ def as_float_array(value: Any, name: str) -> Array:
     Arrays of other libraries pass through unchanged when they are floating point. Raises
     `TypeError` with the argument's name for anything that is not a real number array.
     """
-    if not isinstance(value, np.ndarray) and is_array_api_obj(value):
-        if not namespace(value).isdtype(value.dtype, "real floating"):
-            raise TypeError(f"{name} must be a real floating-point array, found {value.dtype}")
+    other: Any = value if is_array_api_obj(value) and not isinstance(value, np.ndarray) else None
+    if other is not None:
+        if not namespace(other).isdtype(other.dtype, "real floating"):
+            raise TypeError(f"{name} must be a real floating-point array, found {other.dtype}")
         return value
     try:
         array = np.asarray(value)

@@ -35,7 +35,7 @@ class Progress:
             return
         self._next = time.monotonic() + 0.25
         if self._bar is None:
-            self._open()
+            self._bar = self._open()
         left = f", tol {target:.1e}" if target > 0 else ""
         text = f"gap {gap:.2e}{left}" if math.isfinite(gap) else "no gap yet"
         self._bar.update(self._task, completed=k, description=f"round {k}  {text}")
@@ -46,7 +46,7 @@ class Progress:
             self._bar.stop()
             self._bar = None
 
-    def _open(self) -> None:
+    def _open(self) -> Any:
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
@@ -54,6 +54,7 @@ class Progress:
         columns = [TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()]
         if self._total is not None:
             columns.append(TimeRemainingColumn())
-        self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task("", total=self._total)
-        self._bar.start()
+        bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        self._task = bar.add_task("", total=self._total)
+        bar.start()
+        return bar

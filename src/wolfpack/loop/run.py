@@ -45,12 +45,14 @@ class Tracker:
     @property
     def gap(self) -> float:
         """The certified gap: best value minus best lower bound, infinite without a bound."""
-        return max(0.0, self.fun - self.lower_bound) if self.convex else math.inf
+        if not self.convex or self.lower_bound == -math.inf:
+            return math.inf
+        return max(0.0, self.fun - self.lower_bound)
 
-    def see(self, x: Array, value: float) -> None:
-        """Keep ``x`` if it is the best so far."""
-        if value < self.fun or self.x is None:
-            self.x, self.fun = x, value
+    def see(self, state: Any) -> None:
+        """Keep the state's point if it is the best so far, or if no value is known (NaN)."""
+        if state.at is not None and (self.x is None or not state.at.value >= self.fun):
+            self.x, self.fun = state.x, state.at.value
 
     def record(self, state: Any, bound: float) -> None:
         """Take the round's lower bound and add a row to the history."""
@@ -114,9 +116,10 @@ def run(
     state: Any = None
     try:
         began = time.perf_counter()
-        state = solver.init(problem, x0, oracles)
+        first = solver.init(problem, x0, oracles)
         tracker.seconds = time.perf_counter() - began
-        tracker.see(state.x, state.at.value)
+        state = _observe(solver, first, tracker, limits, options)
+        tracker.see(state)
         while True:
             status = _inspect(solver, state, oracles, tracker, limits, options)
             progress.update(state.k, tracker.gap, limits.tol)
@@ -125,9 +128,10 @@ def run(
             began = time.perf_counter()
             state_next = solver.step(problem, state, oracles)
             tracker.seconds += time.perf_counter() - began
+            state_next = _observe(solver, state_next, tracker, limits, options)
             watch.compare(state, state_next, tracker)
             state = state_next
-            tracker.see(state.x, state.at.value)
+            tracker.see(state)
     except NonFiniteError:
         if state is None:
             raise ValueError("f is not finite at the starting point x0") from None
@@ -168,6 +172,20 @@ class Options:
             raise ValueError(f"record_every must be an integer >= 1, found {self.record_every!r}")
 
 
+def _observe(solver: Any, state: Any, tracker: Tracker, limits: Limits, options: Options) -> Any:
+    """Let a solver whose steps do without f's value evaluate it, off the clock, when it is due."""
+    if state.at is not None or not _due(state, tracker, limits, options):
+        return state
+    return solver.observe(tracker.problem, state)
+
+
+def _due(state: Any, tracker: Tracker, limits: Limits, options: Options) -> bool:
+    """Tell whether the state is to be certified and recorded: every so often, and the last one."""
+    if state.k % options.record_every == 0:
+        return True
+    return limits.exceeded(state.k, tracker.seconds, tracker.problem.counts.nlmo) is not None
+
+
 def _inspect(
     solver: Solver,
     state: Any,
@@ -177,8 +195,7 @@ def _inspect(
     options: Options,
 ) -> Status | None:
     """Certify, record and call back when due; return the status if the run must end."""
-    limit = limits.exceeded(state.k, tracker.seconds, tracker.problem.counts.nlmo)
-    if state.k % options.record_every and limit is None:
+    if not _due(state, tracker, limits, options):
         return None
     tracker.record(state, solver.lower_bound(tracker.problem, state, oracles))
     if options.callback is not None:
@@ -188,10 +205,10 @@ def _inspect(
             return Status.CALLBACK_STOP
     if limits.satisfied(tracker.fun, tracker.gap):
         return Status.CONVERGED
-    floor = 8.0 * epsilon(state.at.gradient) * (abs(tracker.fun) + abs(tracker.lower_bound))
-    if tracker.gap <= floor:
+    floor = 8.0 * epsilon(state.x) * (abs(tracker.fun) + abs(tracker.lower_bound))
+    if math.isfinite(floor) and tracker.gap <= floor:
         return Status.STALLED
-    return limit
+    return limits.exceeded(state.k, tracker.seconds, tracker.problem.counts.nlmo)
 
 
 @dataclass
@@ -204,6 +221,8 @@ class Watch:
 
     def compare(self, state: Any, state_next: Any, tracker: Tracker) -> None:
         """Check the descent and convexity inequalities between two states."""
+        if state.at is None or state_next.at is None:
+            return
         found = self.problem.violates_descent(state.at, state.x, state_next.at, state_next.x)
         if not found or found in self._seen:
             return

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     """The closed list of reasons for which a run ends; `advice` says what a user can do."""
 
     CONVERGED = "converged"
@@ -22,9 +22,6 @@ class Status(str, Enum):
     def advice(self) -> str:
         """One or two sentences for the user."""
         return _ADVICE[self]
-
-    def __str__(self) -> str:
-        return self.value
 
 
 _ADVICE = {

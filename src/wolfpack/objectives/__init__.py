@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ._base import Objective
 from .function import Function
 from .least_squares import LeastSquares
@@ -11,12 +13,13 @@ from .quadratic import Quadratic
 __all__ = ["Function", "LeastSquares", "Logistic", "Objective", "Quadratic", "as_objective"]
 
 
-def as_objective(f: object) -> Objective:
+def as_objective(f: Any) -> Objective:
     """Return ``f`` as an objective: an `Objective` as it is, a callable wrapped in `Function`."""
     if isinstance(f, Objective):
         return f
     if callable(f):
-        return Function(f)
+        fun: Any = f
+        return Function(fun)
     raise TypeError(
         "f must be an objective (wolfpack.objectives) or a callable x -> (value, gradient), "
         f"found {type(f).__name__}"

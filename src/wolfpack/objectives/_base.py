@@ -108,6 +108,18 @@ class LinearModel(Objective):
         value, theta = self.loss(self.A @ x)
         return Evaluation(value, self._At @ theta, theta)
 
+    @property
+    def image_shape(self) -> tuple[int, ...]:
+        """Shape of A x."""
+        assert self.shape is not None
+        return (self.A.shape[0], *self.shape[1:])
+
+    def pull_back(self, theta: Array) -> Array:
+        """Return A' theta for each theta of a batch of shape ``(batch, *image_shape)``."""
+        if theta.ndim == 3:
+            return np.stack([self._At @ part for part in theta])
+        return (self._At @ theta.T).T
+
     def value(self, x: Array) -> float:
         return self.loss(self.A @ x)[0]
 

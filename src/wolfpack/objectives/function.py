@@ -49,7 +49,8 @@ class Function(Objective):
             value, gradient = self.fun(x)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"f(x) must return (value, gradient) and accept x of shape {tuple(x.shape)}: {error}"
+                f"f(x) must accept x of shape {tuple(x.shape)} and return (value, gradient): "
+                f"{error}"
             ) from error
         return _checked(value, gradient, x)
 

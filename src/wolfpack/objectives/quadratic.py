@@ -53,7 +53,7 @@ class Quadratic(Objective):
             check_finite(matrix.data, "Q")
         else:
             matrix = check_finite(as_float_array(Q, "Q"), "Q")
-        n = self.shape[0]
+        n = self.c.shape[0]
         if tuple(matrix.shape) != (n, n):
             raise ValueError(f"Q must have shape {(n, n)} to match c, found {tuple(matrix.shape)}")
         if not isinstance(matrix, LinearOperator):

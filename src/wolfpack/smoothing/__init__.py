@@ -2,7 +2,44 @@
 
 from __future__ import annotations
 
-from .oracles import Answer, Oracles
-from .sampled import block_length, sample_block
+from typing import Any
 
-__all__ = ["Answer", "Oracles", "block_length", "sample_block"]
+from ._base import Smoothing
+from .ambient import Ambient
+from .draws import SAMPLINGS
+from .image_space import ImageSpace
+from .lifted import Lifted
+from .oracles import Answer, Oracles
+
+__all__ = [
+    "SAMPLINGS",
+    "SMOOTHINGS",
+    "Ambient",
+    "Answer",
+    "ImageSpace",
+    "Lifted",
+    "Oracles",
+    "Smoothing",
+    "make_smoothing",
+]
+
+SMOOTHINGS = ("ambient", "lifted", "image")
+
+
+def make_smoothing(name: str, objective: Any, K: Any, law: Any) -> Smoothing:
+    """Return the way of smoothing called ``name``.
+
+    Parameters
+    ----------
+    name : {"ambient", "lifted", "image"}
+        Noise on the coordinates, on the vertices' scores, or on the observations.
+    objective, K, law
+        The problem and the law of the noise.
+    """
+    if name == "ambient":
+        return Ambient(K, law)
+    if name == "lifted":
+        return Lifted(K)
+    if name == "image":
+        return ImageSpace(K, law, objective)
+    raise ValueError(f"smoothing must be one of {', '.join(SMOOTHINGS)}, found {name!r}")

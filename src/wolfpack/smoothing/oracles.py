@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .. import theory
 from ..arrays import Streams, inner
 from ..atoms import Atoms
 from ..problem import CapabilityError, Problem
-from .sampled import block_length, sample_block
-
-Array = Any
+from ._base import Array, Smoothing
+from .draws import SAMPLINGS
 
 
 class Answer(NamedTuple):
@@ -31,48 +29,55 @@ class Answer(NamedTuple):
 
 
 class Oracles:
-    """Linear oracles of one problem with one noise law and one seed.
+    """Linear oracles of one problem with one way of smoothing and one seed.
 
     Parameters
     ----------
     problem : Problem
         Whose set is asked and whose counts are kept.
-    law : Noise or None
-        Law of the perturbations; None when the method draws none.
+    smoothing : Smoothing or None
+        How questions are perturbed; None when the method perturbs none.
     seed : int
         Seed of the random streams; round k, block b draws from stream (k, b).
+    sampling : {"iid", "antithetic", "sobol"}
+        How the draws of a block depend on each other.
     """
 
-    def __init__(self, problem: Problem, law: Any = None, seed: int = 0) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        smoothing: Smoothing | None = None,
+        seed: int = 0,
+        sampling: str = "iid",
+    ) -> None:
+        if sampling not in SAMPLINGS:
+            raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, found {sampling!r}")
         self.problem = problem
-        self.law = law
+        self.smoothing = smoothing
         self.streams = Streams(seed)
-        K = problem.set
-        self._direct = law is not None and law.name in K.closed_forms[:1] and K.has("draw")
-        self._exact = law is not None and law.name in K.closed_forms
-        self._block = block_length(K, self._direct)
+        self._couple = SAMPLINGS[sampling]
+
+    @property
+    def noisy(self) -> bool:
+        """Whether questions are perturbed at all."""
+        return self.smoothing is not None
 
     @property
     def exact(self) -> bool:
-        """Whether the set knows its smoothed argmax for this law in closed form."""
-        return self._exact
+        """Whether the mean of the perturbed answers is known in closed form."""
+        return self.smoothing is not None and self.smoothing.exact
 
-    @cached_property
-    def smoothness(self) -> float:
-        """C such that s_alpha is C/alpha-smooth, by the sharp constants."""
-        return theory.smoothness(self.problem.set, self.law, 1.0, "sharp")
-
-    @cached_property
-    def bias(self) -> float:
-        """s_1(0): smoothing adds at most alpha s_1(0) to the support function."""
-        return theory.s1(self.problem.set, self.law).value
+    def need_closed_form(self) -> None:
+        """Raise unless the mean of the perturbed answers is known in closed form."""
+        if self.smoothing is not None and not self.smoothing.exact:
+            raise CapabilityError(self.smoothing.why_not_exact())
 
     def lmo(self, g: Array) -> Atoms:
         """Return the clean answer to ``g``."""
         self.problem.counts.nlmo += 1
         return self.problem.set._lmo(g)
 
-    def mean(self, v: Array, alpha: float, m: int | str, k: int) -> Array:
+    def mean(self, v: Array, alpha: float, m: Any, k: int) -> Array:
         """Return the mean answer to -v perturbed m times with scale alpha, in round k.
 
         Parameters
@@ -86,49 +91,40 @@ class Oracles:
         k : int
             Round, which selects the random streams.
         """
+        if self.smoothing is None:
+            return self.lmo(v).to_dense()
         if m == "exact":
             return self._closed_form(v, alpha)
-        if m <= self._block:
-            return self._sample(v, alpha, m, k, 0).mean()
-        total = 0.0
-        for block, start in enumerate(range(0, m, self._block)):
-            count = min(self._block, m - start)
-            total = total + count * self._sample(v, alpha, count, k, block).mean()
+        total = None
+        for answers in self._blocks(v, alpha, m, k):
+            if answers.count == m:
+                return answers.mean()
+            part = answers.count * answers.mean()
+            total = part if total is None else total + part
         return total / m
 
-    def sample(self, v: Array, alpha: float, m: int | str, k: int) -> Answer:
+    def sample(self, v: Array, alpha: float, m: Any, k: int) -> Answer:
         """Return the same mean as `mean`, together with the measured variance of one answer."""
-        if m == "exact":
-            return Answer(self._closed_form(v, alpha), 0.0)
+        if self.smoothing is None or m == "exact":
+            return Answer(self.mean(v, alpha, m, k), 0.0)
         total, squares = 0.0, 0.0
-        for block, start in enumerate(range(0, m, self._block)):
-            count = min(self._block, m - start)
-            answers = self._sample(v, alpha, count, k, block)
-            total = total + count * answers.mean()
+        for answers in self._blocks(v, alpha, m, k):
+            total = total + answers.count * answers.mean()
             squares += float(answers.norms_squared().sum())
         mean = total / m
         if m == 1:
             return Answer(mean, float("nan"))
         return Answer(mean, max(0.0, (squares - m * inner(mean, mean)) / (m - 1)))
 
-    def _sample(self, v: Array, alpha: float, count: int, k: int, block: int) -> Atoms:
-        self.problem.counts.nlmo += count
-        rng = self.streams.at(k, block)
-        if self._direct:
-            return self.problem.set.draw(-v, alpha, count, rng)
-        return sample_block(self.problem.set, self.law, v, alpha, count, rng)
-
-    def need_closed_form(self) -> None:
-        """Raise unless the smoothed argmax is known exactly for this set and law."""
-        if not self._exact:
-            K = self.problem.set
-            known = ", ".join(K.closed_forms) or "no law"
-            raise CapabilityError(
-                f"m='exact' needs a closed form of the smoothed argmax: {K} has one for {known}, "
-                f"not for {self.law.name if self.law else None} noise"
-            )
+    def _blocks(self, v: Array, alpha: float, m: int, k: int) -> Iterator[Any]:
+        assert self.smoothing is not None
+        length = self.smoothing.block
+        self.problem.counts.nlmo += m
+        for block, start in enumerate(range(0, m, length)):
+            rng = self._couple(self.streams.at(k, block))
+            yield self.smoothing.answers(v, alpha, min(length, m - start), rng)
 
     def _closed_form(self, v: Array, alpha: float) -> Array:
-        self.need_closed_form()
+        assert self.smoothing is not None
         self.problem.counts.nlmo += 1
-        return self.problem.set.smoothed(-v, alpha, self.law)
+        return self.smoothing.mean_answer(v, alpha)

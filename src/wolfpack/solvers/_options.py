@@ -13,12 +13,13 @@ def check_positive(
     if value is None and optional:
         return
     allowed = " or ".join(["a positive finite number", *map(repr, names)])
-    if isinstance(value, bool | str) or not isinstance(value, int | float):
-        try:
-            value = float(value) if not isinstance(value, str | bool) else math.nan
-        except (TypeError, ValueError):
-            value = math.nan
-    if not (math.isfinite(value) and value > 0):
+    number = math.nan
+    try:
+        if value is not None and not isinstance(value, bool | str):
+            number = float(value)
+    except (TypeError, ValueError):
+        pass
+    if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} must be {allowed}, found {value!r}")
 
 

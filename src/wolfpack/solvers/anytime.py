@@ -12,8 +12,9 @@ Iteration
         &\alpha_k = \kappa\, L C\, \tau_k^2 / ((1-\theta)(1-\tau_k)), \qquad
             s_\alpha \text{ being } C/\alpha\text{-smooth} \\
         &v_k = (1-\tau_k) y_k + \tau_k \nabla f(x_k) \\
-        &-g_k = \tfrac1{m_k} \sum_{i=1}^{m_k} \arg\max_{u\in K} \langle u, -v_k + \alpha_k\Delta_i\rangle
-            \quad\text{or } \nabla s_{\alpha_k}(-v_k) \text{ in closed form} \\
+        &-g_k = \tfrac1{m_k} \sum_{i=1}^{m_k}
+            \arg\max_{u\in K} \langle u, -v_k + \alpha_k\Delta_i\rangle
+            \ \text{or its limit } \nabla s_{\alpha_k}(-v_k) \\
         &x_{k+1} = (1-\tau_k) x_k - \tau_k g_k \\
         &y_{k+1} = (1-\tau_k) y_k + \tau_k \nabla f(x_{k+1})
 
@@ -31,7 +32,7 @@ Cost of a round
     One gradient, m_k oracle calls; kappa = "auto" asks one clean oracle more about 4 times per
     doubling of k. Memory O(d) beside the answers of a block.
 
-References
+Sources
     B. Dubois-Taine, F. Bach, Q. Berthet, A. Taylor, NeurIPS 2022, for the method that this extends.
 """
 
@@ -41,7 +42,6 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from .. import theory
 from ..arrays import epsilon, inner
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
@@ -115,26 +115,26 @@ class Anytime:
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         """Return the state of round 0."""
         m = "exact" if self.m == "auto" and oracles.exact else self.m
-        if m == "exact" and oracles.law is not None:
+        if m == "exact":
             oracles.need_closed_form()
         at = problem.evaluate(x0)
-        L = problem.L or _curvature_towards(problem, x0, at, oracles.lmo(at.gradient))
+        L = problem.L or _curvature_towards(problem, x0, at, oracles)
         m_0 = 2 if m == "auto" else m
-        tuner = self._tuner(problem, oracles)
+        tuner = self._tuner(oracles)
         return State(0, x0, at, at.gradient, at.dual, math.nan, m_0, L, tuner.start(at.value))
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
         k, x, at, y, dual, _, m, L, control = state
         tau = self.order / (k + 1 + self.order)
-        alpha = self._alpha(problem, oracles, tau, L, m, control.kappa)
+        alpha = self._alpha(oracles, tau, L, m, control.kappa)
         v = (1 - tau) * y + tau * at.gradient
         answer, variance = self._answer(oracles, v, alpha, m, k)
         x_next = (1 - tau) * x + tau * answer
         at_next = problem.evaluate(x_next)
         y_next = (1 - tau) * y + tau * at_next.gradient
         dual_next = (1 - tau) * dual + tau * at_next.dual
-        L_next = problem.L or max(_curvature(x, at, x_next, at_next), 0.9 * L)
+        L_next = problem.L or max(_curvature(x, at, x_next, at_next, oracles), 0.9 * L)
         control = control.saw(at_next.value, variance)
         state = State(k + 1, x_next, at_next, y_next, dual_next, alpha, m, L_next, control)
         return self._adapt(problem, state, oracles)
@@ -143,55 +143,55 @@ class Anytime:
         """Return the dual value at y_k, with the conjugate bounded as in docs/theory."""
         return problem.dual_bound(state.y, state.dual, oracles.lmo(state.y))
 
-    def _alpha(
-        self, problem: Problem, oracles: Oracles, tau: float, L: float, m: Any, kappa: float
-    ) -> float:
-        if oracles.law is None:
+    def _alpha(self, oracles: Oracles, tau: float, L: float, m: Any, kappa: float) -> float:
+        if oracles.smoothing is None:
             return 0.0
         sure = m == "exact" or self.kappa == "auto"
         theta = (0.0 if sure else 0.5) if self.theta is None else self.theta
-        return kappa * L * oracles.smoothness * tau**2 / ((1 - theta) * (1 - tau))
+        return kappa * L * oracles.smoothing.smoothness * tau**2 / ((1 - theta) * (1 - tau))
 
     def _answer(
         self, oracles: Oracles, v: Array, alpha: float, m: Any, k: int
     ) -> tuple[Array, float]:
-        if oracles.law is None:
-            return oracles.lmo(v).to_dense(), 0.0
-        if self.m == "auto" and m != "exact":
+        if self.m == "auto":
             return oracles.sample(v, alpha, m, k)
         return oracles.mean(v, alpha, m, k), math.nan
 
-    def _tuner(self, problem: Problem, oracles: Oracles) -> Tuner:
+    def _tuner(self, oracles: Oracles) -> Tuner:
         kappa = 0.3 if self.kappa == "auto" else float(self.kappa)
-        return Tuner(kappa, self.kappa == "auto" and oracles.law is not None)
+        return Tuner(kappa, self.kappa == "auto" and oracles.noisy)
 
     def _adapt(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state with kappa and m chosen for the next round."""
-        tuner = self._tuner(problem, oracles)
-        control, m = state.control, state.m
+        if oracles.smoothing is None:
+            return state
+        tuner, control, m = self._tuner(oracles), state.control, state.m
+        bias = state.alpha * oracles.smoothing.bias if tuner.active or self.m == "auto" else 0.0
         if tuner.due(control, state.k):
             bound = self.lower_bound(problem, state, oracles)
-            control = tuner.adapt(control, state.k, bound, state.alpha * oracles.bias)
-        if self.m == "auto" and m != "exact" and oracles.law is not None:
-            theta = 0.5 if self.theta is None else self.theta
-            # Theorem A1's noise term a_k^2 L sigma^2/(2 theta A_k m) equals its bias a_k alpha s_1(0)
-            useful = self.order * state.L * control.variance / (state.k + 1)
-            m = math.ceil(useful / max(2 * theta * state.alpha * oracles.bias, 1e-300))
-            m = min(max(2, m), self.max_m)
+            control = tuner.adapt(control, state.k, bound, bias)
+        if self.m == "auto" and m != "exact":
+            theta = self.theta or 0.5
+            # Theorem A1's noise term a_k^2 L sigma^2/(2 theta A_k m) matches its bias
+            # a_k alpha s_1(0); more answers would not be useful
+            noise = self.order * state.L * control.variance / (2 * theta * (state.k + 1))
+            m = min(max(2, math.ceil(noise / max(bias, 1e-300))), self.max_m)
         return state._replace(control=control, m=m)
 
 
-def _curvature(x: Array, at: Evaluation, x_next: Array, at_next: Evaluation) -> float:
+def _curvature(
+    x: Array, at: Evaluation, x_next: Array, at_next: Evaluation, oracles: Oracles
+) -> float:
     """Return <grad f(x') - grad f(x), x' - x> / ||x' - x||^2, 0 when rounding hides it."""
     step = x_next - x
-    size = inner(step, step)
-    if size <= (1e2 * epsilon(x)) ** 2 * inner(x, x):
+    if inner(step, step) <= (1e2 * epsilon(x)) ** 2 * inner(x, x):
         return 0.0
+    size = inner(step, step) if oracles.smoothing is None else oracles.smoothing.size(step)
     change = inner(at_next.gradient, step) - inner(at.gradient, step)
-    return change / size
+    return change / size if size > 0 else 0.0
 
 
-def _curvature_towards(problem: Problem, x: Array, at: Evaluation, vertex: Any) -> float:
-    """Return the curvature of f between x and the middle of x and a vertex; 1 when it is flat."""
-    middle = vertex.add_scaled(x, 0.5, 0.5)
-    return _curvature(x, at, middle, problem.evaluate(middle)) or 1.0
+def _curvature_towards(problem: Problem, x: Array, at: Evaluation, oracles: Oracles) -> float:
+    """Return the curvature of f halfway from x to a clean answer; 1 when f is flat there."""
+    middle = oracles.lmo(at.gradient).add_scaled(x, 0.5, 0.5)
+    return _curvature(x, at, middle, problem.evaluate(middle), oracles) or 1.0

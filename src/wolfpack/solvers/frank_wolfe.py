@@ -19,7 +19,7 @@ Symbols
 Cost of a round
     One gradient, one oracle call (line searches on non-quadratics add slopes); memory O(d).
 
-References
+Sources
     M. Frank, P. Wolfe, An algorithm for quadratic programming, 1956.
     M. Jaggi, Revisiting Frank-Wolfe: projection-free sparse convex optimization, ICML 2013.
 """

@@ -24,13 +24,13 @@ Guarantee
 
 Symbols
     A_k grows geometrically and would overflow, so the state holds the average ``d`` = d_k / A_k,
-    which stays in -K: d_{k+1}/A_{k+1} = (1-tau_k) d_k/A_k + tau_k g_k. Other letters are the paper's;
-    ``at`` is the evaluation of f at x_k and ``dual`` the running dual point of the certificate.
+    which stays in -K: d_{k+1}/A_{k+1} = (1-tau_k) d_k/A_k + tau_k g_k. Other letters are the
+    paper's; ``at`` is the evaluation of f at x_k, ``dual`` the certificate's running dual point.
 
 Cost of a round
     One gradient, m oracle calls; memory O(d) beside the answers of a block.
 
-References
+Sources
     B. Dubois-Taine, F. Bach, Q. Berthet, A. Taylor, Fast stochastic composite minimization and an
     accelerated Frank-Wolfe algorithm under parallelization, NeurIPS 2022.
 """
@@ -78,8 +78,8 @@ class ParallelFrankWolfe:
     m : int, "theory" or "exact"
         Perturbed oracles per round; "theory" is 1/sqrt(alpha), "exact" the closed form.
     M : float, "paper" or "sharp", optional
-        Constant of the noise: a number, the paper's sqrt(E||grad eta||^2), or its sharp replacement,
-        the square root of the largest eigenvalue of the Fisher information (1 for standard laws).
+        Constant of the noise: a number, the paper's sqrt(E||grad eta||^2), or its sharp form, the
+        root of the largest eigenvalue of the Fisher information (1 for standard laws).
     constants : "paper" or "sharp"
         What M is when it is not given.
     R : float, optional
@@ -124,7 +124,7 @@ class ParallelFrankWolfe:
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
-        k, x, at, y, dual, d, A_k, x0, alpha, m, beta, mu = state
+        k, _, at, y, dual, d, A_k, x0, alpha, m, beta, mu = state
         A_next, tau = theory.next_weight(A_k, beta, mu, mu)
         v = (1 - tau) * y + tau * at.gradient
         g = -oracles.mean(v, alpha, m, k)
@@ -144,19 +144,20 @@ class ParallelFrankWolfe:
 
     def noise_constant(self, problem: Problem, oracles: Oracles) -> float:
         """Return R_K M, the smoothness of s_alpha times alpha."""
+        assert oracles.smoothing is not None
         M = self.constants if self.M is None else self.M
+        if M == "sharp" and self.R is None:
+            return oracles.smoothing.smoothness
         if isinstance(M, str):
-            if self.R is None:
-                return theory.smoothness(problem.set, oracles.law, 1.0, M)
-            M = oracles.law.M(problem.set.dimension, M)
+            M = oracles.smoothing.law.M(problem.set.dimension, M)
         return (self.R or problem.set.radius) * M
 
     def _alpha_for(self, problem: Problem, x0: Array, oracles: Oracles) -> float:
-        """Return Theorem 3's alpha for ``epsilon``; the dual bound at x0 stands for f(x0) - min f."""
+        """Return Theorem 3's alpha for ``epsilon``, with the gap at x0 for f(x0) - min f."""
         at = problem.evaluate(x0)
         bound = problem.dual_bound(at.gradient, at.dual, oracles.lmo(at.gradient))
+        assert oracles.smoothing is not None
         R = self.R or problem.set.radius
-        s1 = theory.s1(problem.set, oracles.law).value
         m = self.m if isinstance(self.m, int) else math.ceil(1.0 / math.sqrt(self.epsilon))
         return theory.parameters_for(
             self.epsilon,
@@ -165,6 +166,6 @@ class ParallelFrankWolfe:
             M=self.noise_constant(problem, oracles) / R,
             m=m,
             initial_gap=max(at.value - bound, self.epsilon),
-            s1=s1,
+            s1=oracles.smoothing.bias,
             constants=self.M if self.M in CONSTANTS else self.constants,
         ).alpha

@@ -18,7 +18,7 @@ Symbols
 Cost of a round
     As Algorithm 2.
 
-References
+Sources
     As `wolfpack.solvers.parallel_fw`.
 """
 

@@ -18,7 +18,7 @@ Array = Any
 
 @dataclass(frozen=True)
 class OpenLoop:
-    r"""The step :math:`\ell / (k + \ell)`, which looks at nothing; :math:`\ell = 2` is classical."""
+    r"""The step :math:`\ell / (k + \ell)`, which looks at nothing; 2 is the classical ell."""
 
     ell: float = 2.0
 
@@ -56,8 +56,8 @@ class LineSearch:
 
     Notes
     -----
-    f is convex, so t -> <grad f(x + t d), d> is nondecreasing and its zero is the minimiser; Brent's
-    method keeps it bracketed. Each look at the slope counts as one gradient.
+    f is convex, so t -> <grad f(x + t d), d> is nondecreasing and its zero is the minimiser;
+    Brent's method keeps it bracketed. Each look at the slope counts as one gradient.
     """
 
     xtol: float = 1e-10

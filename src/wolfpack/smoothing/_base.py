@@ -1,0 +1,92 @@
+r"""What a way of smoothing offers to the solvers.
+
+With s the support function of K, all ways replace s by a smooth :math:`s_\alpha \ge s` whose
+gradient is the mean of the oracle's answers to randomly perturbed questions. They differ in where
+the noise lives, and with it in the constants: :math:`s_\alpha` is C/alpha-smooth and exceeds s by
+at most alpha times the bias.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any, ClassVar
+
+from ..arrays import inner
+from ..atoms import Atoms
+from ..problem import CapabilityError
+
+Array = Any
+
+BLOCK_NUMBERS = 2**16
+"""Random numbers per block: large enough to amortise a call, small enough to stay in cache."""
+
+
+class Smoothing(ABC):
+    """Perturbed answers of one set under one law, and their mean where it is known.
+
+    Parameters
+    ----------
+    K : Set
+        The set.
+    law : Noise
+        Law of the perturbation.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, K: Any, law: Any) -> None:
+        self.K = K
+        self.law = law
+
+    @abstractmethod
+    def answers(self, v: Array, alpha: float, count: int, rng: Any) -> Atoms:
+        """Return ``count`` answers to -v perturbed with scale alpha, drawn from ``rng``."""
+
+    @property
+    @abstractmethod
+    def numbers_per_answer(self) -> int:
+        """Random numbers that one answer takes."""
+
+    @cached_property
+    @abstractmethod
+    def smoothness(self) -> float:
+        """C such that s_alpha is C/alpha-smooth."""
+
+    @cached_property
+    @abstractmethod
+    def bias(self) -> float:
+        """A bound on (s_alpha - s)/alpha."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether `mean_answer` is known in closed form."""
+        return False
+
+    def mean_answer(self, v: Array, alpha: float) -> Array:
+        """Return the mean of the answers to -v in closed form."""
+        raise CapabilityError(self.why_not_exact())
+
+    def why_not_exact(self) -> str:
+        """Return the sentence that explains a missing closed form, and who has one."""
+        law = getattr(self.law, "name", "lifted")
+        own = ", ".join(self.K.closed_forms)
+        return (
+            f"m='exact' needs a closed form of the smoothed argmax, and {self.K} has "
+            + (f"one for {own} noise, not for {law} noise" if own else "none")
+            + "; these have: Simplex, L1Ball, WeightedL1Ball, Box, LinfBall, ConvexHull, DagFlow, "
+            "SpanningTree and products of them"
+        )
+
+    def size(self, step: Array) -> float:
+        """Return ||step||^2 in the norm in which the curvature of f is to be measured."""
+        return inner(step, step)
+
+    @property
+    def block(self) -> int:
+        """Answers per block of draws: fixed by the set and the way of smoothing alone.
+
+        Boundaries must not depend on the machine or on the number of workers, so that the same
+        seed gives the same sums everywhere.
+        """
+        return max(1, BLOCK_NUMBERS // self.numbers_per_answer)

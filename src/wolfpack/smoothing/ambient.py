@@ -1,0 +1,54 @@
+r"""Noise on the coordinates of the direction, as in the paper.
+
+:math:`s_\alpha(u) = E\, s(u + \alpha\Delta)`, whose gradient is the mean of
+:math:`\arg\max_{v\in K} \langle v, u + \alpha\Delta\rangle`.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+from .. import theory
+from ..atoms import Atoms
+from ._base import Array, Smoothing
+
+
+class Ambient(Smoothing):
+    """Noise on each coordinate; closed forms and direct samplers of the set are used."""
+
+    name: ClassVar[str] = "ambient"
+
+    def __init__(self, K: Any, law: Any) -> None:
+        super().__init__(K, law)
+        self._uniform = isinstance(law.scale, float)
+        # a set draws its first law without coordinates; that needs one scale for all of them
+        self._direct = law.name in K.closed_forms[:1] and K.has("draw") and self._uniform
+
+    @property
+    def numbers_per_answer(self) -> int:
+        return 1 if self._direct else self.K.dimension
+
+    def answers(self, v: Array, alpha: float, count: int, rng: Any) -> Atoms:
+        if self._direct:
+            return self.K.draw(-v, alpha * self.law.scale, count, rng)
+        delta = self.law.sample(rng, (count, *self.K.shape), dtype=v.dtype)
+        return self.K._lmo(v - alpha * delta)
+
+    @property
+    def exact(self) -> bool:
+        # Gumbel closed forms are softmaxes, which hold for equal scales only
+        return self.law.name in self.K.closed_forms and (
+            self._uniform or self.K.closed_forms[0] != "gumbel"
+        )
+
+    def mean_answer(self, v: Array, alpha: float) -> Array:
+        return self.K.smoothed(-v, alpha, self.law)
+
+    @cached_property
+    def smoothness(self) -> float:
+        return theory.smoothness(self.K, self.law, 1.0, "sharp")
+
+    @cached_property
+    def bias(self) -> float:
+        return theory.s1(self.K, self.law).value

@@ -1,0 +1,64 @@
+r"""Noise in the space of observations, for f(x) = loss(Ax).
+
+The problem is min loss(z) over z in AK, and its smoothed support function is
+:math:`E\, s(A'(\theta + \alpha\Delta))`: the answer is the oracle's to the direction perturbed by
+:math:`\alpha A'\Delta`. The noise has as many coordinates as there are observations, the radius is
+that of AK and the smoothness that of the loss; all theorems hold with these.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..arrays import Streams, inner
+from ..atoms import Atoms
+from ..problem import CapabilityError
+from ._base import Array, Smoothing
+
+_SAMPLES = 1024
+
+
+class ImageSpace(Smoothing):
+    """Noise on A x, for objectives that are linear models."""
+
+    name: ClassVar[str] = "image"
+
+    def __init__(self, K: Any, law: Any, objective: Any) -> None:
+        super().__init__(K, law)
+        if not hasattr(objective, "pull_back"):
+            raise CapabilityError(
+                f"smoothing='image' needs an objective of the form loss(Ax), and "
+                f"{type(objective).__name__} is none; use smoothing='ambient'"
+            )
+        self.objective = objective
+
+    @property
+    def numbers_per_answer(self) -> int:
+        return max(self.K.dimension, math.prod(self.objective.image_shape))
+
+    def answers(self, v: Array, alpha: float, count: int, rng: Any) -> Atoms:
+        delta = self.law.sample(rng, (count, *self.objective.image_shape), dtype=v.dtype)
+        return self.K._lmo(v - alpha * self.objective.pull_back(delta))
+
+    @cached_property
+    def smoothness(self) -> float:
+        radius = math.sqrt(self.objective.spectral_norm_squared) * self.K.radius
+        return radius * self.law.M(math.prod(self.objective.image_shape), "sharp")
+
+    @cached_property
+    def bias(self) -> float:
+        streams, total = Streams(2**127), 0.0
+        count = min(self.block, _SAMPLES)
+        for block in range(math.ceil(_SAMPLES / count)):
+            rng = streams.at(0, block)
+            delta = self.law.sample(rng, (count, *self.objective.image_shape))
+            total += float(np.mean(self.K.support(self.objective.pull_back(delta))))
+        return total / math.ceil(_SAMPLES / count)
+
+    def size(self, step: Array) -> float:
+        image = self.objective.A @ step
+        return inner(image, image)

@@ -1,0 +1,54 @@
+r"""Gumbel noise on the scores of the vertices.
+
+For K the hull of vertices :math:`v_1, \dots, v_N`,
+:math:`s_\alpha(u) = E \max_i (\langle v_i, u\rangle + \alpha\Delta_i)
+= \alpha \log \sum_i e^{\langle v_i, u\rangle/\alpha}`: smooth with constant R^2/alpha and biased by
+at most alpha log N, whatever the vertices. Sets with few vertices, and those whose vertices are
+paths or trees, compute its gradient exactly.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+from ..atoms import Atoms
+from ..problem import CapabilityError
+from ._base import Array, Smoothing
+
+
+class Lifted(Smoothing):
+    """Noise on the vertices' scores, for sets that list "lifted" among their closed forms."""
+
+    name: ClassVar[str] = "lifted"
+
+    def __init__(self, K: Any) -> None:
+        super().__init__(K, None)
+        if "lifted" not in K.closed_forms:
+            raise CapabilityError(
+                f"smoothing='lifted' puts noise on the scores of vertices, which {K} does not "
+                "offer; smoothing='ambient' works with every set"
+            )
+
+    @property
+    def numbers_per_answer(self) -> int:
+        return 1 if self.K.closed_forms[0] == "lifted" else self.K.dimension
+
+    def answers(self, v: Array, alpha: float, count: int, rng: Any) -> Atoms:
+        return self.K.draw(-v, alpha, count, rng)
+
+    @property
+    def exact(self) -> bool:
+        return True
+
+    def mean_answer(self, v: Array, alpha: float) -> Array:
+        return self.K.smoothed(-v, alpha, "lifted")
+
+    @cached_property
+    def smoothness(self) -> float:
+        known = self.K.smoothness("lifted")
+        return self.K.radius**2 if known is None else known
+
+    @cached_property
+    def bias(self) -> float:
+        return float(self.K.smoothed_at_zero("lifted"))
