@@ -197,6 +197,7 @@ def _inspect(
     """Certify, record and call back when due; return the status if the run must end."""
     if not _due(state, tracker, limits, options):
         return None
+    limit = limits.exceeded(state.k, tracker.seconds, tracker.problem.counts.nlmo)
     tracker.record(state, solver.lower_bound(tracker.problem, state, oracles))
     if options.callback is not None:
         try:
@@ -208,7 +209,7 @@ def _inspect(
     floor = 8.0 * epsilon(state.x) * (abs(tracker.fun) + abs(tracker.lower_bound))
     if math.isfinite(floor) and tracker.gap <= floor:
         return Status.STALLED
-    return limits.exceeded(state.k, tracker.seconds, tracker.problem.counts.nlmo)
+    return limit
 
 
 @dataclass
@@ -227,11 +228,11 @@ class Watch:
         if not found or found in self._seen:
             return
         self._seen.add(found)
-        if found == "L":
+        if found != "convexity":
             text = (
-                f"L = {self.problem.L:.6g} is too small: between rounds {state.k} and "
-                f"{state_next.k} f grew more than L allows. The certificate holds, the rate does "
-                "not: pass a larger L."
+                f"{found} = {self.problem.L:.6g} is too small: between rounds {state.k} and "
+                f"{state_next.k} f grew more than {found} allows. The certificate holds, the rate "
+                f"does not: pass a larger {found}."
             )
             warnings.warn(text, SmoothnessWarning, stacklevel=2)
         else:
