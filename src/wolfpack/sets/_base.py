@@ -1,0 +1,184 @@
+"""What every set shares: checks, and what follows from the linear oracle alone."""
+
+from __future__ import annotations
+
+import math
+import operator
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from ..arrays import as_float_array, check_shape, namespace
+from ..atoms import Atoms
+from ..problem import CapabilityError
+
+Array = Any
+
+
+class Set(ABC):
+    """A compact convex set K of arrays of a fixed shape, known through its linear oracle.
+
+    A subclass sets `shape` and gives `_lmo`, `radius` and `violation`; what else it knows (a closed
+    form of the smoothed argmax, a projection, the k best vertices) it adds by overriding the method
+    of that name, and methods of the library find out through `has`.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Shape of the points of K.
+    polytope : bool
+        Whether K has finitely many vertices.
+    releases_gil : bool
+        Whether the oracle frees Python's lock, so that threads run oracles in parallel.
+    default_noise : str
+        Law of the perturbation to use when the user names none.
+    closed_forms : tuple of str
+        Laws for which `smoothed` is known exactly.
+    """
+
+    shape: tuple[int, ...]
+    polytope: bool = False
+    releases_gil: bool = False
+    default_noise: str = "gaussian"
+    closed_forms: tuple[str, ...] = ()
+
+    @abstractmethod
+    def _lmo(self, g: Array) -> Atoms:
+        """Answer finite directions of shape `shape` or ``(batch, *shape)``."""
+
+    @property
+    @abstractmethod
+    def radius(self) -> float:
+        """R_K = max of ||x|| over K, or a number that is not smaller."""
+
+    @abstractmethod
+    def violation(self, x: Array) -> float:
+        """Return by how much ``x`` violates the constraints; at most 0 inside K."""
+
+    @property
+    def diameter(self) -> float:
+        """The largest distance of two points of K, or a number that is not smaller."""
+        return 2.0 * self.radius
+
+    @property
+    def dimension(self) -> int:
+        """Number of entries of a point of K."""
+        return math.prod(self.shape)
+
+    def lmo(self, g: Array) -> Atoms:
+        """Return a minimiser of <g, v> over v in K, for one direction or for a batch.
+
+        Parameters
+        ----------
+        g : array, shape `shape` or ``(batch, *shape)``
+            Finite directions. A zero direction is answered by some point of K.
+
+        Returns
+        -------
+        Atoms
+            Structured vertices with ``to_dense()``; they behave like arrays of the shape of ``g``.
+        """
+        return self._lmo(self._check_direction(g))
+
+    def support(self, u: Array) -> Any:
+        """Return s(u) = max of <u, v> over v in K: a float, or one number per direction."""
+        u = self._check_direction(u)
+        value = self._lmo(-u).dot(u)
+        return float(value) if u.ndim == len(self.shape) else value
+
+    def certify(self, g: Array, vertex: Atoms) -> float:
+        """Return a proved lower bound on min <g, v>, given the oracle's answer to ``g``.
+
+        An exact oracle's bound is the value of its answer. Inexact oracles subtract what they may
+        have missed.
+        """
+        return float(vertex.dot(g))
+
+    def contains(self, x: Array, tol: float = 1e-9) -> bool:
+        """Tell whether ``x`` is in K, up to ``tol`` relative to the set's size (at least 1)."""
+        x = check_shape(as_float_array(x, "x"), self.shape, "x")
+        violation = self.violation(x)
+        return bool(violation <= tol * max(1.0, self.radius))  # NaN is outside
+
+    def start(self) -> Array:
+        """Return a point of K to start from."""
+        return self._lmo(np.zeros(self.shape)).to_dense()
+
+    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+        """Return grad s_alpha(y) = E argmax over v in K of <y + alpha Delta, v>, exactly."""
+        raise CapabilityError(f"{self} has no closed form for its smoothed argmax")
+
+    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+        """Return s_alpha(y) = E max over v in K of <y + alpha Delta, v>, exactly."""
+        raise CapabilityError(f"{self} has no closed form for its smoothed support function")
+
+    def smoothed_at_zero(self, noise: Any) -> float | None:
+        """Return s_1(0) = E max over v in K of <Delta, v>, or None when no formula is known."""
+        return None
+
+    def smoothness(self, noise: Any) -> float | None:
+        """Return c such that s_alpha is c/alpha-smooth, where sharper than R_K M; else None."""
+        return None
+
+    def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Atoms:
+        """Draw ``count`` answers to ``y`` perturbed by the law `closed_forms`[0], cheaply."""
+        raise CapabilityError(f"{self} has no direct sampler of perturbed answers")
+
+    def k_best(self, g: Array, k: int) -> Atoms:
+        """Return k vertices of small <g, v>, the best first."""
+        raise CapabilityError(f"{self} has no k-best oracle")
+
+    def project(self, x: Array) -> Array:
+        """Return the Euclidean projection of ``x`` onto K."""
+        raise CapabilityError(f"{self} has no cheap projection")
+
+    def has(self, capability: str) -> bool:
+        """Tell whether this set overrides the optional method of that name."""
+        return getattr(type(self), capability) is not getattr(Set, capability)
+
+    def _check_direction(self, g: Array) -> Array:
+        g = as_float_array(g, "direction")
+        if g.ndim == len(self.shape) + 1:
+            if tuple(g.shape[1:]) != self.shape:
+                raise ValueError(
+                    f"{self}: a batch of directions must have shape (batch, "
+                    f"{', '.join(map(str, self.shape))}), found {tuple(g.shape)}"
+                )
+        elif tuple(g.shape) != self.shape:
+            raise ValueError(f"{self}: direction must have shape {self.shape}, found {g.shape}")
+        self._check_finite(g)
+        return g
+
+    def _check_finite(self, g: Array) -> None:
+        xp = namespace(g)
+        finite = xp.isfinite(g)
+        if not bool(xp.all(finite)):
+            bad = int(np.prod(g.shape)) - int(xp.sum(xp.astype(finite, xp.int64)))
+            raise ValueError(f"{self}: direction has {bad} NaN or infinite entries")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(str, self.shape))})"
+
+
+def as_shape(n: Any, name: str = "n") -> tuple[int, ...]:
+    """Return ``n`` (a positive integer or a tuple of them) as a shape."""
+    sizes = n if isinstance(n, tuple | list) else (n,)
+    try:
+        shape = tuple(operator.index(size) for size in sizes)
+    except TypeError:
+        raise TypeError(f"{name} must be a positive integer or a shape, found {n!r}") from None
+    if not shape or min(shape) < 1:
+        raise ValueError(f"{name} must be at least 1, found {n!r}")
+    return shape
+
+
+def as_positive(value: Any, name: str) -> float:
+    """Return ``value`` as a float; raise unless it is positive and finite."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, found {value!r}") from None
+    if not (math.isfinite(number) and number > 0):
+        raise ValueError(f"{name} must be positive and finite, found {value!r}")
+    return number
