@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import cached_property
 from typing import Any, ClassVar
@@ -100,7 +101,12 @@ class DagFlow(Set):
         self._first = np.searchsorted(self._tails, np.arange(len(order) + 1))
         self.longest = int(height[s])
         bounds = np.searchsorted(height[order], np.arange(1, self.longest + 2))
-        self._stages = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+        self._stages = [self._stage(a, b) for a, b in itertools.pairwise(bounds.tolist())]
+
+    def _stage(self, a: int, b: int) -> tuple[slice, slice, Array]:
+        """Return the nodes a..b-1, their edges, and where the edges of each of them begin."""
+        first, last = self._first[[a, b]].tolist()
+        return slice(a, b), slice(first, last), self._first[a:b] - first
 
     @property
     def radius(self) -> float:
@@ -130,15 +136,13 @@ class DagFlow(Set):
         length = np.zeros((n, batch))
         best = np.zeros((n, batch), dtype=np.intp)
         position = np.arange(len(cost))[:, None]
-        for a, b in self._stages:
-            first, last = self._first[a], self._first[b]
-            starts, degrees = self._first[a:b] - first, np.diff(self._first[a : b + 1])
-            through = cost[first:last] + length[self._heads[first:last]]
-            length[a:b] = np.minimum.reduceat(through, starts, axis=0)
-            shortest = through == np.repeat(length[a:b], degrees, axis=0)
+        for nodes, edges, starts in self._stages:
+            through = cost[edges] + length[self._heads[edges]]
+            length[nodes] = np.minimum.reduceat(through, starts, axis=0)
             # the first of equally good edges
-            ranks = np.where(shortest, position[first:last], len(cost))
-            best[a:b] = np.minimum.reduceat(ranks, starts, axis=0)
+            shortest = through == length[self._tails[edges]]
+            ranks = np.where(shortest, position[edges], len(cost))
+            best[nodes] = np.minimum.reduceat(ranks, starts, axis=0)
         return best
 
     def _walk(self, count: int, choose: Any) -> tuple[Array, Array]:
@@ -172,8 +176,7 @@ class DagFlow(Set):
         _, share = self._soft_lengths(y[self._edges], alpha)
         through = np.zeros(len(self._first) - 1)  # flow through each node
         through[-1] = 1.0
-        for a, b in reversed(self._stages):
-            edges = slice(self._first[a], self._first[b])
+        for _, edges, _ in reversed(self._stages):
             share[edges] *= through[self._tails[edges]]
             np.add.at(through, self._heads[edges], share[edges])
         x = np.zeros(self.shape)
@@ -191,18 +194,17 @@ class DagFlow(Set):
         The potential of a node is alpha log of the sum of exp(<y, P>/alpha) over the paths P from
         it to the target.
         """
-        potential = np.zeros(len(self._first) - 1)
-        share = np.empty(len(y))
-        for a, b in self._stages:
-            first, last = self._first[a], self._first[b]
-            starts, degrees = self._first[a:b] - first, np.diff(self._first[a : b + 1])
-            through = y[first:last] + potential[self._heads[first:last]]
-            largest = np.maximum.reduceat(through, starts)
-            with np.errstate(over="ignore"):  # a quotient of -inf has weight 0, as it should
-                weight = np.exp((through - np.repeat(largest, degrees)) / alpha)
-            total = np.add.reduceat(weight, starts)
-            potential[a:b] = largest + alpha * np.log(total)
-            share[first:last] = weight / np.repeat(total, degrees)
+        potential, share = np.zeros(len(self._first) - 1), np.empty(len(y))
+        largest, total = np.zeros_like(potential), np.ones_like(potential)
+        with np.errstate(over="ignore"):  # a quotient of -inf has weight 0, as it should
+            for nodes, edges, starts in self._stages:
+                tails = self._tails[edges]
+                through = y[edges] + potential[self._heads[edges]]
+                largest[nodes] = np.maximum.reduceat(through, starts)
+                weight = np.exp((through - largest[tails]) / alpha)
+                total[nodes] = np.add.reduceat(weight, starts)
+                potential[nodes] = largest[nodes] + alpha * np.log(total[nodes])
+                share[edges] = weight / total[tails]
         return float(potential[-1]), share
 
     def smoothed_at_zero(self, noise: Any) -> float | None:
