@@ -7,6 +7,7 @@ from ._base import Atoms, Dense
 from ._blocks import Blocks, Sums
 from ._bounded import Bounded
 from ._one_hot import OneHot
+from ._permutation import Permutation
 from ._rank_one import RankOne
 from ._rows import Rows
 from ._sparse import Sparse
@@ -18,6 +19,7 @@ __all__ = [
     "Bounded",
     "Dense",
     "OneHot",
+    "Permutation",
     "RankOne",
     "Rows",
     "Sparse",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ class RankOne(Atoms):
     u : array, shape ([count,] p)
         Left vectors.
     v : array, shape ([count,] q)
-        Right vectors.
+        Right vectors; the same array as ``u`` for symmetric matrices.
     scale : float
         Common factor.
     """
@@ -43,7 +44,9 @@ class RankOne(Atoms):
         return (self.scale / self.count) * (self.u.T @ self.v)
 
     def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
-        return scale * x + np.multiply.outer((weight * self.scale) * self.u, self.v)
+        out = scale * x
+        out += np.multiply.outer((weight * self.scale) * self.u, self.v)
+        return out
 
     def take(self, i: Any) -> RankOne:
         return RankOne(self.u[i], self.v[i], self.scale)
@@ -51,3 +54,9 @@ class RankOne(Atoms):
     def norms_squared(self) -> Any:
         u, v = self.u, self.v
         return self.scale**2 * (u * u).sum(axis=-1) * (v * v).sum(axis=-1)
+
+    def key(self) -> Hashable:
+        # u v' = (-u)(-v'): the sign that makes the first largest entry of v positive, and no -0
+        flip = -1.0 if self.v[abs(self.v).argmax()] < 0 else 1.0
+        u, v = flip * self.u + 0.0, flip * self.v + 0.0
+        return u.tobytes(), v.tobytes(), float(self.scale)

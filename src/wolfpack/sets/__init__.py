@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._base import Set
+from .birkhoff import Birkhoff
 from .box import Box
 from .capped_simplex import CappedSimplex
 from .dag_flow import DagFlow
@@ -13,13 +14,18 @@ from .l1_ball import L1Ball
 from .l2_ball import L2Ball
 from .linf_ball import LinfBall
 from .lp_ball import LpBall
+from .operator_norm_ball import OperatorNormBall
 from .oracle import Oracle
 from .permutahedron import Permutahedron
+from .schatten_ball import SchattenBall
 from .simplex import Simplex
+from .spectrahedron import Spectrahedron
 from .trace_norm_ball import TraceNormBall
+from .transport_polytope import TransportPolytope
 from .weighted_l1_ball import WeightedL1Ball
 
 __all__ = [
+    "Birkhoff",
     "Box",
     "CappedSimplex",
     "DagFlow",
@@ -30,10 +36,14 @@ __all__ = [
     "L2Ball",
     "LinfBall",
     "LpBall",
+    "OperatorNormBall",
     "Oracle",
     "Permutahedron",
+    "SchattenBall",
     "Set",
     "Simplex",
+    "Spectrahedron",
     "TraceNormBall",
+    "TransportPolytope",
     "WeightedL1Ball",
 ]

@@ -23,13 +23,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from ._base import Array, as_shape
+from ._base import Array
 
 LANCZOS_FROM = 300
 BATCH_FROM = 8
@@ -38,14 +37,6 @@ SQUARINGS = 21
 RESTARTS = 20
 TOLERANCE = 1e-10
 _TINY = 1e-300
-
-
-def matrix_shape(shape: Any) -> tuple[int, int]:
-    """Return ``shape`` as a pair (p, q) of positive integers."""
-    sizes = as_shape(shape, "shape")
-    if len(sizes) != 2:
-        raise ValueError(f"shape must be (p, q), found {shape!r}")
-    return sizes
 
 
 def unit_scale(g: Array) -> tuple[Array, Array]:
@@ -64,14 +55,20 @@ def unit_scale(g: Array) -> tuple[Array, Array]:
     return np.ldexp(h, -exponent[..., None, None]), exponent
 
 
+def singular_values(x: Array) -> Array:
+    """Return the singular values of one matrix, NaN where it has entries that are not finite."""
+    if not np.isfinite(x).all():
+        return np.full(min(x.shape), np.nan)
+    return np.linalg.svd(x, compute_uv=False)
+
+
 def top_singular(g: Array) -> tuple[Array, Array]:
     """Return unit vectors u, v that maximise u' g v, for one matrix or a batch of them."""
     h, _ = unit_scale(g)
     if h.shape[-2] < h.shape[-1]:
         v, u = _top_singular_tall(h.swapaxes(-1, -2))
-    else:
-        u, v = _top_singular_tall(h)
-    return u.astype(g.dtype, copy=False), v.astype(g.dtype, copy=False)
+        return u, v
+    return _top_singular_tall(h)
 
 
 def top_eigenvector(a: Array) -> Array:
@@ -80,14 +77,12 @@ def top_eigenvector(a: Array) -> Array:
     n = h.shape[-1]
     if h.ndim == 2:
         V = _lanczos(lambda x: h @ x, n, 1)
-        x = _top_dense(h) if V is None else V[:, 0]
-    elif n <= SQUARING_TO and h.shape[0] >= BATCH_FROM:
+        return _top_dense(h) if V is None else V[:, 0]
+    if n <= SQUARING_TO and h.shape[0] >= BATCH_FROM:
         # squaring needs a positive semidefinite matrix: h + ||h||_F I has h's eigenvectors
         shift = np.sqrt((h * h).sum(axis=(-2, -1), keepdims=True))
-        x = _top_by_squaring(h + shift * np.eye(n))
-    else:
-        x = np.array([top_eigenvector(row) for row in h]).reshape(-1, n)
-    return x.astype(a.dtype, copy=False)
+        return _top_by_squaring(h + shift * np.eye(n))
+    return np.array([top_eigenvector(row) for row in h]).reshape(-1, n)
 
 
 def leading_singular(g: Array, k: int) -> tuple[Array, Array]:
@@ -103,16 +98,14 @@ def leading_singular(g: Array, k: int) -> tuple[Array, Array]:
         # Rayleigh-Ritz: the exact SVD of h restricted to the subspace that Lanczos found
         U, _, W = np.linalg.svd(h @ V, full_matrices=False)
         Vt = W @ V.T
-    return U[:, :k].T.astype(g.dtype, copy=False), Vt[:k].astype(g.dtype, copy=False)
+    return U[:, :k].T, Vt[:k]
 
 
 def leading_eigenvectors(a: Array, k: int) -> Array:
     """Return the k leading eigenvectors of one symmetric matrix as rows, the best first."""
     h, _ = unit_scale(a)
     V = _lanczos(lambda x: h @ x, h.shape[0], k)
-    if V is None:
-        V = np.linalg.eigh(h)[1][:, : -k - 1 : -1]
-    return V.T.astype(a.dtype, copy=False)
+    return V.T if V is not None else np.linalg.eigh(h)[1].T[: -k - 1 : -1]
 
 
 def _top_singular_tall(h: Array) -> tuple[Array, Array]:

@@ -76,6 +76,14 @@ def singular_ceiling(g: Array, near: float) -> float:
     return math.ldexp(math.sqrt(top) * (1.0 + 8.0 * _U), int(exponent))
 
 
+def symmetric_ceiling(a: Array, near: float) -> float:
+    """Return a proved upper bound on the largest eigenvalue of (a + a')/2, given a guess of it."""
+    h, exponent = unit_scale(0.5 * a + 0.5 * a.T)
+    top = eigenvalue_ceiling(h, math.ldexp(near, -int(exponent)))
+    # the mean of a and a' was rounded, entry by entry
+    return math.ldexp(top + 4.0 * _U * float(np.linalg.norm(h)), int(exponent))
+
+
 def schatten_ceiling(g: Array, order: float) -> float:
     """Return a proved upper bound on the Schatten norm of ``g`` (l_order of singular values)."""
     h, exponent = unit_scale(g)

@@ -6,7 +6,9 @@ import numpy as np
 
 from ..atoms import Atoms, RankOne
 from ._base import Array, Set, as_positive
-from ._spectral import leading_singular, matrix_shape, top_singular
+from ._select import as_count
+from ._shapes import matrix_shape
+from ._spectral import leading_singular, singular_values, top_singular
 from ._spectral_bounds import singular_ceiling
 from .simplex import Simplex
 
@@ -52,13 +54,14 @@ class TraceNormBall(Set):
         return -self.r * singular_ceiling(g, -float(vertex.dot(g)) / self.r)
 
     def violation(self, x: Array) -> float:
-        return float(np.linalg.svd(x, compute_uv=False).sum()) - self.r
+        return float(singular_values(x).sum()) - self.r
 
     def start(self) -> Array:
         return np.zeros(self.shape)
 
     def k_best(self, g: Array, k: int) -> RankOne:
-        return RankOne(*leading_singular(g, min(k, *self.shape)), -self.r)
+        g = self._check_direction(g)
+        return RankOne(*leading_singular(g, min(as_count(k), *self.shape)), -self.r)
 
     def project(self, x: Array) -> Array:
         U, s, Vt = np.linalg.svd(x, full_matrices=False)
