@@ -145,7 +145,27 @@ def test_contains_vertices_and_averages_and_nothing_beyond(case):
         x = K.lmo(g).to_dense() - 1e-3 * max(1.0, K.radius) * g / norm(g)
         assert not K.contains(x)
         assert K.contains(x, tol=10.0)
+        # so is a point beyond a vertex, seen from the middle: it stays in the affine hull of K
+        vertex, middle = K.lmo(g).to_dense(), points.mean(axis=0)
+        if inner(g, middle - vertex) > 0.1 * norm(g) * norm(middle - vertex) > 0:
+            assert not K.contains(vertex + 0.01 * (vertex - middle))
     assert not K.contains(np.full(K.shape, np.nan))
+
+
+@every_set
+def test_contains_no_point_that_a_direction_separates(case):
+    K = case.small()
+    points, rng = case.answers(K), np.random.default_rng(14)
+    middle = points.mean(axis=0)
+    us = np.concatenate([probes(K, seed=15, count=1500), np.sign(probes(K, seed=16, count=100))])
+    room = K.support(us) - us.reshape(len(us), -1) @ middle.reshape(-1)
+    seen = room > 1e-9 * K.radius * np.linalg.norm(us.reshape(len(us), -1), axis=1)
+    for _ in range(20):
+        z = np.tensordot(rng.dirichlet(np.ones(len(points))), points, axes=1) - middle
+        reached = (us.reshape(len(us), -1) @ z.reshape(-1))[seen] / room[seen]
+        if seen.any() and reached.max() > 0:
+            # <u, x> exceeds s(u) by 2% of the room in the direction u that z uses up first
+            assert not K.contains(middle + (1.02 / reached.max()) * z)
 
 
 @every_set

@@ -25,7 +25,7 @@ class L1Ball(WeightedL1Ball):
 
         r sinh(r y_i / alpha) / sum_j cosh(r y_j / alpha),
 
-    s_1(0) = log(2n) and s_alpha is r^2/alpha-smooth.
+    s_1(0) = log(2n) and s_alpha is r^2/(2 alpha)-smooth (r^2/alpha if n = 1).
 
     Examples
     --------

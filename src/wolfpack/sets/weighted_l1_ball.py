@@ -28,8 +28,18 @@ class WeightedL1Ball(Set):
     -----
     The 2n vertices are +-(r/w_i) e_i; the oracle is one argmax of |g_i|/w_i, O(n). With Gumbel
     noise on the 2n scores +-(r/w_i) y_i (lifted smoothing) the smoothed argmax is a softmax over
-    the vertices, s_1(0) = log(2n) and s_alpha is R^2/alpha-smooth: its Hessian is the covariance of
-    the drawn vertex over alpha, which is at most E[v v'], a diagonal matrix of trace at most R^2.
+    the vertices, s_1(0) = log(2n) and s_alpha is R^2/(2 alpha)-smooth (R^2/alpha if n = 1).
+
+    Proof of the constant, for w = 1 and r = 1; the general Hessian has the factors r/w_i on both
+    sides. With c_i = cosh(y_i/alpha), Z = sum_i c_i, p = c/Z and q = sinh(y/alpha)/Z the Hessian
+    times alpha is diag(p) - q q', where q_i^2 = p_i^2 - 1/Z^2. If every p_i <= 1/2 it is at most
+    I/2. Else p_1 > 1/2 alone, and I/2 - diag(p) + q q' has a nonnegative determinant, hence no
+    negative eigenvalue, if and only if
+
+        q_1^2/(p_1 - 1/2) >= 1 + sum_{i>1} h(p_i),   h(p) = (p^2 - 1/Z^2)/(1/2 - p).
+
+    On [1/Z, 1/2) h is convex and increasing from h(1/Z) = 0, so its sum is at most h(1 - p_1), with
+    which the inequality reads 2 p_1 - 1 >= p_1 - 1/2.
 
     Examples
     --------
@@ -88,7 +98,9 @@ class WeightedL1Ball(Set):
         return math.log(2 * self.dimension) if is_lifted(noise) else None
 
     def smoothness(self, noise: Any) -> float | None:
-        return self.radius**2 if is_lifted(noise) else None
+        if not is_lifted(noise):
+            return None
+        return self.radius**2 * (0.5 if self.dimension > 1 else 1.0)
 
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> OneHot:
         up, down, _ = self._weights(y, alpha)
