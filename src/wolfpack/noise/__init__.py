@@ -7,7 +7,7 @@
 | `Logistic` | z + 2 log(1 + exp(-z))           | 1/3    | 1.3862... | 1/4         |
 
 All are centred. Any object with the attributes in ``REQUIRED`` is accepted as a law of one's own;
-it must have independent centred coordinates and a positive differentiable density.
+it must be hashable and have independent centred coordinates with a positive differentiable density.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def get(law: Any) -> Any:
     """
     if isinstance(law, str):
         if law.lower() not in LAWS:
-            raise ValueError(f"noise must be one of {', '.join(LAWS)}, or a law object; found {law!r}")
+            raise ValueError(
+                f"noise must be one of {', '.join(LAWS)}, or a law object; found {law!r}"
+            )
         return LAWS[law.lower()]()
     if isinstance(law, type) and issubclass(law, Noise):
         return law()

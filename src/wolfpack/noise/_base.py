@@ -80,7 +80,7 @@ class Noise(ABC):
         """
         shape = (int(shape),) if np.ndim(shape) == 0 else tuple(shape)  # type: ignore[arg-type]
         dtype = np.dtype(dtype)
-        if dtype not in (np.float32, np.float64):
+        if dtype.name not in ("float32", "float64"):
             raise ValueError(f"dtype must be float32 or float64, found {dtype}")
         if isinstance(self.scale, float):
             z = self._draw(rng, shape, dtype)
@@ -139,7 +139,9 @@ class Noise(ABC):
         if constants != "paper":
             raise ValueError(f"constants must be 'paper' or 'sharp', found {constants!r}")
         if d % np.size(self.scale):
-            raise ValueError(f"scale has {np.size(self.scale)} entries, which do not divide d = {d}")
+            raise ValueError(
+                f"scale has {np.size(self.scale)} entries, which do not divide d = {d}"
+            )
         return math.sqrt(self._fisher * d * float(np.mean(np.asarray(self.scale) ** -2.0)))
 
     def __eq__(self, other: object) -> bool:
@@ -154,7 +156,9 @@ def _checked_scale(scale: Any) -> float | np.ndarray:
     try:
         array = np.array(scale, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"scale must be a positive number or an array of them, found {scale!r}") from None
+        raise ValueError(
+            f"scale must be a positive number or an array of them, found {scale!r}"
+        ) from None
     if array.size == 0 or not (np.all(np.isfinite(array)) and np.all(array > 0)):
         raise ValueError(f"scale must be positive and finite, found {scale!r}")
     if array.ndim == 0:
@@ -169,4 +173,6 @@ def _check_broadcast(scale: np.ndarray, shape: tuple[int, ...]) -> None:
     except ValueError:
         fits = False
     if not fits:
-        raise ValueError(f"scale of shape {scale.shape} does not broadcast to draws of shape {shape}")
+        raise ValueError(
+            f"scale of shape {scale.shape} does not broadcast to draws of shape {shape}"
+        )

@@ -17,14 +17,14 @@ Statements and proofs are in docs/theory.
 from __future__ import annotations
 
 from .anytime import anytime_alpha, bound_anytime
-from .bounds import Parameters, bound_composite, bound_pfw, parameters_for
+from .bounds import Settings, bound_composite, bound_pfw, parameters_for
 from .constants import Estimate, rho, s1, smoothness
 from .converging import bound_converging, converging_switch, converging_weight
 from .weights import next_weight, step_weights
 
 __all__ = [
     "Estimate",
-    "Parameters",
+    "Settings",
     "anytime_alpha",
     "bound_anytime",
     "bound_composite",

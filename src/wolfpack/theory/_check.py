@@ -1,4 +1,4 @@
-"""Validation shared by the formulas: one clear message that names the argument and what is allowed."""
+"""Validation shared by the formulas: one message that names the argument and what is allowed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ def number(name: str, value: Any, least: float = 0.0, *, strict: bool = True) ->
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a number, found {value!r}") from None
     if not np.isfinite(x) or x < least or (strict and x == least):
-        raise ValueError(f"{name} must be finite and {'>' if strict else '>='} {least:g}, found {value!r}")
+        raise ValueError(
+            f"{name} must be finite and {'>' if strict else '>='} {least:g}, found {value!r}"
+        )
     return x
 
 
@@ -33,7 +35,9 @@ def rounds(name: str, value: Any, least: int = 1) -> np.ndarray:
         k.dtype.kind == "f" and bool(np.all(np.isfinite(k)) and np.all(k == np.floor(k)))
     )
     if k.size == 0 or not whole or np.any(k < least):
-        raise ValueError(f"{name} must be an integer (or an array of them) >= {least}, found {value!r}")
+        raise ValueError(
+            f"{name} must be an integer (or an array of them) >= {least}, found {value!r}"
+        )
     return k.astype(np.int64)
 
 

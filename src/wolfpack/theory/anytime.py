@@ -98,7 +98,7 @@ def bound_anytime(
     >>> problem = dict(L=1.0, R=1.0, M=1.0, s1=4.0, initial_gap=2.0)
     >>> b = theory.bound_anytime([100, 1000], m="exact", **problem)
     >>> (b * [100**2, 1000**2]).round(1).tolist()
-    [106.1, 107.7]
+    [105.7, 107.8]
     """
     at = _check.rounds("N", N)
     exact = isinstance(m, str)

@@ -59,7 +59,7 @@ def bound_composite(
     Examples
     --------
     >>> from wolfpack import theory
-    >>> b = theory.bound_composite([1, 100], beta=1.0, mu=0.25, nu=1.0, divergence=1.0, variance=0.0)
+    >>> b = theory.bound_composite([1, 100], beta=1.0, mu=0.25, nu=1.0, divergence=1.0)
     >>> b.round(6).tolist()
     [1.5, 0.000392]
     """
@@ -147,7 +147,7 @@ def bound_pfw(
 
 
 @dataclass(frozen=True)
-class Parameters:
+class Settings:
     """What Theorem 3 prescribes for a target: smoothing, iterations, oracles per iteration."""
 
     alpha: float
@@ -166,13 +166,14 @@ def parameters_for(
     s1: float,
     rho: float = 1.0,
     constants: str = "paper",
-) -> Parameters:
+) -> Settings:
     r"""Theorem 3: the smoothing and the number of iterations that reach a gap of ``epsilon``.
 
     .. math::
         \alpha = \min\Bigl\{\frac{\epsilon}{3 s_1(0)}, \frac{M \epsilon^2 m^2}{36 L R^3 \rho^2},
         L R M\Bigr\}, \qquad
-        T = 1 + 8 \sqrt{\frac{L R M}{\alpha}} \log \frac{6 L R M (f(x_0) - f_\star)}{\epsilon \alpha}
+        T = 1 + 8 \sqrt{\frac{L R M}{\alpha}}
+        \log \frac{6 L R M (f(x_0) - f_\star)}{\epsilon \alpha}
 
     so that each of the three terms of Theorem 2 is at most epsilon / 3. The third entry of the
     minimum is the assumption alpha <= L R M of Theorem 2, which the paper leaves implicit.
@@ -187,14 +188,14 @@ def parameters_for(
 
     Returns
     -------
-    Parameters
+    Settings
         ``alpha``, ``rounds`` and ``m``; `bound_pfw` at these is at most ``epsilon``.
 
     Examples
     --------
     >>> from wolfpack import theory
     >>> theory.parameters_for(0.1, L=1.0, R=1.0, M=1.0, m=4, initial_gap=1.0, s1=3.0).rounds
-    630
+    1143
     """
     epsilon = _check.number("epsilon", epsilon)
     _check.choice("constants", constants, STRENGTHS)
@@ -209,14 +210,14 @@ def parameters_for(
         alpha = min(alpha, epsilon / (3.0 * s1))
     beta, mu = R * M / alpha, 1.0 / L
     if initial_gap == 0.0:
-        return Parameters(alpha, 1, m)
+        return Settings(alpha, 1, m)
     if constants == "sharp":
         start, after = log_weight_bound(np.array([1, 2]), beta, mu, mu, sharp=True)
         needed = (log(3.0 * beta * initial_gap / epsilon) - start) / (after - start)
     else:
         needed = 8.0 * sqrt(beta * L) * log(6.0 * L * beta * initial_gap / epsilon)
     # one rounding error must not leave the bound above the target
-    return Parameters(alpha, max(1, ceil(1.0 + needed * (1.0 + 1e-12))), m)
+    return Settings(alpha, max(1, ceil(1.0 + needed * (1.0 + 1e-12))), m)
 
 
 def _problem(L: float, R: float, M: float, alpha: float) -> tuple[float, float, float, float]:
@@ -236,5 +237,7 @@ def _variance(R: float, m: float, constants: str, rho: float) -> float:
     if constants == "paper":
         return 4.0 * R**2 * rho / m
     if rho != 1.0:
-        raise ValueError(f"constants='sharp' is proved in the Euclidean norm: rho must be 1, found {rho}")
+        raise ValueError(
+            f"constants='sharp' is proved in the Euclidean norm: rho must be 1, found {rho}"
+        )
     return R**2 / m

@@ -117,8 +117,8 @@ def s1(K: Any, noise: Any, seed: int = 0, samples: int = 4096) -> Estimate:
     Examples
     --------
     >>> from wolfpack import sets, theory
-    >>> theory.s1(sets.Simplex(50), "gumbel").value == np.log(50)
-    True
+    >>> theory.s1(sets.Simplex(50), "gumbel")
+    Estimate(value=3.912023005428146, error=0.0)
     """
     law = noise_laws.get(noise)
     samples = int(_check.rounds("samples", samples, least=2))
@@ -127,20 +127,19 @@ def s1(K: Any, noise: Any, seed: int = 0, samples: int = 4096) -> Estimate:
     exact = closed(law) if closed is not None else None
     if exact is not None:
         return Estimate(float(exact), 0.0)
-    try:
-        kept = _kept_for(K)
-        key = (law, seed, samples)
-        if key not in kept:
-            kept[key] = _mean_support(K, law, seed, samples)
-        return kept[key]
-    except TypeError:  # a set without weak references, or a law that cannot be hashed
-        return _mean_support(K, law, seed, samples)
+    kept = _kept_for(K)
+    if (law, seed, samples) not in kept:
+        kept[law, seed, samples] = _mean_support(K, law, seed, samples)
+    return kept[law, seed, samples]
 
 
 def _kept_for(K: Any) -> dict[Any, Estimate]:
     """Estimates already made for this very object, forgotten when it is."""
     if id(K) not in _KEPT:
-        weakref.finalize(K, _KEPT.pop, id(K), None)
+        try:
+            weakref.finalize(K, _KEPT.pop, id(K), None)
+        except TypeError:  # no weak reference, so nothing would tell when to forget
+            return {}
         _KEPT[id(K)] = {}
     return _KEPT[id(K)]
 

@@ -21,7 +21,10 @@ from .anytime import _batches
 
 
 def converging_switch(beta: float, mu: float, theta: float = 0.5) -> int:
-    """k_star, the round from which the step is 3 / (k+3): least k with k (k+3) >= 9 beta / ((1-theta) mu)."""
+    """k_star, the round from which the step is 3 / (k+3).
+
+    The least k >= 1 with k (k+3) >= 9 beta / ((1 - theta) mu).
+    """
     need = 9.0 * _check.number("beta", beta) / _check.number("mu", mu)
     need /= 1.0 - _check.fraction("theta", theta)
     return max(1, ceil((sqrt(9.0 + 4.0 * need) - 3.0) / 2.0))

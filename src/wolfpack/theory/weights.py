@@ -47,14 +47,15 @@ def next_weight(A_k: float, beta: float, mu: float, nu: float) -> tuple[float, f
     = tau / (1 + beta / A_{k+1}).
     """
     if A_k == 0.0:
-        return beta * nu / (beta + sqrt(mu * beta)), 1.0
+        return nu / (1.0 + sqrt(mu / beta)), 1.0
     growth, tau = _growth(mu + beta * nu / A_k, beta, mu)
     return A_k * growth, tau
 
 
 def _growth(e: float, beta: float, mu: float) -> tuple[float, float]:
     """A_{k+1} / A_k and tau_k as functions of e = mu + beta nu / A_k; both increase with e."""
-    rho = sqrt(mu * beta)
+    # products of square roots and hypot: no overflow whatever the unit of beta and mu
+    rho = sqrt(mu) * sqrt(beta)
     root = hypot(rho + e, 2.0 * sqrt(beta) * sqrt(e))
     return (2.0 * beta + rho + e + root) / (2.0 * (beta + rho)), 2.0 * e / (rho + e + root)
 
@@ -78,7 +79,7 @@ def step_weights(n: int, beta: float, mu: float, nu: float) -> np.ndarray:
     --------
     >>> from wolfpack import theory
     >>> theory.step_weights(3, beta=1.0, mu=1.0, nu=1.0).round(4).tolist()
-    [0.0, 0.5, 1.309, 2.8139]
+    [0.0, 0.5, 1.4114, 2.9897]
     """
     last = int(_check.rounds("n", n, least=0))
     beta, mu, nu = _positive(beta=beta, mu=mu, nu=nu)
