@@ -36,9 +36,9 @@ def transport_floor(g: Array, plan: Array, a: Array, b: Array) -> float:
     By linear duality <a, alpha> + <b, beta> is a lower bound whenever
     alpha_i + beta_j <= g_ij for all i, j. Shortest distances in the residual graph (edges i -> j of
     length g_ij, and back j -> i of length -g_ij where the plan is positive) make alpha = -d_rows,
-    beta = d_columns feasible, with equality where the plan is positive if it is optimal. Bellman-Ford
-    sweeps end in feasible potentials whether or not they have converged. O(pq) per sweep, at most
-    p sweeps and few in practice.
+    beta = d_columns feasible, with equality where the plan is positive if it is optimal.
+    Bellman-Ford sweeps end in feasible potentials whether or not they have converged. O(pq) per
+    sweep, at most p sweeps and few in practice.
     """
     g = g.astype(np.float64, copy=False)
     i, j = np.nonzero(plan)
