@@ -1,0 +1,111 @@
+"""What every regulariser H shares, and those that contain a ridge."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from ..arrays import inner
+from ..problem import CapabilityError
+
+Array = Any
+
+
+class Regularizer(ABC):
+    r"""The simple term H of min G + H: mu-strongly convex, with an easy minimisation step.
+
+    A subclass gives `value` and `argmin`. Each geometry in which the minimisation step of
+    Algorithm 1 is easy adds one method: `prox` for the Euclidean one, `entropic_prox` for the
+    entropy. With w = H itself the step is easy whenever `argmin` is.
+
+    Attributes
+    ----------
+    mu : float
+        Strong convexity constant, with respect to `norm`.
+    norm : "l2" or "l1"
+        The norm of ``mu``.
+    geometry : str
+        Mirror map to use when the user names none: "euclidean" or "entropy".
+    shape : tuple of int or None
+        Shape of y, None when any shape will do.
+    """
+
+    mu: float
+    norm: ClassVar[str] = "l2"
+    geometry: ClassVar[str] = "euclidean"
+    shape: tuple[int, ...] | None = None
+
+    @abstractmethod
+    def value(self, y: Array) -> float:
+        """Return H(y), infinity outside the domain."""
+
+    @abstractmethod
+    def argmin(self, g: Array) -> Array:
+        """Return the minimiser of <g, y> + H(y), which is grad H*(-g)."""
+
+    def prox(self, g: Array, lam: float) -> Array:
+        """Return the minimiser of <g, y> + H(y) + (lam/2) ||y||^2."""
+        raise CapabilityError(f"{self!r} has no Euclidean minimisation step")
+
+    def entropic_prox(self, g: Array, lam: float) -> Array:
+        """Return the minimiser of <g, y> + H(y) + lam sum_i y_i log y_i over the simplex."""
+        raise CapabilityError(f"{self!r} has no entropic minimisation step")
+
+    def minimum(self, g: Array) -> float:
+        """Return the minimum of <g, y> + H(y), which is -H*(-g)."""
+        y = self.argmin(g)
+        return inner(g, y) + self.value(y)
+
+    def has(self, capability: str) -> bool:
+        """Tell whether this regulariser overrides the optional method of that name."""
+        return getattr(type(self), capability) is not getattr(Regularizer, capability)
+
+
+class Ridged(Regularizer):
+    r"""H(y) = R(y) + (mu/2) ||y||^2 with R convex: every step is one of R with another ridge.
+
+    A subclass gives `rest`, which is R, and `solve`.
+    """
+
+    def __init__(self, mu: float) -> None:
+        self.mu = strong_convexity(mu)
+
+    @abstractmethod
+    def rest(self, y: Array) -> float:
+        """Return R(y)."""
+
+    @abstractmethod
+    def solve(self, g: Array, c: float) -> Array:
+        """Return the minimiser of <g, y> + R(y) + (c/2) ||y||^2."""
+
+    def value(self, y: Array) -> float:
+        return self.rest(y) + 0.5 * self.mu * inner(y, y)
+
+    def argmin(self, g: Array) -> Array:
+        return self.solve(g, self.mu)
+
+    def prox(self, g: Array, lam: float) -> Array:
+        return self.solve(g, self.mu + lam)
+
+
+def strong_convexity(mu: Any) -> float:
+    """Return ``mu`` as a float; where it is not positive, say that a ridge is what is missing."""
+    number = as_number(mu, "mu")
+    if number <= 0:
+        raise ValueError(
+            f"mu must be positive, found {mu!r}: the simple term H must be strongly convex; add a "
+            "ridge (mu/2)||y||^2, however small, for example mu=1e-6"
+        )
+    return number
+
+
+def as_number(value: Any, name: str) -> float:
+    """Return ``value`` as a finite float."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, found {value!r}") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite, found {value!r}")
+    return number

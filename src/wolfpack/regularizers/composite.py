@@ -1,0 +1,136 @@
+"""What solvers see of a composite problem: min G(y) + H(y), with a mirror map w."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ..arrays import all_finite, epsilon, inner
+from ..objectives.stochastic import norm_squared
+from ..problem import CapabilityError, Counts, NonFiniteError
+from ._base import Array, Regularizer
+from .pairs import Step, minimization_step
+
+
+class CompositeEvaluation(NamedTuple):
+    """One look at F = G + H.
+
+    Attributes
+    ----------
+    value : float
+        F(y), NaN when G does not tell its values.
+    gradient : array or None
+        grad G(y), None when only random gradients are known.
+    dual : float, array or None
+        G's dual point at y (see `wolfpack.problem.Evaluation`).
+    smooth : float
+        G(y).
+    """
+
+    value: float
+    gradient: Array | None
+    dual: Any
+    smooth: float
+
+
+@dataclass
+class Composite:
+    """The problem min G + H as Algorithm 1 sees it.
+
+    Attributes
+    ----------
+    objective : Objective
+        G, convex and smooth.
+    regularizer : Regularizer
+        H, strongly convex and simple.
+    mirror : Mirror, Shifted or an object with nu, z0 and prox
+        w, minimised where the run begins.
+    L : float or None
+        beta, the smoothness of G in `norm`: the user's, else G's own.
+    counts : Counts
+        Full evaluations ``nfev`` and gradients of rounds ``njev`` so far.
+    """
+
+    objective: Any
+    regularizer: Regularizer
+    mirror: Any
+    L: float | None = None
+    counts: Counts = field(default_factory=Counts)
+    solve: Step = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.solve = minimization_step(self.regularizer, self.mirror)
+        if self.L is None:
+            l1 = getattr(self.objective, "L1", None) if self.norm == "l1" else None
+            self.L = self.objective.L if l1 is None else l1
+
+    @property
+    def norm(self) -> str:
+        """The norm in which G is smooth and both H and w strongly convex: "l2" or "l1".
+
+        Since ||y||_1 >= ||y||_2, strong convexity in l1 implies it in l2 with the same constant,
+        and smoothness in l2 implies it in l1.
+        """
+        both = self.regularizer.norm == "l1" and getattr(self.mirror, "norm", "l2") == "l1"
+        return "l1" if both else "l2"
+
+    @property
+    def mu(self) -> float:
+        """Strong convexity of H."""
+        return self.regularizer.mu
+
+    @property
+    def nu(self) -> float:
+        """Strong convexity of w."""
+        return self.mirror.nu
+
+    @property
+    def beta(self) -> float:
+        """Smoothness of G, or an explanation of how to provide it."""
+        if self.L is None:
+            raise CapabilityError(
+                "Algorithm 1 needs beta, the Lipschitz constant of grad G, and "
+                f"{type(self.objective).__name__} does not know its own: pass beta=..."
+            )
+        return self.L
+
+    def evaluate(self, y: Array) -> CompositeEvaluation:
+        """Evaluate F at ``y``, count it, and refuse what is not finite."""
+        self.counts.nfev += 1
+        at = self.objective.evaluate(y)
+        known = getattr(self.objective, "has_values", True)
+        if known and not math.isfinite(at.value):
+            raise NonFiniteError("G returned a NaN or infinite value")
+        if at.gradient is not None and not all_finite(at.gradient):
+            raise NonFiniteError("G returned a NaN or infinite gradient")
+        return CompositeEvaluation(
+            at.value + self.regularizer.value(y), at.gradient, at.dual, at.value
+        )
+
+    def dual_bound(self, g: Array, dual: Any) -> float:
+        """Return a proved lower bound on min F: Fenchel's -G*(g) - H*(-g).
+
+        With g a convex combination of gradients of G and ``dual`` the same combination of their
+        dual points, G*(g) <= conjugate_bound(dual); -H*(-g) is the minimum of <g, y> + H(y).
+        """
+        minimum = self.regularizer.minimum(g)
+        conjugate = self.objective.conjugate_bound(dual)
+        # rounding of the two sums above must not be mistaken for progress
+        rounding = 4.0 * epsilon(g) * (abs(minimum) + abs(conjugate))
+        return minimum - conjugate - rounding
+
+    def violates_descent(
+        self, at: CompositeEvaluation, y: Array, at_next: CompositeEvaluation, y_next: Array
+    ) -> str:
+        """Return what two evaluations prove wrong: '', 'beta' (too small) or 'convexity' of G."""
+        if at.gradient is None:
+            return ""
+        step = y_next - y
+        slope = inner(at.gradient, step)
+        change = at_next.smooth - at.smooth - slope
+        noise = 1e3 * epsilon(y) * (abs(at.smooth) + abs(at_next.smooth) + abs(slope))
+        if change < -noise:
+            return "convexity"
+        allowed = 0.5 * self.beta * norm_squared(step, self.norm) * (1 + 1e-6) + noise
+        return "beta" if change > allowed else ""

@@ -1,0 +1,66 @@
+"""Negative entropy on the simplex."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from scipy.special import logsumexp, softmax, xlogy
+
+from ._base import Array, Regularizer, strong_convexity
+
+_TOLERANCE = 1e-9
+
+
+class Entropy(Regularizer):
+    r"""Negative entropy, :math:`H(y) = \mu \sum_i y_i \log y_i` on the simplex.
+
+    The entries of y are nonnegative and sum to 1, whatever the shape of y.
+
+    Parameters
+    ----------
+    mu : float
+        Positive weight. By Pinsker's inequality H is mu-strongly convex in the l1 norm (and hence
+        in the Euclidean norm).
+
+    Notes
+    -----
+    Every step is a softmax, and :math:`H^*(u) = \mu \log \sum_i e^{u_i/\mu}`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Entropy(1.0).argmin(np.log([1.0, 2.0, 4.0])).round(4)
+    array([0.5714, 0.2857, 0.1429])
+    """
+
+    norm: ClassVar[str] = "l1"
+    geometry: ClassVar[str] = "entropy"
+
+    def __init__(self, mu: float) -> None:
+        self.mu = strong_convexity(mu)
+
+    def value(self, y: Array) -> float:
+        return self.mu * entropy(y) if on_simplex(y) else math.inf
+
+    def argmin(self, g: Array) -> Array:
+        return softmax(-g / self.mu)
+
+    def entropic_prox(self, g: Array, lam: float) -> Array:
+        return softmax(-g / (self.mu + lam))
+
+    def minimum(self, g: Array) -> float:
+        return -self.mu * float(logsumexp(-g / self.mu))
+
+    def __repr__(self) -> str:
+        return f"Entropy(mu={self.mu:g})"
+
+
+def entropy(y: Array) -> float:
+    """Return the negative entropy, sum y log y with 0 log 0 = 0."""
+    return float(xlogy(y, y).sum())
+
+
+def on_simplex(y: Array) -> bool:
+    """Tell whether y >= 0 and sum y = 1, up to rounding."""
+    return bool(y.min() >= 0.0 and abs(float(y.sum()) - 1.0) <= _TOLERANCE)

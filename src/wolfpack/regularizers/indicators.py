@@ -1,0 +1,100 @@
+"""Indicators of sets with an easy projection, plus a ridge."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..problem import CapabilityError
+from ..sets import Box, L2Ball, Set, Simplex
+from ._base import Array, Ridged
+
+
+class IndicatorRidge(Ridged):
+    r"""A constraint and a ridge: :math:`H(y) = I_K(y) + \tfrac\mu2 \|y\|_2^2`.
+
+    Parameters
+    ----------
+    K : Set
+        A set that knows its Euclidean projection.
+    mu : float
+        Weight of the ridge, positive.
+
+    Notes
+    -----
+    The minimisation step is the projection of -g/c, c the total weight of the squared norms.
+
+    Examples
+    --------
+    >>> import numpy as np, wolfpack as wp
+    >>> H = IndicatorRidge(wp.sets.L2Ball(2), mu=1.0)
+    >>> H.argmin(np.array([-3.0, 4.0]))
+    array([ 0.6, -0.8])
+    """
+
+    def __init__(self, K: Set, mu: float) -> None:
+        super().__init__(mu)
+        if not isinstance(K, Set):
+            raise TypeError(f"K must be a set (wolfpack.sets), found {type(K).__name__}")
+        if not K.has("project"):
+            raise CapabilityError(f"{K} has no cheap projection, which the minimisation step needs")
+        self.K = K
+        self.shape = K.shape
+
+    def rest(self, y: Array) -> float:
+        return 0.0 if self.K.contains(y) else math.inf
+
+    def solve(self, g: Array, c: float) -> Array:
+        return self.K.project(-g / c)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.K!r}, mu={self.mu:g})"
+
+
+class BoxRidge(IndicatorRidge):
+    r"""Bounds and a ridge, :math:`\ell \le y \le u`.
+
+    Parameters
+    ----------
+    lower, upper : array or float
+        Finite bounds; at least one of them an array, whose shape is y's.
+    mu : float
+        Weight of the ridge, positive.
+    """
+
+    def __init__(self, lower: Any, upper: Any, mu: float) -> None:
+        super().__init__(Box(lower, upper), mu)
+
+
+class BallRidge(IndicatorRidge):
+    r"""A Euclidean ball and a ridge, :math:`\|y\|_2 \le r`.
+
+    Parameters
+    ----------
+    n : int or tuple of int
+        Dimension, or shape of y.
+    mu : float
+        Weight of the ridge, positive.
+    radius : float
+        The radius r.
+    """
+
+    def __init__(self, n: Any, mu: float, radius: float = 1.0) -> None:
+        super().__init__(L2Ball(n, radius), mu)
+
+
+class SimplexRidge(IndicatorRidge):
+    r"""A simplex and a ridge, :math:`y \ge 0`, :math:`\sum_i y_i = r`.
+
+    Parameters
+    ----------
+    n : int or tuple of int
+        Dimension, or shape of y.
+    mu : float
+        Weight of the ridge, positive.
+    radius : float
+        The sum r.
+    """
+
+    def __init__(self, n: Any, mu: float, radius: float = 1.0) -> None:
+        super().__init__(Simplex(n, radius), mu)
