@@ -9,8 +9,17 @@ from .function import Function
 from .least_squares import LeastSquares
 from .logistic import Logistic
 from .quadratic import Quadratic
+from .stochastic import Stochastic
 
-__all__ = ["Function", "LeastSquares", "Logistic", "Objective", "Quadratic", "as_objective"]
+__all__ = [
+    "Function",
+    "LeastSquares",
+    "Logistic",
+    "Objective",
+    "Quadratic",
+    "Stochastic",
+    "as_objective",
+]
 
 
 def as_objective(f: Any) -> Objective:

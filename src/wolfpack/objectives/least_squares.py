@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays import as_float_array, check_finite, inner
-from ._base import Array, LinearModel
+from ._base import Array
+from .finite_sum import FiniteSum
 
 
-class LeastSquares(LinearModel):
+class LeastSquares(FiniteSum):
     r"""Half the squared residual, :math:`f(x) = \tfrac12 \|A x - b\|^2`.
 
     Parameters
@@ -17,6 +18,9 @@ class LeastSquares(LinearModel):
         Data matrix.
     b : array (n,) or (n, q)
         Right-hand side; with (n, q), x is a (d, q) matrix and the norm is Frobenius'.
+    batch : int, optional
+        Rows in the random minibatch that `minimize_composite` uses for its gradients; `minimize`
+        uses the whole sum.
 
     Notes
     -----
@@ -31,8 +35,8 @@ class LeastSquares(LinearModel):
     (2.5, array([-1.,  2.]))
     """
 
-    def __init__(self, A: Any, b: Any) -> None:
-        super().__init__(A)
+    def __init__(self, A: Any, b: Any, batch: int | None = None) -> None:
+        super().__init__(A, batch=batch)
         self.b = check_finite(as_float_array(b, "b"), "b")
         if self.b.ndim not in (1, 2) or self.b.shape[0] != self.A.shape[0]:
             raise ValueError(
@@ -42,8 +46,8 @@ class LeastSquares(LinearModel):
         self.shape = (self.A.shape[1], *self.b.shape[1:])
 
     @property
-    def L(self) -> float:
-        return self.spectral_norm_squared
+    def loss_smoothness(self) -> float:
+        return 1.0
 
     def loss(self, z: Array) -> tuple[float, Array]:
         residual = z - self.b
@@ -51,6 +55,9 @@ class LeastSquares(LinearModel):
 
     def loss_conjugate(self, theta: Array) -> float:
         return 0.5 * inner(theta, theta) + inner(self.b, theta)
+
+    def row_loss_gradient(self, z: Array, rows: Array) -> Array:
+        return z - self.b[rows]
 
     def curvature(self, x: Array, d: Array) -> float:
         image = self.A @ d

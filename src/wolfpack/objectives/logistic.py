@@ -8,10 +8,11 @@ import numpy as np
 from scipy.special import expit, xlogy
 
 from ..arrays import check_finite
-from ._base import Array, LinearModel
+from ._base import Array
+from .finite_sum import FiniteSum
 
 
-class Logistic(LinearModel):
+class Logistic(FiniteSum):
     r"""Logistic loss, :math:`f(x) = \frac1n \sum_i \log(1 + e^{-b_i \langle a_i, x\rangle})`.
 
     Parameters
@@ -35,21 +36,18 @@ class Logistic(LinearModel):
     def __init__(
         self, features: Any, labels: Any, reduction: str = "mean", batch: int | None = None
     ) -> None:
-        super().__init__(features, "features")
+        super().__init__(features, "features", batch)
         n, d = self.A.shape
         if reduction not in ("mean", "sum"):
             raise ValueError(f"reduction must be 'mean' or 'sum', found {reduction!r}")
-        if batch is not None and not 1 <= batch <= n:
-            raise ValueError(f"batch must be between 1 and the {n} observations, found {batch}")
         self.labels = _signs(labels, n)
         self.reduction = reduction
         self.weight = 1.0 / n if reduction == "mean" else 1.0
-        self.batch = batch
         self.shape = (d,)
 
     @property
-    def L(self) -> float:
-        return 0.25 * self.weight * self.spectral_norm_squared
+    def loss_smoothness(self) -> float:
+        return 0.25 * self.weight
 
     def loss(self, z: Array) -> tuple[float, Array]:
         margins = self.labels * z
@@ -61,11 +59,9 @@ class Logistic(LinearModel):
         p = np.clip(-self.labels * theta / self.weight, 0.0, 1.0)
         return self.weight * float((xlogy(p, p) + xlogy(1.0 - p, 1.0 - p)).sum())
 
-    def minibatch(self, rows: Array) -> Logistic:
-        """Return the objective on the given rows, scaled to be an unbiased estimate of this one."""
-        part = Logistic(self.A[rows], self.labels[rows], self.reduction)
-        part.weight = self.weight * self.A.shape[0] / len(rows)
-        return part
+    def row_loss_gradient(self, z: Array, rows: Array) -> Array:
+        labels = self.labels[rows]
+        return (-self.weight) * labels * expit(-labels * z)
 
 
 def _signs(labels: Any, n: int) -> Array:

@@ -1,0 +1,195 @@
+r"""Stochastic gradients: what Algorithm 1 asks of the smooth part G.
+
+Assumption 1 of the paper: the gradient g of a round has :math:`E g = \nabla G(v)` and
+:math:`E\|g - \nabla G(v)\|_*^2 \le \sigma^2`. Here it is exact (sigma = 0), a uniform minibatch of
+a sum, or the mean of calls of a user's function. All randomness of round k is drawn from the stream
+(k, 0) of the seed, so that runs can be repeated, interrupted and resumed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..arrays import Streams, all_finite, as_float_array, inner
+from ..problem import Evaluation, NonFiniteError
+from ._base import Array, Objective
+from .finite_sum import FiniteSum, draw_rows
+
+
+class Stochastic(Objective):
+    r"""A smooth convex function known through random gradients.
+
+    Parameters
+    ----------
+    draw : callable
+        ``(y, rng) -> g`` with :math:`E g = \nabla G(y)`; ``rng`` is a `numpy.random.Generator`, and
+        all randomness must come from it.
+    beta : float, optional
+        Lipschitz constant of grad G.
+    variance : float, optional
+        A bound on :math:`E\|g - \nabla G(y)\|_*^2` for one draw; estimated when it is not given.
+    shape : tuple of int, optional
+        Shape of y.
+    value : callable, optional
+        ``y -> G(y)``, for the history. Without it the values of F are not known (NaN), and there is
+        no certificate in either case.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> G = Stochastic(lambda y, rng: y + rng.uniform(-1, 1, y.shape), beta=1.0, variance=2 / 3)
+    >>> G.draw(np.ones(2), np.random.default_rng(0)).shape
+    (2,)
+    """
+
+    def __init__(
+        self,
+        draw: Callable[[Array, np.random.Generator], Array],
+        beta: float | None = None,
+        variance: float | None = None,
+        shape: tuple[int, ...] | None = None,
+        value: Callable[[Array], float] | None = None,
+    ) -> None:
+        for name, argument in (("draw", draw), ("value", value)):
+            if argument is not None and not callable(argument):
+                raise TypeError(f"{name} must be callable, found {type(argument).__name__}")
+        self.draw = draw
+        self.beta = beta
+        self.variance = variance
+        self.shape = shape
+        self._value = value
+
+    @property
+    def L(self) -> float | None:
+        return self.beta
+
+    def evaluate(self, x: Array) -> Evaluation:
+        """Return the value, NaN when it is not known; there is no gradient to certify with."""
+        return Evaluation(
+            float("nan") if self._value is None else float(self._value(x)), None, None
+        )
+
+    @property
+    def has_values(self) -> bool:
+        """Whether G(y) can be evaluated."""
+        return self._value is not None
+
+
+class Gradient(NamedTuple):
+    """The gradient of a round, with the dual point of the certificate where it is exact."""
+
+    mean: Array
+    dual: Any
+
+
+class Gradients(ABC):
+    """Gradients of G, addressed by the round.
+
+    Attributes
+    ----------
+    batch : int or "exact"
+        Draws averaged in a round, when the solver does not say.
+    per_pass : int
+        Draws that amount to one pass over the data; 1 when there are no data.
+    """
+
+    batch: Any = 1
+    per_pass: int = 1
+    exact: ClassVar[bool] = False
+
+    def __init__(self, objective: Any, seed: int = 0) -> None:
+        self.objective = objective
+        self.streams = Streams(seed)
+
+    @abstractmethod
+    def _draw(self, v: Array, m: Any, rng: np.random.Generator) -> Array: ...
+
+    def at(self, v: Array, k: int, m: Any) -> Gradient:
+        """Return the mean of ``m`` draws at ``v`` in round ``k``."""
+        return Gradient(_checked(self._draw(v, m, self.streams.at(k)), v), None)
+
+    def variance(self, y: Array, m: Any, norm: str, draws: int = 32) -> float:
+        """Estimate E||g - grad G(y)||_*^2 for the mean of ``m`` draws, from repeated ones.
+
+        Parameters
+        ----------
+        y : array
+            Where.
+        m : int
+            Draws in a round.
+        norm : "l2" or "l1"
+            The primal norm; the variance is measured in its dual, l2 or l_inf.
+        draws : int
+            Repetitions. Their streams (0, 1), (0, 2), ... are not those of the run.
+        """
+        sample = [_checked(self._draw(y, m, self.streams.at(0, 1 + j)), y) for j in range(draws)]
+        mean = sum(sample) / draws
+        squares = [dual_norm_squared(g - mean, norm) for g in sample]
+        return sum(squares) / (draws - 1)
+
+
+class ExactGradients(Gradients):
+    """grad G itself."""
+
+    batch = "exact"
+    exact = True
+
+    def _draw(self, v: Array, m: Any, rng: np.random.Generator) -> Array:
+        return self.objective.gradient(v)
+
+    def at(self, v: Array, k: int, m: Any) -> Gradient:
+        at = self.objective.evaluate(v)
+        return Gradient(_checked(at.gradient, v), at.dual)
+
+    def variance(self, y: Array, m: Any, norm: str, draws: int = 32) -> float:
+        return 0.0
+
+
+class Minibatches(Gradients):
+    """Gradients of a sum over a few of its rows, uniform without replacement."""
+
+    def __init__(self, objective: FiniteSum, batch: int, seed: int = 0) -> None:
+        super().__init__(objective, seed)
+        self.batch = objective.check_batch(batch)
+        self.per_pass = objective.n
+
+    def _draw(self, v: Array, m: int, rng: np.random.Generator) -> Array:
+        if m >= self.objective.n:
+            return self.objective.gradient(v)
+        return self.objective.minibatch_gradient(v, draw_rows(self.objective.n, m, rng))
+
+
+class Draws(Gradients):
+    """Means of a user's random gradients."""
+
+    def __init__(self, objective: Stochastic, batch: int = 1, seed: int = 0) -> None:
+        super().__init__(objective, seed)
+        self.batch = batch
+
+    def _draw(self, v: Array, m: int, rng: np.random.Generator) -> Array:
+        draw = self.objective.draw
+        return draw(v, rng) if m == 1 else sum(draw(v, rng) for _ in range(m)) / m
+
+
+def dual_norm_squared(g: Array, norm: str) -> float:
+    """Return ||g||_*^2, the squared dual norm of "l2" (l2) or "l1" (l_inf)."""
+    return inner(g, g) if norm == "l2" else float(abs(g).max()) ** 2
+
+
+def norm_squared(y: Array, norm: str) -> float:
+    """Return ||y||^2 in the norm "l2" or "l1"."""
+    return inner(y, y) if norm == "l2" else float(abs(y).sum()) ** 2
+
+
+def _checked(g: Any, v: Array) -> Array:
+    """Return the gradient as an array of the shape of ``v``, refusing what is not finite."""
+    g = as_float_array(g, "the stochastic gradient of G")
+    if g.shape != v.shape:
+        raise ValueError(f"the gradient of G must have y's shape {v.shape}, found {g.shape}")
+    if not all_finite(g):
+        raise NonFiniteError("G returned a NaN or infinite gradient")
+    return g
