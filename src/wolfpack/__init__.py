@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from . import noise, objectives, sets, solvers, theory
+from . import noise, objectives, regularizers, sets, solvers, theory
 from .loop import Result, Status, load
 from .minimize import ConvergenceError, minimize
+from .minimize_composite import minimize_composite
 
 __version__ = "0.1.0"
 
@@ -14,8 +15,10 @@ __all__ = [
     "Status",
     "load",
     "minimize",
+    "minimize_composite",
     "noise",
     "objectives",
+    "regularizers",
     "sets",
     "solvers",
     "theory",

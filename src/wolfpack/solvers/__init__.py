@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .anytime import Anytime
+from .composite import ConvergingComposite, StochasticComposite
 from .frank_wolfe import FrankWolfe
 from .parallel_fw import ParallelFrankWolfe
 from .restarted import RestartedParallelFrankWolfe
@@ -10,10 +11,12 @@ from .step_rules import LineSearch, OpenLoop, ShortStep
 
 __all__ = [
     "Anytime",
+    "ConvergingComposite",
     "FrankWolfe",
     "LineSearch",
     "OpenLoop",
     "ParallelFrankWolfe",
     "RestartedParallelFrankWolfe",
     "ShortStep",
+    "StochasticComposite",
 ]

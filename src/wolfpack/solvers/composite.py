@@ -1,0 +1,171 @@
+r"""Stochastic composite minimisation: Algorithm 1 of the paper, and its converging form.
+
+Problem
+    min F(y) = G(y) + H(y), G convex and beta-smooth, seen through stochastic gradients of variance
+    at most sigma^2; H mu-strongly convex and simple; w nu-strongly convex; one norm for all.
+
+Iteration
+    From :math:`z_0 = \arg\min w`, :math:`y_0 = z_0`, :math:`A_0 = 0`, :math:`d_0 = 0`:
+
+    .. math::
+
+        &A_{k+1}: \text{ larger root of } \beta (A'-A_k)^2 + \sqrt{\mu\beta} A'(A'-A_k)
+            = A'(\mu A_k + \beta\nu), \qquad \tau_k = 1 - A_k/A_{k+1} \\
+        &v_k = (1-\tau_k) y_k + \tau_k z_k, \qquad g_k \text{ a stochastic gradient of } G
+            \text{ at } v_k \\
+        &d_{k+1} = d_k + (A_{k+1}-A_k) g_k \\
+        &z_{k+1} = \arg\min_y \langle d_{k+1}, y\rangle + A_{k+1} H(y) + \beta w(y) \\
+        &y_{k+1} = (1-\tau_k) y_k + \tau_k z_{k+1}
+
+    The converging form differs in the weights alone: A_k grows like k^2, then k^3.
+
+Guarantee
+    Theorem 1: E[F(y_k) - min F] decreases like exp(-k sqrt(mu/beta)/8) down to
+    sigma^2 / (2 sqrt(mu beta)); see `wolfpack.theory.bound_composite`. Converging form: at most
+    O(1/k^2) + O(sigma^2/(mu k)), with no floor; see `wolfpack.theory.bound_converging`.
+
+Certificate
+    By Fenchel's inequality min F >= -G*(g) - H*(-g) at every g. Exact gradients give it at the
+    average g = d_k / A_k; each full evaluation of G gives it at g = grad G(y_k).
+
+Symbols
+    A_k grows geometrically and would overflow, so the state holds the average ``d`` = d_k / A_k:
+    d_{k+1}/A_{k+1} = (1-tau_k) d_k/A_k + tau_k g_k, and the minimisation step is divided by
+    A_{k+1}. ``dual`` is the average of the dual points of exact gradients (it stands for c_k / A_k,
+    taken at the points v_i as in the paper's proof), None when gradients are random; ``m`` is the
+    number of gradients averaged in a round. Other letters are the paper's.
+
+Cost of a round
+    One (averaged) stochastic gradient, one minimisation step; memory O(d). F is evaluated only when
+    a round is recorded, off the clock.
+
+Sources
+    B. Dubois-Taine, F. Bach, Q. Berthet, A. Taylor, Fast stochastic composite minimization and an
+    accelerated Frank-Wolfe algorithm under parallelization, NeurIPS 2022.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from .. import theory
+from ..problem import NonFiniteError
+from ._options import check_count
+
+Array = Any
+
+
+class State(NamedTuple):
+    """Iterates of Algorithm 1 and, once it has been asked for, the evaluation of F at y_k."""
+
+    k: int
+    y: Array
+    z: Array
+    d: Array
+    dual: Any
+    A_k: float
+    m: int | str
+    at: Any = None
+
+    @property
+    def x(self) -> Array:
+        """The iterate, by the name that the loop uses."""
+        return self.y
+
+
+@dataclass(frozen=True)
+class StochasticComposite:
+    """Algorithm 1 of the paper.
+
+    Parameters
+    ----------
+    batch : int, callable or None
+        Stochastic gradients (or rows of a sum) averaged in a round: a number, a function of the
+        round k, or None for what the gradient oracle proposes.
+    """
+
+    batch: int | Callable[[int], int] | None = None
+    name: ClassVar[str] = "accelerated"
+
+    def __post_init__(self) -> None:
+        if self.batch is not None and not callable(self.batch):
+            check_count("batch", self.batch)
+
+    def weight(self, problem: Any, k: int, A_k: float, exact: bool) -> tuple[float, float]:
+        """Return A_{k+1} and tau_k."""
+        return theory.next_weight(A_k, problem.beta, problem.mu, problem.nu)
+
+    def init(self, problem: Any, y0: Array, gradients: Any) -> State:
+        """Return the state of round 0."""
+        dual = 0.0 if gradients.exact else None
+        return State(0, y0, y0, 0.0 * y0, dual, 0.0, self._size(0, gradients))
+
+    def step(self, problem: Any, state: State, gradients: Any) -> State:
+        """Return the state after one more round."""
+        k, y, z, d, dual, A_k, m, _ = state
+        A_next, tau = self.weight(problem, k, A_k, gradients.exact)
+        v = (1 - tau) * y + tau * z
+        g = gradients.at(v, k, m)
+        d_next = (1 - tau) * d + tau * g.mean
+        z_next = problem.solve(d_next, problem.beta / A_next)
+        y_next = (1 - tau) * y + tau * z_next
+        problem.counts.njev += 1
+        dual_next = None if dual is None else (1 - tau) * dual + tau * g.dual
+        return State(k + 1, y_next, z_next, d_next, dual_next, A_next, self._size(k + 1, gradients))
+
+    def observe(self, problem: Any, state: State) -> State:
+        """Return the state with F evaluated at y_k."""
+        at = problem.evaluate(state.y)
+        if math.isinf(at.value):
+            raise NonFiniteError("y is outside the domain of H")
+        return state._replace(at=at)
+
+    def lower_bound(self, problem: Any, state: State, gradients: Any) -> float:
+        """Return the better of the dual values at grad G(y_k) and at the averaged gradient."""
+        bound = -math.inf
+        if state.at.gradient is not None:
+            bound = problem.dual_bound(state.at.gradient, state.at.dual)
+        if state.dual is not None and state.k > 0:
+            bound = max(bound, problem.dual_bound(state.d, state.dual))
+        return bound
+
+    def _size(self, k: int, gradients: Any) -> int | str:
+        """Return how many gradients round ``k`` averages."""
+        if self.batch is None:
+            return gradients.batch
+        if not callable(self.batch):
+            return self.batch
+        size = self.batch(k)
+        check_count(f"batch({k})", size)
+        return size
+
+
+@dataclass(frozen=True)
+class ConvergingComposite(StochasticComposite):
+    """Algorithm 1 with polynomial weights, which converges to the minimum.
+
+    Parameters
+    ----------
+    batch : int, callable or None
+        As in `StochasticComposite`.
+    theta : float, optional
+        Share of the curvature kept to absorb the noise of the gradients, in [0, 1); by default 1/2,
+        and 0 for exact gradients.
+    """
+
+    theta: float | None = None
+    name: ClassVar[str] = "converging"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.theta is not None and not 0 <= self.theta < 1:
+            raise ValueError(f"theta must satisfy 0 <= theta < 1, found {self.theta!r}")
+
+    def weight(self, problem: Any, k: int, A_k: float, exact: bool) -> tuple[float, float]:
+        theta = (0.0 if exact else 0.5) if self.theta is None else self.theta
+        constants = problem.beta, problem.mu, problem.nu
+        A_next = theory.converging_weight(k + 1, *constants, theta=theta)
+        return A_next, 1.0 - A_k / A_next
