@@ -1,0 +1,266 @@
+"""Run the series of the figures, each in a worker process of its own.
+
+Runs are independent, so they are handed to a pool, the longest first. Workers write where they are
+into shared memory, which the parent shows; they use one BLAS thread each, leave Ctrl-C to the
+parent, and end when the parent asks or has died.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import connection
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from .. import theory
+from ..minimize import minimize
+from .data import instance
+from .series import MILESTONES, Curve, Run
+
+COLUMNS = ("round", "gap", "fun", "lower_bound", "alpha", "m", "nlmo", "seconds")
+POINTS = 500
+REFRESH = 0.1
+# Seconds per round and per perturbed oracle, for the order of the runs and the time left; only
+# their ratios matter.
+COST = {"simplex": (60e-6, 0.1e-6), "trace": (120e-6, 6e-6)}
+
+_board: Board | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a run left behind: its history at log-spaced rounds, and how it ended.
+
+    Attributes
+    ----------
+    columns : dict of arrays
+        `COLUMNS` of the run's history; ``gap`` is the best so far over all rounds, also those that
+        were left out.
+    status : str
+        Why the run ended.
+    seconds : float
+        Solver time.
+    """
+
+    columns: dict[str, np.ndarray]
+    status: str
+    seconds: float
+
+    def gap_at(self, k: int) -> float | None:
+        """Return the best gap after ``k`` rounds, None when that round was not kept."""
+        (at,) = np.nonzero(self.columns["round"] == k)
+        return float(self.columns["gap"][at[0]]) if at.size else None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where all runs together are: work done in [0, 1], runs finished, runs in all."""
+
+    fraction: float
+    finished: int
+    total: int
+
+
+class Board:
+    """Rounds and oracle calls of every run, in memory that parent and workers share."""
+
+    def __init__(self, context: Any, runs: int) -> None:
+        self.stop = context.RawValue(ctypes.c_bool, False)
+        self._cells = context.RawArray(ctypes.c_double, 2 * runs)
+
+    def write(self, slot: int, rounds: int, calls: int) -> None:
+        """Note where run ``slot`` is."""
+        self._cells[2 * slot : 2 * slot + 2] = (rounds, calls)
+
+    def read(self, slot: int) -> tuple[float, float]:
+        """Return rounds and oracle calls of run ``slot``."""
+        rounds, calls = self._cells[2 * slot : 2 * slot + 2]
+        return rounds, calls
+
+
+def kept_rounds(n: int, points: int = POINTS) -> np.ndarray:
+    """Return about ``points`` log-spaced rounds from 1 to ``n``, milestones among them."""
+    spaced = np.geomspace(1, n, points).round().astype(np.int64)
+    return np.union1d(spaced, [k for k in MILESTONES if k <= n])
+
+
+def solve(run: Run, rounds: int, callback: Callable[[Any], None] | None = None) -> Record:
+    """Do one run, in this process."""
+    on = instance(run.problem)
+    result = minimize(
+        on.f,
+        on.K,
+        on.x0,
+        method=run.method,
+        tol=0.0,
+        max_rounds=rounds,
+        L=run.smoothness(on),
+        callback=callback,
+        progress=False,
+        **dict(run.options),
+    )
+    # every round is recorded, so a round is its own index
+    keep = kept_rounds(result.nit) if result.nit else np.array([], dtype=np.int64)
+    columns = {name: result.history[name][keep] for name in COLUMNS}
+    return Record(columns, str(result.status), result.seconds)
+
+
+def bound(curve: Curve, rounds: np.ndarray) -> np.ndarray:
+    """Return the curve's bound on the mean gap (Theorem 2) at these rounds.
+
+    The sharp bound is for the same run, so it has the run's own M; it differs by the variance
+    (R^2/m, not 4 R^2/m) and by the weights A_k themselves in place of an exponential below them.
+    """
+    run = curve.run
+    on = instance(run.problem)
+    alpha, m = run.option("alpha"), run.option("m")
+    return theory.bound_pfw(
+        rounds,
+        L=run.smoothness(on),
+        R=on.K.radius,
+        M=theory.smoothness(on.K, on.noise, 1.0, "paper") / on.K.radius,
+        alpha=alpha,
+        m=run.oracle_calls(1) if m == "theory" else m,
+        initial_gap=on.initial_gap,
+        s1=theory.s1(on.K, on.noise).value,
+        constants=curve.bound or "paper",
+        exact_weights=curve.bound == "sharp",
+    )
+
+
+def execute(
+    runs: Sequence[Run],
+    rounds: int,
+    workers: int | None = None,
+    watch: Callable[[Progress], None] | None = None,
+) -> dict[Run, Record]:
+    """Do all runs in worker processes.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+    rounds : int
+        Length of each.
+    workers : int, optional
+        Number of processes; one for each available core by default.
+    watch : callable, optional
+        Called several times a second with a `Progress`.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After the workers have ended.
+    """
+    runs = sorted(runs, key=lambda run: -_work(run, rounds))
+    works = [_work(run, rounds) for run in runs]
+    context = multiprocessing.get_context("spawn")
+    board = Board(context, len(runs))
+    pool = ProcessPoolExecutor(
+        min(workers or available_cores(), len(runs)), context, _begin, (board,)
+    )
+    with pool:
+        try:
+            with _interrupts_held():
+                futures = [pool.submit(_do, run, rounds, slot) for slot, run in enumerate(runs)]
+            _follow(futures, runs, works, board, watch)
+        except BaseException:
+            board.stop.value = True
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return {run: future.result() for run, future in zip(runs, futures, strict=True)}
+
+
+def available_cores() -> int:
+    """Return the number of cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _work(run: Run, rounds: int) -> float:
+    """Expected seconds of a run; its certificates are one more oracle call a round."""
+    return _seconds(run, rounds, run.oracle_calls(rounds) + rounds)
+
+
+def _seconds(run: Run, rounds: float, calls: float) -> float:
+    per_round, per_call = COST[run.problem.split("-")[0]]
+    return per_round * rounds + per_call * calls
+
+
+def _follow(
+    futures: Sequence[Future[Record]],
+    runs: Sequence[Run],
+    works: Sequence[float],
+    board: Board,
+    watch: Callable[[Progress], None] | None,
+) -> None:
+    """Wait for all runs, telling ``watch`` where they are; raise what a run raised."""
+    pending = set(futures)
+    while pending:
+        done, pending = wait(pending, timeout=REFRESH, return_when=FIRST_COMPLETED)
+        for future in done:
+            future.result()
+        if watch is None:
+            continue
+        parts = [
+            work if future.done() else min(work, _seconds(run, *board.read(slot)))
+            for slot, (future, run, work) in enumerate(zip(futures, runs, works, strict=True))
+        ]
+        watch(Progress(sum(parts) / sum(works), len(futures) - len(pending), len(futures)))
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back while workers are started, which inherit that for good."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _begin(board: Board) -> None:
+    """Prepare a worker process."""
+    global _board
+    _board = board
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threadpool_limits(1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+def _do(run: Run, rounds: int, slot: int) -> Record:
+    """Do one run in a worker."""
+    board = _board
+    assert board is not None, "the worker has been prepared"
+    due = 0.0
+
+    def note(so_far: Any) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + REFRESH
+            board.write(slot, so_far.nit, so_far.nlmo)
+            if board.stop.value:
+                raise StopIteration
+
+    return solve(run, rounds, note)

@@ -1,0 +1,254 @@
+"""The page that explains the figures: every number in its text comes from the runs."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from ..report import Figure, Page, Section, Table
+from . import prose
+from .data import instance
+from .results import Results
+from .series import Curve, FigureSpec, PanelSpec, Run
+
+MANY = "1/sqrt(alpha)"
+PACKAGES = ("wolfpack", "numpy", "scipy", "matplotlib")
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """How the runs were made: the command, its duration and the number of processes."""
+
+    command: str
+    seconds: float
+    workers: int
+
+
+def page(results: Results, drawings: dict[str, str], how: Circumstances) -> Page:
+    """Return the page about these results.
+
+    Parameters
+    ----------
+    results : Results
+    drawings : dict
+        SVG element of each figure, by its name.
+    how : Circumstances
+    """
+    explain = {"figure1": _figure1, "figure2": _figure2}
+    sections = [explain[f.name](results, f, drawings[f.name]) for f in results.figures]
+    sections += [
+        _numbers(results),
+        _settings(),
+        Section("Where this differs from the authors’ scripts", [prose.DIFFERENCES]),
+        _reproduce(results, how),
+    ]
+    return Page(
+        "The experiments of the paper, run again",
+        f"{prose.LEAD.strip()}: {results.rounds:,} iterations a run.",
+        sections,
+        f"Made by wolfpack {_version('wolfpack')}. This file needs no other file and no network.",
+    )
+
+
+def gap_text(value: float) -> str:
+    """Return a gap with two digits: 3.9, 0.16, 2.7e-3."""
+    if 0.1 <= value < 100:
+        return f"{value:.2g}"
+    digits, exponent = f"{value:.1e}".split("e")
+    return f"{digits}e{int(exponent)}"
+
+
+def plain(text: str) -> str:
+    """Return the name of a series as a reader would write it."""
+    return text.replace("sqrt(alpha)", "√α").replace("m=", "m = ")
+
+
+def panel_name(panel: PanelSpec) -> str:
+    """Return the panel's letter and what it solves."""
+    return f"({panel.letter.replace('2', '′')}) {panel.about}"
+
+
+def _figure1(results: Results, figure: FigureSpec, svg: str) -> Section:
+    last, below, ends = results.rounds, True, []
+    for panel in figure.panels:
+        for m in ("1", MANY):
+            measured = results.xy(_series(panel, f"PFW m={m}"))[1]
+            for name in ("Theorem 2", "sharp bound"):
+                below &= bool((measured <= results.xy(_series(panel, f"{name} m={m}"))[1]).all())
+        names = ("PFW m=1", f"PFW m={MANY}", f"Theorem 2 m={MANY}", f"sharp bound m={MANY}")
+        one, many, theorem, sharp = (
+            gap_text(results.value(_series(panel, name), last)) for name in names
+        )
+        ends.append(
+            f"{panel_name(panel)}: after {last:,} iterations the gap is {one} with m = 1 and "
+            f"{many} with m = 1/√α. For the latter, Theorem 2 promises {theorem}, the sharp bound "
+            f"{sharp}."
+        )
+    return Section(
+        "Figure 1: the method against its guarantee",
+        [
+            prose.FIGURE1,
+            Figure(svg, _alt(results, figure), prose.FIGURE1_CAPTION, _files(figure)),
+            [prose.BELOW if below else prose.CROSSES, *ends],
+            prose.SHARP,
+        ],
+    )
+
+
+def _figure2(results: Results, figure: FigureSpec, svg: str) -> Section:
+    names = ("FW", "FW-LS", "R-PFW m=1", f"R-PFW m={MANY}")
+    rows = []
+    for panel in _sorted(figure):
+        gaps = [results.value(_series(panel, name), results.rounds) for name in names]
+        rows.append([panel_name(panel), *map(gap_text, gaps), f"{gaps[0] / gaps[-1]:.2g}"])
+    ends = Table(
+        f"Best gap after {results.rounds:,} iterations, and how many times smaller than FW’s it is "
+        "for R-PFW with m = 1/√α.",
+        ["Panel", *map(plain, names), "Ratio"],
+        rows,
+    )
+    return Section(
+        "Figure 2: the restarted method against Frank-Wolfe",
+        [
+            prose.FIGURE2,
+            Figure(svg, _alt(results, figure), prose.FIGURE2_CAPTION, _files(figure)),
+            ends,
+            prose.M_IS_ONE,
+        ],
+    )
+
+
+def _numbers(results: Results) -> Section:
+    columns = results.milestones
+    blocks: list[str | list[str] | Table | Figure] = [
+        Table(
+            "Best gap so far, by iteration.",
+            ["Panels", "Series", *(f"{k:,}" for k in columns)],
+            [
+                [where, plain(curve.series), *(gap_text(results.value(curve, k)) for k in columns)]
+                for where, curve in _distinct(results)
+            ],
+            text_columns=2,
+        )
+    ]
+    compared = [
+        [
+            f"{reference.figure[-1]}{panel_name(panel)}",
+            plain(reference.series),
+            f"{reference.round:,}",
+            gap_text(reference.gap),
+            gap_text(measured),
+            f"{measured / reference.gap:.2f}",
+        ]
+        for reference, panel, measured in results.references()
+    ]
+    if compared:
+        blocks += [
+            prose.REFERENCES,
+            Table(
+                "Measured against reference values.",
+                ["Panel", "Series", "Iteration", "Reference", "Measured", "Ratio"],
+                compared,
+                text_columns=2,
+            ),
+        ]
+    return Section("Numbers", blocks)
+
+
+def _settings() -> Section:
+    rows = []
+    for name, figure, shape in (
+        ("simplex-42", "1", "A is 200 × 50"),
+        ("simplex-43", "2 (a), (b)", "A is 200 × 50"),
+        ("trace-43", "2 (c), (d)", "C is 10 × 10, X is 10 × 8"),
+    ):
+        on = instance(name)
+        laws = {"gumbel": "Gumbel, centred", "gaussian": "Gaussian"}
+        rows.append(
+            [
+                figure,
+                f"½‖AX − B‖² on {on.K}" if name.startswith("trace") else f"½‖Ax − b‖² on {on.K}",
+                shape,
+                laws[on.noise],
+                str(on.seed),
+                f"{on.spectral_L:.4g}",
+                f"{on.frobenius_L:.4g}",
+            ]
+        )
+    return Section(
+        "Settings",
+        [
+            Table(
+                "Problems. L is the Lipschitz constant of the gradient.",
+                ["Figure", "Problem", "Data", "Noise", "Seed", "L, spectral", "L, Frobenius"],
+                rows,
+                text_columns=4,
+            ),
+            prose.SETTINGS,
+        ],
+    )
+
+
+def _reproduce(results: Results, how: Circumstances) -> Section:
+    minutes, seconds = divmod(round(how.seconds), 60)
+    took = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+    versions = ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
+    command = [f"`{how.command}`"] if how.command else []
+    return Section(
+        "Run it again",
+        [
+            *command,
+            f"{len(results.records)} runs of {results.rounds:,} iterations took {took} in "
+            f"{how.workers} {'process' if how.workers == 1 else 'processes'}. Python "
+            f"{platform.python_version()}, {versions}, {platform.system()} {platform.machine()}.",
+        ],
+    )
+
+
+def _series(panel: PanelSpec, name: str) -> Curve:
+    return next(curve for curve in panel.curves if curve.series == name)
+
+
+def _sorted(figure: FigureSpec) -> list[PanelSpec]:
+    return sorted(figure.panels, key=lambda panel: panel.letter)
+
+
+def _distinct(results: Results) -> list[tuple[str, Curve]]:
+    """Return every measured curve once, with the panels that draw it."""
+    where: dict[Run, list[str]] = {}
+    curves: dict[Run, Curve] = {}
+    for figure in results.figures:
+        for panel in _sorted(figure):
+            for curve in panel.curves:
+                if curve.bound is None:
+                    letter = panel.letter.replace("2", "′")
+                    where.setdefault(curve.run, [f"Figure {figure.name[-1]}"]).append(f"({letter})")
+                    curves[curve.run] = curve
+    return [(" ".join(where[run]), curve) for run, curve in curves.items()]
+
+
+def _alt(results: Results, figure: FigureSpec) -> str:
+    """Describe a figure for readers who cannot see it, with every curve's first and last value."""
+    parts = [
+        f"{figure.title}: {len(figure.panels)} log-log charts of the best primal-dual gap against "
+        f"the iteration, from 1 to {results.rounds:,}."
+    ]
+    for panel in _sorted(figure):
+        ends = []
+        for curve in panel.curves:
+            y = results.xy(curve)[1]
+            ends.append(f"{plain(curve.series)} from {gap_text(y[0])} to {gap_text(y[-1])}")
+        parts.append(f"{panel_name(panel)}: {'; '.join(ends)}.")
+    return " ".join(parts)
+
+
+def _files(figure: FigureSpec) -> list[str]:
+    return [f"{figure.name}.{suffix}" for suffix in ("png", "svg", "csv")]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(not installed)"

@@ -1,0 +1,72 @@
+"""Run figures and write what they show into a folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..report import save
+from .experiments import Progress, available_cores, execute
+from .explain import Circumstances, page
+from .results import Results
+from .series import FigureSpec, runs_of
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What `reproduce` found and wrote."""
+
+    results: Results
+    files: list[Path]
+    seconds: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run reached its last round, or the limit of double precision."""
+        ends = ("max_rounds", "stalled", "converged")
+        return all(record.status in ends for record in self.results.records.values())
+
+
+def reproduce(
+    figures: Sequence[FigureSpec],
+    out: Path,
+    rounds: int,
+    workers: int | None = None,
+    command: str = "",
+    watch: Callable[[Progress], None] | None = None,
+) -> Outcome:
+    """Run every series of the figures and write figures, curves and a page into ``out``.
+
+    Parameters
+    ----------
+    figures : sequence of FigureSpec
+    out : Path
+        An existing folder.
+    rounds : int
+        Length of each run.
+    workers : int, optional
+        Number of processes; one for each available core by default.
+    command : str
+        The command to quote on the page.
+    watch : callable, optional
+        Called several times a second with a `Progress`.
+
+    Returns
+    -------
+    Outcome
+        ``files`` holds name.png, name.svg and name.csv for each figure, and index.html.
+    """
+    began = time.monotonic()
+    workers = workers or available_cores()
+    results = Results(tuple(figures), execute(runs_of(figures), rounds, workers, watch), rounds)
+    written, drawings = [], {}
+    for figure in figures:
+        drawings[figure.name] = save(results.chart(figure), out, figure.name)
+        results.write_csv(figure, out / f"{figure.name}.csv")
+        written += [out / f"{figure.name}.{suffix}" for suffix in ("png", "svg", "csv")]
+    seconds = time.monotonic() - began
+    document = page(results, drawings, Circumstances(command, seconds, workers))
+    (out / "index.html").write_text(document.html(), encoding="utf-8")
+    return Outcome(results, [*written, out / "index.html"], seconds)

@@ -1,0 +1,103 @@
+"""What the runs of some figures found: curves to draw, rows to write, gaps to quote."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from ..report import Chart, Line, Panel
+from .experiments import COLUMNS, Record, bound
+from .series import MILESTONES, REFERENCES, Curve, FigureSpec, PanelSpec, Reference, Run
+
+HEADER = ("figure", "panel", "series", *COLUMNS)
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The records of all runs of some figures.
+
+    Attributes
+    ----------
+    figures : tuple of FigureSpec
+    records : dict of Run to Record
+    rounds : int
+        Length of the runs.
+    """
+
+    figures: tuple[FigureSpec, ...]
+    records: dict[Run, Record]
+    rounds: int
+
+    def xy(self, curve: Curve) -> tuple[np.ndarray, np.ndarray]:
+        """Return rounds and gaps (or bounds on them) of a curve."""
+        columns = self.records[curve.run].columns
+        if curve.bound is None:
+            return columns["round"], columns["gap"]
+        return columns["round"], _bound(curve, tuple(columns["round"].tolist()))
+
+    def value(self, curve: Curve, k: int) -> float:
+        """Return the curve's value after ``k`` rounds, NaN when it was not kept."""
+        rounds, gaps = self.xy(curve)
+        (at,) = np.nonzero(rounds == k)
+        return float(gaps[at[0]]) if at.size else math.nan
+
+    @property
+    def milestones(self) -> list[int]:
+        """The rounds worth quoting: 1,000, 10,000, 100,000, up to the last."""
+        return sorted({k for k in MILESTONES if k <= self.rounds} | {self.rounds})
+
+    def curve(self, figure: str, letter: str, series: str) -> Curve | None:
+        """Return a curve by its names, None when its figure was not run."""
+        for spec in self.figures:
+            for panel, curve in spec.curves:
+                if (spec.name, panel.letter, curve.series) == (figure, letter, series):
+                    return curve
+        return None
+
+    def references(self) -> Iterator[tuple[Reference, PanelSpec, float]]:
+        """Yield every reference value within these runs, with its panel and what was measured."""
+        panels = {(f.name, p.letter): p for f in self.figures for p in f.panels}
+        for reference in REFERENCES:
+            curve = self.curve(reference.figure, reference.letter, reference.series)
+            if curve is not None and reference.round <= self.rounds:
+                panel = panels[reference.figure, reference.letter]
+                yield reference, panel, self.value(curve, reference.round)
+
+    def chart(self, figure: FigureSpec) -> Chart:
+        """Return the figure as it is drawn."""
+        panels = [
+            Panel(
+                panel.title,
+                [Line(c.label, *self.xy(c), c.color, c.dash, c.width) for c in panel.curves],
+            )
+            for panel in figure.panels
+        ]
+        return Chart(panels, figure.columns, "iteration", "best primal-dual gap")
+
+    def write_csv(self, figure: FigureSpec, path: Path) -> None:
+        """Write the figure's curves, one row for each point; bounds have a gap and no more."""
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(HEADER)
+            for panel, curve in figure.curves:
+                names = (figure.name, panel.letter, curve.series)
+                if curve.bound is None:
+                    columns = self.records[curve.run].columns
+                    rows = zip(*(columns[name].tolist() for name in COLUMNS), strict=True)
+                else:
+                    empty = ("",) * (len(COLUMNS) - 2)
+                    rows = (
+                        (int(k), float(gap), *empty) for k, gap in zip(*self.xy(curve), strict=True)
+                    )
+                writer.writerows((*names, *row) for row in rows)
+
+
+@cache
+def _bound(curve: Curve, rounds: tuple[int, ...]) -> np.ndarray:
+    return bound(curve, np.array(rounds))

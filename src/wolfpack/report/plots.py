@@ -1,0 +1,171 @@
+"""Log-log charts in panels, written as PNG and SVG.
+
+Charts are data (`Chart`, `Panel`, `Line`); only this module imports Matplotlib, and only on use.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .palette import LIGHT
+
+DASHES = {
+    "solid": "-",
+    "dashed": (0, (5, 2)),
+    "dotted": (0, (1, 1.4)),
+    "dashdot": (0, (6, 2, 1, 2)),
+}
+PANEL = (3.2, 2.5)
+"""Width and height of a panel, in inches."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve: label in the legend, points, colour of the palette, dash, width in points."""
+
+    label: str
+    x: np.ndarray
+    y: np.ndarray
+    color: str
+    dash: str = "solid"
+    width: float = 1.5
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes."""
+
+    title: str
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Panels row by row that share both axes, with one legend below.
+
+    Attributes
+    ----------
+    panels : sequence of Panel
+    columns : int
+        Panels in a row.
+    xlabel, ylabel : str
+    """
+
+    panels: Sequence[Panel]
+    columns: int
+    xlabel: str
+    ylabel: str
+
+
+def need_matplotlib() -> None:
+    """Raise an ImportError that says how to install Matplotlib if it is missing."""
+    if find_spec("matplotlib") is None:
+        raise ImportError("figures need Matplotlib: pip install 'wolfpack[plots]'")
+
+
+def save(chart: Chart, folder: Path, name: str) -> str:
+    """Write ``name``.png and ``name``.svg into ``folder``; return the SVG element.
+
+    The same chart gives the same bytes.
+    """
+    need_matplotlib()
+    import matplotlib
+
+    # a salt for the ids, one for each figure, so that several can share a page
+    style: Any = {**_style(), "svg.hashsalt": name}
+    with matplotlib.rc_context(style):
+        figure = _draw(chart)
+        figure.savefig(folder / f"{name}.png", dpi=200)
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    svg = buffer.getvalue()
+    (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+    return svg[svg.index("<svg") :]
+
+
+def _style() -> dict[str, Any]:
+    """Matplotlib's settings: quiet axes, the palette's ink."""
+    ink, muted = LIGHT["ink"], LIGHT["muted"]
+    return {
+        "font.size": 8.5,
+        "axes.titlesize": 9,
+        "axes.titlelocation": "left",
+        "axes.titlecolor": ink,
+        "axes.labelcolor": muted,
+        "axes.edgecolor": muted,
+        "axes.linewidth": 0.6,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "grid.color": LIGHT["grid"],
+        "grid.linewidth": 0.5,
+        "xtick.color": muted,
+        "ytick.color": muted,
+        "xtick.major.width": 0.6,
+        "ytick.major.width": 0.6,
+        "text.color": ink,
+        "legend.frameon": False,
+        "lines.solid_capstyle": "round",
+        "mathtext.fontset": "dejavusans",
+    }
+
+
+def _draw(chart: Chart) -> Any:
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import NullLocator
+
+    rows = -(-len(chart.panels) // chart.columns)
+    legend = 0.35
+    size = (PANEL[0] * chart.columns, PANEL[1] * rows + legend)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(rows, chart.columns, sharex=True, sharey=True, squeeze=False)
+    handles: dict[str, Any] = {}
+    for index, axes in enumerate(grid.flat):
+        if index >= len(chart.panels):
+            axes.remove()
+            continue
+        for line in chart.panels[index].lines:
+            handles.setdefault(line.label, _plot(axes, line))
+        axes.set_title(chart.panels[index].title)
+        axes.set(xscale="log", yscale="log")
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_minor_locator(NullLocator())
+    lines = [line for panel in chart.panels for line in panel.lines]
+    grid[0, 0].set(xlim=(1, max(line.x[-1] for line in lines)), ylim=_decades(lines))
+    for axes in grid[-1]:
+        axes.set_xlabel(chart.xlabel)
+    for axes in grid[:, 0]:
+        axes.set_ylabel(chart.ylabel)
+    figure.legend(
+        handles.values(),
+        handles.keys(),
+        loc="outside lower center",
+        ncols=-(-len(handles) // (1 if len(handles) <= 2 * chart.columns else 2)),
+        handlelength=2.6,
+    )
+    return figure
+
+
+def _plot(axes: Any, line: Line) -> Any:
+    (handle,) = axes.plot(
+        line.x,
+        line.y,
+        color=LIGHT[line.color],
+        linestyle=DASHES[line.dash],
+        linewidth=line.width,
+    )
+    return handle
+
+
+def _decades(lines: Sequence[Line]) -> tuple[float, float]:
+    """Return the powers of ten around all positive values."""
+    y = np.concatenate([line.y for line in lines])
+    y = np.log10(y[y > 0])
+    return 10.0 ** np.floor(y.min()), 10.0 ** np.ceil(y.max())
