@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import noise, objectives, regularizers, sets, solvers, theory
+from .choose import explain
 from .loop import Result, Status, load
 from .minimize import ConvergenceError, minimize
 from .minimize_composite import minimize_composite
@@ -13,6 +14,7 @@ __all__ = [
     "ConvergenceError",
     "Result",
     "Status",
+    "explain",
     "load",
     "minimize",
     "minimize_composite",

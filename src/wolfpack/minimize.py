@@ -9,6 +9,7 @@ from typing import Any
 
 from . import noise as noise_laws
 from .arrays import as_float_array, check_finite, check_shape
+from .choose import choose
 from .loop import Limits, Result, run
 from .loop.run import Options
 from .objectives import as_objective
@@ -64,8 +65,9 @@ def minimize(
         Feasible starting point; the set's own by default. It is never written to. Integers become
         float64; float32 and float64 are kept.
     method : str or solver object
-        "fw" (step 2/(k+2)), "fw-short" (short step), "fw-ls" (exact line search), "pfw"
-        (Algorithm 2 of the paper), "r-pfw" (Algorithm 3), or "auto".
+        "auto" (see `wolfpack.explain`), "anytime" (accelerated, nothing to choose), "pfw"
+        (Algorithm 2 of the paper), "r-pfw" (Algorithm 3), "fw" (step 2/(k+2)), "fw-short" (short
+        step), "fw-ls" (exact line search), or a solver object.
     tol, rtol : float
         Stop when the certified gap is at most ``tol``, or at most ``rtol * |f(x)|``.
     m : int or str, optional
@@ -121,6 +123,12 @@ def minimize(
     check_positive("L", L, optional=True)
     L = None if L is None else float(L)
     start = _starting_point(objective, K, x0)
+    remark = ""
+    if isinstance(method, str) and method == "auto":
+        choice = choose(objective, K, {"m": m, "noise": noise, "engine": engine, **options})
+        method, remark = choice.method, f" method='auto' chose {choice.method!r}: {choice.reason}."
+        options = choice.options | options
+        m = options.pop("m", m)
     smoothing, sampling = options.pop("smoothing", None), options.pop("sampling", "iid")
     name, solver = _solver(method, {"m": m, **options})
     ways = _smoothing(name, solver, (objective, K), noise, smoothing)
@@ -128,6 +136,7 @@ def minimize(
     oracles = Oracles(problem, ways, seed, sampling)
     result = run(problem, solver, start, oracles, limits, talk)
     result.method = name
+    result.message += remark
     if raise_on_failure and not result.success:
         raise ConvergenceError(result)
     return result
@@ -166,7 +175,6 @@ def _solver(method: Any, options: dict[str, Any]) -> tuple[str, Any]:
         if given:
             raise TypeError(f"options {sorted(given)} must be set in the solver object itself")
         return method.name, method
-    method = "fw-ls" if method == "auto" else method
     if method not in METHODS:
         close = difflib.get_close_matches(method, METHODS, 1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""

@@ -8,6 +8,9 @@ Iteration
     :math:`T_\alpha = \sqrt{L/\alpha}\,\log(1/\alpha)` rounds and
     :math:`m_\alpha = 1/\sqrt\alpha` (or 1) oracles a round, from where the last run ended.
 
+    With ``restart="certificate"`` a stage also ends as soon as the certified gap is at most half of
+    :math:`\alpha s_1(0)`, the bias below which Theorem 2 promises nothing for this :math:`\alpha`.
+
 Guarantee
     None is proved in the paper for the schedule as a whole; each run obeys Theorem 2, and the
     certificate of every round is valid.
@@ -39,10 +42,12 @@ Array = Any
 
 
 class State(NamedTuple):
-    """The state of the inner run, and the round at which the next one begins."""
+    """The state of the inner run, the round at which the next one begins, and the best bounds."""
 
     inner: InnerState
     stage_end: int
+    fun: float
+    bound: float
 
     @property
     def k(self) -> int:
@@ -82,6 +87,9 @@ class RestartedParallelFrankWolfe:
         Smoothing of the first stage.
     length : float
         Multiple of T_alpha that each stage runs; 1 is the paper's.
+    restart : {"schedule", "certificate"}
+        End stages after T_alpha rounds, or already when the certificate shows that alpha has done
+        its work.
     m : int, "theory" or "exact"
         Oracles a round: a number, 1/sqrt(alpha), or the closed form.
     M, constants, R : as in `ParallelFrankWolfe`
@@ -90,6 +98,7 @@ class RestartedParallelFrankWolfe:
     shrink: float = 0.5
     alpha: float = 1.0
     length: float = 1.0
+    restart: str = "schedule"
     m: int | str = "theory"
     M: float | str | None = None
     constants: str = "sharp"
@@ -102,6 +111,8 @@ class RestartedParallelFrankWolfe:
         check_positive("alpha", self.alpha)
         if not 0 < self.shrink < 1:
             raise ValueError(f"shrink must be between 0 and 1, found {self.shrink!r}")
+        if self.restart not in ("schedule", "certificate"):
+            raise ValueError(f"restart must be 'schedule' or 'certificate', found {self.restart!r}")
         _ = self.inner
 
     @cached_property
@@ -114,16 +125,24 @@ class RestartedParallelFrankWolfe:
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         """Return the state of round 0."""
         inner = self.inner.init(problem, x0, oracles)
-        return State(inner, self._rounds(problem, self.alpha))
+        return State(inner, self._rounds(problem, self.alpha), inner.at.value, -math.inf)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round, in a new stage if the last one is over."""
-        inner, stage_end = state
-        if inner.k == stage_end:
+        inner, stage_end, fun, bound = state
+        if inner.k >= stage_end:
             alpha = self.shrink * inner.alpha
             inner = self.inner.restart(problem, inner.k, inner.x, inner.at, alpha, oracles)
             stage_end = inner.k + self._rounds(problem, alpha)
-        return State(self.inner.step(problem, inner, oracles), stage_end)
+        inner = self.inner.step(problem, inner, oracles)
+        fun = min(fun, inner.at.value)
+        # looking costs an oracle call: every eighth round
+        if self.restart == "certificate" and inner.k % 8 == 0:
+            assert oracles.smoothing is not None
+            bound = max(bound, self.inner.lower_bound(problem, inner, oracles))
+            if fun - bound <= 0.5 * inner.alpha * oracles.smoothing.bias:
+                stage_end = inner.k
+        return State(inner, stage_end, fun, bound)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the dual value at y_k of the inner run."""
