@@ -7,7 +7,7 @@ import numpy as np
 from wolfpack import sets
 
 from .case import Case
-from .graphs import path_vectors, random_dag
+from .graphs import path_vectors, random_dag, tree_vectors
 
 
 def lowest(vertices: np.ndarray):
@@ -51,6 +51,33 @@ def dag_family(n, rng):
     return sets.DagFlow(edges, source, target), lowest(path_vectors(edges, source, target))
 
 
+WHEEL = [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (3, 1), (1, 2), (3, 3), (3, 4)]
+
+
+def tree_family(n, rng):
+    edges = [(i, int(rng.integers(0, i))) for i in range(1, min(n, 4) + 1)]
+    edges += [tuple(rng.integers(0, len(edges) + 1, 2).tolist()) for _ in range(4)]
+    return sets.SpanningTree(edges), lowest(tree_vectors(edges))
+
+
+def kruskal(edges):
+    """Return g -> the weight of the minimum spanning tree, by merging groups of nodes."""
+
+    def minimum(g):
+        group = {v: v for edge in edges for v in edge}
+        total = 0.0
+        for i in np.argsort(g):
+            a, b = (group[v] for v in edges[i])
+            if a != b:
+                total += g[i]
+                group = {v: b if of == a else of for v, of in group.items()}
+        return total
+
+    return minimum
+
+
+CHORDS = [(i, j) for i in range(12) for j in range(i) if (i + j) % 3 or j == i - 1]
+
 CASES = [
     Case(
         "DagFlow",
@@ -59,6 +86,15 @@ CASES = [
         large=lambda: sets.DagFlow(layered(), 0, 21),
         constraints=flow_constraints(layered(), 0, 21),
         family=dag_family,
+        exact_diameter=False,
+    ),
+    Case(
+        "SpanningTree",
+        small=lambda: sets.SpanningTree(WHEEL),
+        vertices=lambda: tree_vectors(WHEEL),
+        large=lambda: sets.SpanningTree(CHORDS),
+        minimum=kruskal(CHORDS),
+        family=tree_family,
         exact_diameter=False,
     ),
 ]

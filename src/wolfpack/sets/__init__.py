@@ -19,6 +19,7 @@ from .oracle import Oracle
 from .permutahedron import Permutahedron
 from .schatten_ball import SchattenBall
 from .simplex import Simplex
+from .spanning_tree import SpanningTree
 from .spectrahedron import Spectrahedron
 from .trace_norm_ball import TraceNormBall
 from .transport_polytope import TransportPolytope
@@ -42,6 +43,7 @@ __all__ = [
     "SchattenBall",
     "Set",
     "Simplex",
+    "SpanningTree",
     "Spectrahedron",
     "TraceNormBall",
     "TransportPolytope",

@@ -20,6 +20,8 @@ class Graph:
         a square sparse matrix whose stored entries are the edges, row by row.
     name : str
         The argument's name, for messages.
+    directed : bool
+        Whether entries (u, v) and (v, u) of a matrix are two edges, or one with tail < head.
 
     Attributes
     ----------
@@ -29,9 +31,9 @@ class Graph:
         The label of each node.
     """
 
-    def __init__(self, edges: Any, name: str) -> None:
+    def __init__(self, edges: Any, name: str, directed: bool = True) -> None:
         if sparse.issparse(edges):
-            tails, heads, nodes = _from_matrix(edges, name)
+            tails, heads, nodes = _from_matrix(edges, name, directed)
         else:
             tails, heads, nodes = _from_pairs(edges, name)
         if not len(tails):
@@ -64,13 +66,15 @@ class Graph:
         return sparse.csr_array((data, (self.tails, self.heads)), shape=(n, n))
 
 
-def _from_matrix(matrix: Any, name: str) -> tuple[Array, Array, list[Any]]:
+def _from_matrix(matrix: Any, name: str, directed: bool) -> tuple[Array, Array, list[Any]]:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name} must be a square matrix, found shape {matrix.shape}")
-    rows = sparse.csr_array(matrix, copy=True)
-    rows.sum_duplicates()
-    rows = rows.tocoo()
-    return rows.coords[0], rows.coords[1], list(range(matrix.shape[0]))
+    n = matrix.shape[0]
+    ends = np.stack(sparse.coo_array(matrix).coords).astype(np.int64)
+    if not directed:
+        ends.sort(axis=0)
+    tails, heads = np.divmod(np.unique(ends[0] * n + ends[1]), n)
+    return tails, heads, list(range(n))
 
 
 def _from_pairs(edges: Any, name: str) -> tuple[Array, Array, list[Any]]:

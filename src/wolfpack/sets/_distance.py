@@ -1,0 +1,99 @@
+"""How far a point sticks out of a set of which only the linear oracle is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import qr_delete, qr_insert, solve_triangular
+
+Array = Any
+
+
+def separation(K: Any, x: Array, rounds: int = 1000) -> float:
+    r"""Return the largest :math:`\langle u, x\rangle - s(u)` found over unit vectors u.
+
+    It is at most the distance of x to K, hence positive only outside, and a proof of that.
+
+    Parameters
+    ----------
+    K : Set
+        The set, asked once per round.
+    x : array
+        The point.
+    rounds : int
+        Most oracle calls.
+
+    Returns
+    -------
+    float
+        At least half the distance if the rounds suffice; 0 when a convex combination of answers
+        comes within 1e-12 (relative to the size of K and x) of x; when neither was reached, the
+        best proof so far, which may be negative.
+
+    Notes
+    -----
+    Wolfe's algorithm, a fully corrective Frank-Wolfe method on the distance: z is the shortest
+    vector of the hull of the answers minus x, the next answer is the one to z. On a polytope it
+    ends after finitely many rounds, each O(n k) beside the oracle with k answers kept.
+    """
+    if not np.isfinite(x).all():
+        return np.inf
+    x = np.asarray(x, dtype=np.float64)
+    scale = max(K.radius, float(np.linalg.norm(x))) or 1.0
+    hull = _Hull((K.start() - x).reshape(-1) / scale)
+    best = -np.inf
+    for _ in range(rounds):
+        z = hull.shortest()
+        length = float(np.linalg.norm(z))
+        if length <= 1e-12:
+            return 0.0
+        answer = (K._lmo(z.reshape(K.shape)).to_dense() - x).reshape(-1) / scale
+        best = max(best, float(z @ answer) / length)
+        if best >= 0.5 * length or not hull.add(answer):
+            break
+    return best * scale
+
+
+class _Hull:
+    """The convex hull of a few vectors, and its shortest vector.
+
+    With the vectors as columns of Z, the least-squares solution w of Z w = 0, 1'w = 1 is a multiple
+    of the weights of the shortest vector of their affine hull. The QR factors of these equations
+    are updated when a vector comes or goes.
+    """
+
+    def __init__(self, vector: Array) -> None:
+        self.columns = np.insert(vector, 0, 1.0)[:, None]
+        self.weights = np.ones(1)
+        self.q, self.r = np.linalg.qr(self.columns)
+
+    def add(self, vector: Array) -> bool:
+        """Add a vector; return False if it is, up to rounding, in the affine hull already."""
+        column, count = np.insert(vector, 0, 1.0), self.columns.shape[1]
+        if count == len(column):
+            return False
+        self.q, self.r = qr_insert(self.q, self.r, column, count, "col", check_finite=False)
+        self.columns = np.column_stack([self.columns, column])
+        self.weights = np.append(self.weights, 0.0)
+        return abs(self.r[-1, -1]) > 1e-14 * np.linalg.norm(column)
+
+    def shortest(self) -> Array:
+        """Return the shortest vector, and forget the vectors that it does not need."""
+        while True:
+            target = solve_triangular(self.r, self.q[0], check_finite=False)
+            target /= target.sum()
+            if target.min() > 0:
+                self.weights = target
+                return (self.columns @ self.weights)[1:]
+            # towards the target until a weight vanishes
+            falling = np.flatnonzero(target <= 0)
+            steps = self.weights[falling] / (self.weights[falling] - target[falling])
+            self.weights = self.weights + steps.min() * (target - self.weights)
+            self._drop(int(falling[steps.argmin()]))
+
+    def _drop(self, i: int) -> None:
+        self.q, self.r = qr_delete(self.q, self.r, i, 1, "col", check_finite=False)
+        self.columns = np.delete(self.columns, i, axis=1)
+        weights = np.delete(np.maximum(self.weights, 0.0), i)
+        self.weights = weights / weights.sum()

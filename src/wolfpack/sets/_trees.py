@@ -1,0 +1,167 @@
+r"""The law of random spanning trees, by eliminating one node after the other.
+
+A tree T has probability :math:`\prod_{e \in T} w_e / Z`. Eliminating node k with the weights
+:math:`w_{ki}` to its neighbours, :math:`S_k = \sum_i w_{ki}`, adds :math:`w_{ki} w_{kj}/S_k` to the
+weight of each pair of neighbours (the star of k becomes a mesh). The rest has the partition
+function :math:`Z/S_k`, so Z is the product of all S_k: the matrix-tree theorem by Gaussian
+elimination on the Laplacian. No step subtracts, so every number keeps its relative accuracy; the
+weights are kept as mantissa times a power of 2, because exp(y/alpha) leaves the range of floats.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Array = Any
+
+ABSENT = -(2**40)
+"""Exponent of the weight of pairs that no edge joins."""
+
+
+class Stage(NamedTuple):
+    """The elimination of one node.
+
+    Attributes
+    ----------
+    node : int
+        The node k.
+    near : int array
+        Its neighbours at that time.
+    log_share : array, like ``near``
+        log of w_ki/S_k.
+    mesh : array, shape (len(near), len(near))
+        The part of the new weight of each pair of neighbours that came from the star of k.
+    """
+
+    node: int
+    near: Array
+    log_share: Array
+    mesh: Array
+
+
+def elimination_order(u: Array, v: Array, n: int) -> list[tuple[int, Array]]:
+    """Return the nodes, each with its neighbours when it goes: fewest neighbours first."""
+    near: list[set[int]] = [set() for _ in range(n)]
+    for a, b in zip(u.tolist(), v.tolist(), strict=True):
+        near[a].add(b)
+        near[b].add(a)
+    left, order = set(range(n)), []
+    while len(left) > 1:
+        k = min(left, key=lambda node: (len(near[node]), node))
+        left.remove(k)
+        for i in near[k]:
+            near[i] |= near[k]
+            near[i] -= {i, k}
+        order.append((k, np.array(sorted(near[k]), dtype=np.intp)))
+    return order
+
+
+def eliminate(
+    order: list[tuple[int, Array]], mantissa: Array, exponent: Array
+) -> tuple[float, list[Stage]]:
+    """Eliminate all nodes but the last; return log Z and the stages.
+
+    Parameters
+    ----------
+    order : list of (node, neighbours)
+        From `elimination_order`.
+    mantissa, exponent : float and int arrays, shape (n, n)
+        The symmetric weights mantissa * 2**exponent. Overwritten.
+    """
+    log_z, stages = 0.0, []
+    for k, near in order:
+        m, e = mantissa[k, near], exponent[k, near]
+        top = int(e.max())
+        total = float(np.ldexp(m, e - top).sum())
+        log_z += math.log(total) + top * math.log(2.0)
+        pairs = np.ix_(near, near)
+        mesh, mesh_e = m[:, None] * (m / total), e[:, None] + e - top
+        old, old_e = mantissa[pairs], exponent[pairs]
+        top_e = np.maximum(mesh_e, old_e)
+        mesh = np.ldexp(mesh, mesh_e - top_e)
+        new = np.ldexp(old, old_e - top_e) + mesh
+        mesh /= new
+        np.fill_diagonal(mesh, 0.0)
+        mantissa[pairs], shift = np.frexp(new)
+        exponent[pairs] = top_e + shift
+        log_share = np.log(m / total) + (e - top) * math.log(2.0)
+        stages.append(Stage(k, near, log_share, mesh))
+    return log_z, stages
+
+
+def marginals(stages: list[Stage], n: int) -> Array:
+    """Return the probability of each pair of nodes to be joined by an edge of the tree.
+
+    The derivative of log Z by the logarithms of the weights, from the last stage back to the
+    first: an edge ki is used by itself and through each mesh edge ij that it went into, and S_k,
+    by which those were divided, counts against it.
+    """
+    joined = np.zeros((n, n))
+    for k, near, log_share, mesh in reversed(stages):
+        pairs = np.ix_(near, near)
+        through = joined[pairs] * mesh
+        joined[pairs] -= through
+        by_node = through.sum(axis=1)
+        joined[k, near] = by_node + np.exp(log_share) * (1.0 - 0.5 * by_node.sum())
+        joined[near, k] = joined[k, near]
+    return np.clip(joined, 0.0, 1.0)
+
+
+def sample(stages: list[Stage], n: int, count: int, rng: np.random.Generator) -> Array:
+    """Draw trees: the parent of each node, -1 at the root, in an array (count, n).
+
+    Undoes the eliminations. Given a tree without k, each edge between neighbours of k is a mesh
+    edge with its probability; mesh edges are cut, and k is joined to every component that this
+    leaves, to one node of it drawn in proportion to the weights w_ki.
+    """
+    root = last_node(stages)
+    parent = np.full((count, n), -1, dtype=np.intp)
+    rows = np.arange(count)[:, None]
+    place = np.full(n + 1, -1, dtype=np.intp)  # position among the neighbours; no parent: -1
+    for k, near, log_share, mesh in reversed(stages):
+        place[near] = np.arange(len(near))
+        towards = place[parent[:, near]]
+        probability = np.where(towards >= 0, mesh[np.arange(len(near)), towards], 0.0)
+        cut = rng.random(towards.shape) < probability
+        place[near] = -1
+        parent[rows, near] = np.where(cut, -1, parent[rows, near])
+        tops = _tops(parent, np.broadcast_to(near, (count, len(near))))
+        # the largest perturbed score of each component wins (Gumbel's trick)
+        score = log_share + rng.gumbel(size=tops.shape)
+        same = tops[:, :, None] == tops[:, None, :]
+        winner = np.where(same, score[:, None, :], -np.inf).argmax(axis=2)
+        wins = winner == np.arange(len(near))
+        at_root = tops == root
+        row, i = np.nonzero(wins & at_root)
+        parent[row, k] = near[i]
+        row, i = np.nonzero(wins & ~at_root)
+        _hang(parent, row, near[i], k)
+    return parent
+
+
+def last_node(stages: list[Stage]) -> int:
+    """Return the node that is never eliminated, the root of the sampled trees."""
+    return int(stages[-1].near[0])
+
+
+def _tops(parent: Array, nodes: Array) -> Array:
+    """Follow the parents of ``nodes`` to the end, row by row."""
+    rows = np.arange(len(parent))[:, None]
+    while True:
+        above = parent[rows, nodes]
+        if (above < 0).all():
+            return nodes
+        nodes = np.where(above < 0, nodes, above)
+
+
+def _hang(parent: Array, row: Array, node: Array, k: int) -> None:
+    """Make ``node`` a child of k, turning round the path from it to its component's top."""
+    above = np.full(len(row), k)
+    while len(row):
+        onward = parent[row, node]
+        parent[row, node] = above
+        left = onward >= 0
+        row, above, node = row[left], node[left], onward[left]
