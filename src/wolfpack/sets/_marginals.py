@@ -5,8 +5,11 @@ Shared by the Birkhoff and transport polytopes, {X >= 0, X 1 = a, X' 1 = b}.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import brentq
 
 from ._base import Array
 
@@ -48,9 +51,10 @@ def transport_floor(g: Array, plan: Array, a: Array, b: Array) -> float:
     rows, best = np.zeros(g.shape[0]), -np.inf
     for _ in range(g.shape[0] + 1):
         columns = (rows[:, None] + g).min(axis=0)
-        # what rounding may have added to the constraints, and to the two sums
-        rounding = 4.0 * _U * total * (sum(g.shape) * (size + float(abs(rows).max())))
-        best = max(best, float(b @ columns) - float(a @ rows) - rounding)
+        terms = np.concatenate([b * columns, -a * rows])
+        # rounding of rows + g may have lifted a column, and the products were rounded
+        reach = total * (size + float(abs(rows).max())) + float(abs(terms).sum())
+        best = max(best, math.fsum(terms) - 4.0 * _U * reach)
         shorter = rows.copy()
         np.minimum.at(shorter, i, columns[j] - back)
         if float((rows - shorter).max()) <= 8.0 * _U * size:
@@ -66,51 +70,75 @@ def project_marginals(z: Array, a: Array, b: Array) -> Array:
     -----
     The projection is X = max(z - lambda 1' - 1 mu', 0), where (lambda, mu) minimise
     F = ||X||^2/2 + <a, lambda> + <b, mu>, a convex function with gradient
-    (a - X 1, b - X' 1). Semismooth Newton steps on F, safeguarded by a line search, converge in a
-    finite number of steps, about ten to thirty; each costs O(pq min(p, q)).
+    (a - X 1, b - X' 1). Semismooth Newton steps on F, with an exact line search, converge in a
+    finite number of steps, about ten; each costs O(pq min(p, q)). For z far away, where the
+    problem is nearly an assignment problem, z is brought there by factors of ten.
     """
     p, q = z.shape
     if p < q:
         return project_marginals(z.T, b, a).T
     z = z.astype(np.float64, copy=False)
-    # start from the projection onto the equations alone
-    lam = (z.sum(axis=1) - a) / q
-    mu = (z.sum(axis=0) - b - lam.sum()) / p
-    x, value = _plan(z, lam, mu), np.inf
-    tol = 8.0 * _U * (float(abs(z).max()) + float(a.max() + b.max()))
-    for _ in range(500):
+    # start from the projection onto the equations alone; what it leaves says how far z is
+    lam = z.sum(axis=1) / q
+    mu = (z.sum(axis=0) - lam.sum()) / p
+    largest = float(max(a.max(), b.max()))
+    far = float(abs(z - lam[:, None] - mu).max())
+    scale = min(1.0, largest / far) if far > 0 else 1.0
+    lam, mu = scale * lam - a / q, scale * mu - b / p + a.sum() / (p * q)
+    while scale < 1.0:
+        _, lam, mu = _minimise_dual(scale * z, a, b, (lam, mu), 1e-3 * largest)
+        step = min(10.0, 1.0 / scale)
+        scale, lam, mu = (scale * step if step == 10.0 else 1.0), step * lam, step * mu
+    tol = 4.0 * _U * (p + q) * (float(abs(z).max()) + 2.0 * largest)
+    return _minimise_dual(z, a, b, (lam, mu), tol)[0]
+
+
+def _minimise_dual(
+    z: Array, a: Array, b: Array, start: tuple[Array, Array], tol: float
+) -> tuple[Array, Array, Array]:
+    """Return X, lambda and mu with sums of X within ``tol`` of a and b."""
+    lam, mu = start
+    largest = float(max(a.max(), b.max()))
+    for _ in range(300):
+        base = z - lam[:, None] - mu
+        x = np.maximum(base, 0.0)
         rows, columns = x.sum(axis=1) - a, x.sum(axis=0) - b
         worst = max(float(abs(rows).max()), float(abs(columns).max()))
         if worst <= tol:
             break
-        step = _newton_step(x > 0, rows, columns, worst)
-        value = _dual(x, lam, mu, a, b)
-        slope = -float(rows @ step[0] + columns @ step[1])
-        t = 1.0
-        while t > 1e-10:
-            trial = lam + t * step[0], mu + t * step[1]
-            x_next = _plan(z, *trial)
-            if _dual(x_next, *trial, a, b) <= value + 1e-4 * t * slope:
-                break
-            t *= 0.5
-        else:
-            break  # F cannot be lowered further in floating point
-        lam, mu, x = *trial, x_next
-    return x
+        dl, dm = _newton_step(x > 0, rows, columns, min(1.0, worst / largest))
+        t = _line_search(base, (dl, dm), a, b)
+        if t == 0.0:
+            break  # no descent is left in floating point
+        lam, mu = lam + t * dl, mu + t * dm
+    return x, lam, mu
 
 
-def _plan(z: Array, lam: Array, mu: Array) -> Array:
-    return np.maximum(z - lam[:, None] - mu, 0.0)
+def _line_search(base: Array, step: tuple[Array, Array], a: Array, b: Array) -> float:
+    """Return the t in [0, 1] that minimises F along the step; base is z - lambda 1' - 1 mu'."""
+    dl, dm = step
+    move = dl[:, None] + dm
+
+    def slope(t: float) -> float:
+        # dF/dt, which increases with t as F is convex
+        x = np.maximum(base - t * move, 0.0)
+        return float((a - x.sum(axis=1)) @ dl + (b - x.sum(axis=0)) @ dm)
+
+    if slope(0.0) >= 0.0:
+        return 0.0
+    if slope(1.0) <= 0.0:
+        return 1.0
+    return float(brentq(slope, 0.0, 1.0, xtol=1e-300, rtol=1e-3))  # pyright: ignore
 
 
-def _dual(x: Array, lam: Array, mu: Array, a: Array, b: Array) -> float:
-    return 0.5 * float(np.vdot(x, x)) + float(a @ lam) + float(b @ mu)
+def _newton_step(active: Array, rows: Array, columns: Array, far: float) -> tuple[Array, Array]:
+    """Solve [[D_r, S], [S', D_c]] (dl, dm) = (rows, columns), S the 0/1 pattern of X.
 
-
-def _newton_step(active: Array, rows: Array, columns: Array, worst: float) -> tuple[Array, Array]:
-    """Solve [[D_r, S], [S', D_c]] (dl, dm) = (rows, columns), S the 0/1 pattern, regularised."""
+    The matrix is singular, at least along (1, -1); a ridge that shrinks with the residual ``far``
+    keeps Newton's fast convergence.
+    """
     S = active.astype(np.float64)
-    ridge = 1e-12 + 1e-3 * min(1.0, worst)
+    ridge = 1e-10 + 1e-3 * far
     by_row = S.sum(axis=1) + ridge
     schur = -(S.T / by_row) @ S
     schur[np.arange(S.shape[1]), np.arange(S.shape[1])] += S.sum(axis=0) + ridge
