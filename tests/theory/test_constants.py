@@ -164,6 +164,39 @@ def test_s1_by_sampling_and_in_closed_form():
     assert theory.s1(Simplex(np.eye(30)), "gaussian").error > 0
 
 
+def test_lifted_smoothing_asks_the_set():
+    class Square(Points):
+        def smoothness(self, law):
+            return 0.5 if law == "lifted" else None
+
+        def smoothed_at_zero(self, law):
+            return math.log(4) if law == "lifted" else None
+
+    K = Square([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    assert theory.smoothness(K, "lifted", 0.1) == 5.0
+    assert theory.s1(K, "lifted") == theory.Estimate(math.log(4), 0.0)
+    assert theory.smoothness(K, "gaussian", 0.1) == 10.0
+    with pytest.raises(ValueError, match="needs a set with lifted smoothing"):
+        theory.s1(Points(K.points), "lifted")
+    with pytest.raises(ValueError, match="needs a set with lifted smoothing"):
+        theory.smoothness(Points(K.points), "lifted", 1.0)
+
+
+def test_l1_ball_lifted_curvature():
+    # Proposition S3(e): at most 1/2 for d >= 2, reached at the origin of the plane
+    rng = np.random.default_rng(0)
+    worst = 0.0
+    for y in [
+        np.zeros(2),
+        *(4 * rng.standard_normal((200, 2))),
+        *(4 * rng.standard_normal((200, 5))),
+    ]:
+        total = np.cosh(y).sum()
+        q = np.sinh(y) / total
+        worst = max(worst, np.linalg.eigvalsh(np.diag(np.cosh(y) / total) - np.outer(q, q))[-1])
+    assert worst == pytest.approx(0.5, abs=1e-12)
+
+
 def test_s1_is_computed_once_and_forgotten_with_its_set():
     calls = []
 

@@ -15,7 +15,7 @@ CASES = [(1.0, 1.0, 1.0), (1e4, 1e-3, 1e-3), (50.0, 0.02, 3.0), (1e-3, 10.0, 0.1
 
 
 def printed(A, beta, mu, nu):
-    """Update (8) of Algorithm 1, letter for letter."""
+    """The update of Algorithm 1, letter for letter."""
     rho = math.sqrt(mu * beta)
     inside = (
         (beta * nu + mu * A) ** 2
@@ -53,7 +53,7 @@ def test_weights_are_the_largest_that_the_proof_allows(beta, mu, nu):
     A_k = theory.step_weights(7, beta, mu, nu)[-1]
     A_next, tau = theory.next_weight(A_k, beta, mu, nu)
 
-    def slack(A):  # coefficient of -||z_{k+1} - z_k||^2 / 2 in the proof of Proposition 2
+    def slack(A):  # coefficient of -||z_{k+1} - z_k||^2 / 2 in the proof of Proposition 3
         return mu * A_k + beta * nu - beta * (A - A_k) ** 2 / A - rho * (A - A_k)
 
     assert slack(A_next * (1 - 1e-9)) > 0 > slack(A_next * (1 + 1e-9))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ def number(name: str, value: Any, least: float = 0.0, *, strict: bool = True) ->
         x = float(value)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a number, found {value!r}") from None
-    if not np.isfinite(x) or x < least or (strict and x == least):
+    if not isfinite(x) or x < least or (strict and x == least):
         raise ValueError(
             f"{name} must be finite and {'>' if strict else '>='} {least:g}, found {value!r}"
         )
@@ -30,6 +31,8 @@ def fraction(name: str, value: Any) -> float:
 
 def rounds(name: str, value: Any, least: int = 1) -> np.ndarray:
     """``value``, an integer or an array of integers of at least ``least``, as an int64 array."""
+    if type(value) is int and value >= least:  # solvers ask for one round at a time
+        return np.asarray(value)
     k = np.asarray(value)
     whole = k.dtype.kind in "iu" or (
         k.dtype.kind == "f" and bool(np.all(np.isfinite(k)) and np.all(k == np.floor(k)))

@@ -12,6 +12,8 @@ import numpy as np
 from .. import noise as noise_laws
 from . import _check
 
+LIFTED = "lifted"
+
 _KEPT: dict[int, dict[Any, Estimate]] = {}
 _ENTRIES = 2**22  # entries of one batch of draws: 32 MiB
 _MOST_DRAWS = 2**27  # entries in all; beyond, fewer samples are taken and the error says so
@@ -77,6 +79,7 @@ def smoothness(K: Any, noise: Any, alpha: float, constants: str = "sharp") -> fl
     K : Set
         With ``radius`` and ``shape``.
     noise : str or Noise
+        ``"lifted"`` stands for Gumbel noise on the scores of the vertices, where the set has it.
     alpha : float
         Smoothing, positive.
     constants : {"sharp", "paper"}
@@ -85,9 +88,11 @@ def smoothness(K: Any, noise: Any, alpha: float, constants: str = "sharp") -> fl
     -------
     float
     """
-    law = noise_laws.get(noise)
     alpha = _check.number("alpha", alpha)
     _check.choice("constants", constants, ("paper", "sharp"))
+    if isinstance(noise, str) and noise == LIFTED:
+        return _lifted(K, "smoothness") / alpha
+    law = noise_laws.get(noise)
     beta = K.radius * law.M(prod(K.shape), constants)
     own = getattr(K, "smoothness", None) if constants == "sharp" else None
     known = own(law) if own is not None else None
@@ -104,6 +109,7 @@ def s1(K: Any, noise: Any, seed: int = 0, samples: int = 4096) -> Estimate:
     ----------
     K : Set
     noise : str or Noise
+        ``"lifted"`` as in `smoothness`.
     seed : int
         Seed of the draws.
     samples : int
@@ -120,9 +126,11 @@ def s1(K: Any, noise: Any, seed: int = 0, samples: int = 4096) -> Estimate:
     >>> theory.s1(sets.Simplex(50), "gumbel")
     Estimate(value=3.912023005428146, error=0.0)
     """
-    law = noise_laws.get(noise)
     samples = int(_check.rounds("samples", samples, least=2))
     seed = int(_check.rounds("seed", seed, least=0))
+    if isinstance(noise, str) and noise == LIFTED:
+        return Estimate(_lifted(K, "smoothed_at_zero"), 0.0)
+    law = noise_laws.get(noise)
     closed = getattr(K, "smoothed_at_zero", None)
     exact = closed(law) if closed is not None else None
     if exact is not None:
@@ -131,6 +139,15 @@ def s1(K: Any, noise: Any, seed: int = 0, samples: int = 4096) -> Estimate:
     if (law, seed, samples) not in kept:
         kept[law, seed, samples] = _mean_support(K, law, seed, samples)
     return kept[law, seed, samples]
+
+
+def _lifted(K: Any, constant: str) -> float:
+    """A constant of smoothing by noise on the vertices' scores (docs/theory/smoothing.md)."""
+    method = getattr(K, constant, None)
+    value = method(LIFTED) if method is not None else None
+    if value is None:
+        raise ValueError(f"noise='lifted' needs a set with lifted smoothing, which {K!r} lacks")
+    return float(value)
 
 
 def _kept_for(K: Any) -> dict[Any, Estimate]:

@@ -4,8 +4,8 @@ A_{k+1} is the larger root of
 
     beta (A' - A)^2 + sqrt(mu beta) A' (A' - A) = A' (mu A + beta nu),          A_0 = 0,
 
-the largest weight for which Proposition 2 of the paper cancels ||z_{k+1} - z_k||^2. In terms of
-tau = 1 - A/A' it reads beta tau^2 + (rho + e) tau - e = 0 with rho = sqrt(mu beta) and
+the largest weight for which the proof of Proposition 3 of the paper cancels ||z_{k+1} - z_k||^2.
+In terms of tau = 1 - A/A' it reads beta tau^2 + (rho + e) tau - e = 0 with rho = sqrt(mu beta) and
 e = mu + beta nu / A, and both tau and A' have expressions without a subtraction.
 """
 
@@ -21,9 +21,9 @@ from . import _check
 def next_weight(A_k: float, beta: float, mu: float, nu: float) -> tuple[float, float]:
     """A_{k+1} and tau_k = 1 - A_k / A_{k+1} (Algorithm 1, first two lines).
 
-    With rho = sqrt(mu beta), e = mu + beta nu / A_k, D = sqrt((rho + e)^2 + 4 beta e):
+    With rho = sqrt(mu beta), e = mu + beta nu / A_k, q = sqrt((rho + e)^2 + 4 beta e):
 
-        tau_k = 2 e / (rho + e + D),   A_{k+1} = A_k (2 beta + rho + e + D) / (2 (beta + rho)).
+        tau_k = 2 e / (rho + e + q),   A_{k+1} = A_k (2 beta + rho + e + q) / (2 (beta + rho)).
 
     Parameters
     ----------
