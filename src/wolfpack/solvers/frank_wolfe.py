@@ -32,18 +32,19 @@ from typing import Any, ClassVar, NamedTuple
 from ..atoms import Atoms
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
-from .step_rules import LineSearch, OpenLoop, ShortStep
+from .step_rules import LineSearch, OpenLoop, Ray, ShortStep, as_rule
 
 Array = Any
 
 
 class State(NamedTuple):
-    """Round, iterate with its evaluation, and the oracle's answer to its gradient."""
+    """Round, iterate with its evaluation, the oracle's answer, and the step rule's memory."""
 
     k: int
     x: Array
     at: Evaluation
     vertex: Atoms
+    memory: Any = None
 
 
 @dataclass(frozen=True)
@@ -52,32 +53,31 @@ class FrankWolfe:
 
     Parameters
     ----------
-    rule : OpenLoop, ShortStep, LineSearch or callable
-        How far to go: 2/(k+2), the short step (needs L), or the exact minimiser.
+    rule : Rule or str
+        How far to go: a rule of `wolfpack.solvers.step_rules` ("open-loop" is 2/(k+2),
+        "short-step" needs L, "backtracking" estimates it, "secant", "line-search").
     """
 
     rule: Any = OpenLoop()
     name: ClassVar[str] = "fw"
 
     def __post_init__(self) -> None:
-        if not callable(self.rule):
-            raise TypeError(f"rule must be a step rule, found {self.rule!r}")
+        object.__setattr__(self, "rule", as_rule(self.rule))
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         """Return the state of round 0."""
-        if isinstance(self.rule, ShortStep):
-            problem.need_L("fw-short")
         at = problem.evaluate(x0)
-        return State(0, x0, at, oracles.lmo(at.gradient))
+        memory = self.rule.start(problem, x0, at)
+        return State(0, x0, at, oracles.lmo(at.gradient), memory)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
-        k, x, at, vertex = state
-        d = vertex.to_dense() - x if not isinstance(self.rule, OpenLoop) else None
-        gamma = self.rule(problem, k, x, at, d, 1.0)
+        k, x, at, vertex, memory = state
+        d = vertex.to_dense() - x if self.rule.looks else None
+        gamma, memory = self.rule(problem, Ray(k, x, at, d, 1.0, memory))
         x_next = vertex.add_scaled(x, 1.0 - gamma, gamma)
         at_next = problem.evaluate(x_next)
-        return State(k + 1, x_next, at_next, oracles.lmo(at_next.gradient))
+        return State(k + 1, x_next, at_next, oracles.lmo(at_next.gradient), memory)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return f(x) - <grad f(x), x - v>, or better where the conjugate is known."""
