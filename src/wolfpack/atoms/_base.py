@@ -71,7 +71,7 @@ class Atoms(NDArrayOperatorsMixin, ABC):
 
     def key(self) -> Hashable:
         """Return a hashable identity of a single vertex: equal vertices, equal keys."""
-        return self.to_dense().tobytes()
+        return (self.to_dense() + 0.0).tobytes()  # + 0.0 makes -0.0 equal 0.0
 
     def __getitem__(self, i: Any) -> Any:
         if self.count is None or isinstance(i, tuple):

@@ -54,7 +54,7 @@ class OneHot(Atoms):
         return (total * (self.value / self.count)).reshape(self.vertex_shape)
 
     def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
-        out = scale * x
+        out = np.multiply(scale, x, order="C")  # reshape must be a view
         out.reshape(-1)[self.index] += weight * self.value
         return out
 

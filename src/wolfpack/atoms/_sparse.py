@@ -51,7 +51,7 @@ class Sparse(Atoms):
         return (total / (self.count or 1)).reshape(self.vertex_shape)
 
     def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
-        out = scale * x
+        out = np.multiply(scale, x, order="C")  # reshape must be a view
         np.add.at(out.reshape(-1), self.indices, weight * self.values)
         return out
 
