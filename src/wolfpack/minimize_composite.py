@@ -18,9 +18,9 @@ from .minimize import ConvergenceError
 from .objectives import Function, Objective
 from .objectives.finite_sum import FiniteSum
 from .objectives.stochastic import Draws, ExactGradients, Gradients, Minibatches, Stochastic
-from .regularizers import Regularizer, Shifted
+from .regularizers import Regularizer, Same, Shifted
 from .regularizers.composite import Composite
-from .regularizers.pairs import as_mirror
+from .regularizers.pairs import as_mirror, minimization_step
 from .solvers import ConvergingComposite, StochasticComposite
 from .solvers._options import check_positive
 
@@ -65,8 +65,8 @@ def minimize_composite(
     H : Regularizer
         The simple term, of `wolfpack.regularizers`.
     y0 : array, optional
-        Where to begin, in the domain of H; by default at the minimiser of H, or of ``w`` where a
-        mirror map is given. It is never written to.
+        Where to begin, in the domain of H; by default at the minimiser z0 of ``w`` where that is
+        given, else of H. It is never written to.
     method : str or solver object
         "accelerated" (Algorithm 1: fast, down to a neighbourhood that the variance of the gradients
         sets) or "converging" (polynomial weights: to the minimum itself).
@@ -210,22 +210,23 @@ def _once_per_pass(gradients: Gradients) -> int:
 def _start(G: Objective, H: Regularizer, y0: Any, w: Any) -> tuple[Array, Any]:
     """Return the first point, in the domain of H, and the mirror map that is minimised there."""
     mirror = as_mirror(w, H)
+    minimization_step(H, mirror)  # a pair that nobody can solve is the first thing to report
     shape = next((s for s in (G.shape, H.shape) if s is not None), None)
     if y0 is not None:
         y0 = check_finite(as_float_array(y0, "y0"), "y0")
         shape = y0.shape if shape is None else shape
         mirror = Shifted(mirror, check_shape(y0, shape, "y0"))
-    elif w is not None and getattr(mirror, "z0", None) is not None:
+    elif mirror.z0 is not None:
         y0 = mirror.z0
         shape = y0.shape if shape is None else shape
         check_shape(y0, shape, "the minimiser z0 of w")
     elif shape is None:
         raise ValueError("neither G nor H knows the shape of y: pass y0")
-    elif w is None:
+    elif isinstance(mirror, Same):
+        y0 = mirror.start(shape)
+    else:
         y0 = H.argmin(np.zeros(shape))
         mirror = Shifted(mirror, y0)
-    else:
-        y0 = mirror.start(shape)
     if H.shape is not None and tuple(H.shape) != tuple(shape):
         raise ValueError(f"G takes y of shape {tuple(shape)}, H has shape {tuple(H.shape)}")
     if not math.isfinite(H.value(y0)):

@@ -37,7 +37,7 @@ class Mirror(ABC):
     slope : array or 0.0
         The linear term.
     z0 : array or None
-        The minimiser of w, None where it depends on a shape that is not known yet.
+        The minimiser of w, None where the user has chosen a geometry but no start.
     """
 
     nu: float = 1.0
@@ -54,10 +54,6 @@ class Mirror(ABC):
     def phi_gradient(self, y: Array) -> Array:
         """Return a subgradient of phi at ``y``, up to a constant where sums are fixed."""
 
-    @abstractmethod
-    def start(self, shape: tuple[int, ...]) -> Array:
-        """Return the minimiser of w among arrays of this shape."""
-
     def value(self, y: Array) -> float:
         """Return w(y), up to a constant."""
         return self.phi(y) - float(np.sum(self.slope * y))
@@ -73,7 +69,7 @@ class Euclidean(Mirror):
     Parameters
     ----------
     z0 : array, optional
-        Centre, 0 by default.
+        Centre, 0 by default; `minimize_composite` moves a map without one to where it begins.
     """
 
     geometry: ClassVar[str] = "euclidean"
@@ -88,9 +84,6 @@ class Euclidean(Mirror):
     def phi_gradient(self, y: Array) -> Array:
         return y
 
-    def start(self, shape: tuple[int, ...]) -> Array:
-        return np.zeros(shape) if self.z0 is None else self.z0
-
 
 class EntropyMirror(Mirror):
     r"""Relative entropy on the simplex, :math:`w(y) = \sum_i y_i \log(y_i / z_{0,i})`.
@@ -98,7 +91,7 @@ class EntropyMirror(Mirror):
     Parameters
     ----------
     z0 : array, optional
-        Positive entries of sum 1; uniform by default.
+        Positive entries of sum 1; uniform by default; as for `Euclidean`.
     """
 
     norm: ClassVar[str] = "l1"
@@ -119,9 +112,6 @@ class EntropyMirror(Mirror):
                 f"simplex), found a smallest entry {y.min():.3g} and a sum {y.sum():.6g}"
             )
         return np.log(y)
-
-    def start(self, shape: tuple[int, ...]) -> Array:
-        return np.full(shape, 1.0 / np.prod(shape)) if self.z0 is None else self.z0
 
 
 class Same(Mirror):
@@ -157,6 +147,7 @@ class Same(Mirror):
         )
 
     def start(self, shape: tuple[int, ...]) -> Array:
+        """Return the minimiser of w among arrays of this shape."""
         return self.H.argmin(np.zeros(shape) - self.slope)
 
 
