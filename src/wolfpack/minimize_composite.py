@@ -222,11 +222,9 @@ def _start(G: Objective, H: Regularizer, y0: Any, w: Any) -> tuple[Array, Any]:
         check_shape(y0, shape, "the minimiser z0 of w")
     elif shape is None:
         raise ValueError("neither G nor H knows the shape of y: pass y0")
-    elif isinstance(mirror, Same):
-        y0 = mirror.start(shape)
     else:
         y0 = H.argmin(np.zeros(shape))
-        mirror = Shifted(mirror, y0)
+        mirror = mirror if isinstance(mirror, Same) else Shifted(mirror, y0)
     if H.shape is not None and tuple(H.shape) != tuple(shape):
         raise ValueError(f"G takes y of shape {tuple(shape)}, H has shape {tuple(H.shape)}")
     if not math.isfinite(H.value(y0)):

@@ -136,6 +136,7 @@ class Same(Mirror):
         self.norm = H.norm  # pyright: ignore[reportAttributeAccessIssue]
         if slope is not None:
             self.slope = check_finite(as_float_array(slope, "slope"), "slope")
+            self.z0 = H.argmin(-self.slope)
 
     def phi(self, y: Array) -> float:
         return self.H.value(y)
@@ -145,10 +146,6 @@ class Same(Mirror):
             f"w = H = {self.H!r} cannot be shifted to y0: leave y0 out, or pass Same(H, slope=s) "
             "with s a subgradient of H at y0"
         )
-
-    def start(self, shape: tuple[int, ...]) -> Array:
-        """Return the minimiser of w among arrays of this shape."""
-        return self.H.argmin(np.zeros(shape) - self.slope)
 
 
 class Shifted:
