@@ -67,6 +67,10 @@ class Objective(ABC):
         """Return <d, Hess f d> if f is quadratic, None otherwise."""
         return None
 
+    def hessian_product(self, x: Array, d: Array) -> Array | None:
+        """Return Hess f(x) d, None where f does not know it."""
+        return None
+
     def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:
         """Return the function t -> <grad f(x + t d), d>, for line searches."""
         return lambda t: inner(self.gradient(x + t * d), d)

@@ -62,3 +62,6 @@ class LeastSquares(FiniteSum):
     def curvature(self, x: Array, d: Array) -> float:
         image = self.A @ d
         return inner(image, image)
+
+    def hessian_product(self, x: Array, d: Array) -> Array:
+        return self._At @ (self.A @ d)

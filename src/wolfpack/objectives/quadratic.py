@@ -80,6 +80,9 @@ class Quadratic(Objective):
     def curvature(self, x: Array, d: Array) -> float:
         return inner(d, self._apply(d))
 
+    def hessian_product(self, x: Array, d: Array) -> Array:
+        return self._apply(d)
+
 
 def largest_eigenvalue(Q: Any) -> float:
     """Return the largest eigenvalue of a symmetric matrix or operator, from above.
