@@ -11,6 +11,9 @@ from typing import Any
 class Progress:
     """Shows round, gap and time once a run has lasted ``delay`` seconds.
 
+    On a terminal this is one line that changes in place; elsewhere, and only when asked for, a new
+    line every few seconds.
+
     Parameters
     ----------
     mode : bool or None
@@ -22,23 +25,26 @@ class Progress:
     """
 
     def __init__(self, mode: bool | None, total: int | None, delay: float = 2.0) -> None:
-        self._enabled = sys.stderr.isatty() if mode is None else mode
-        self._begin = time.monotonic()
-        self._next = self._begin + (0.0 if mode else delay)
+        self._terminal = sys.stderr.isatty()
+        self._enabled = self._terminal if mode is None else mode
+        self._next = time.monotonic() + (0.0 if mode else delay)
         self._total = total
         self._bar: Any = None
         self._task: Any = None
 
     def update(self, k: int, gap: float, target: float) -> None:
-        """Refresh the line, at most four times a second."""
+        """Refresh the line, if it is time."""
         if not self._enabled or time.monotonic() < self._next:
             return
-        self._next = time.monotonic() + 0.25
+        self._next = time.monotonic() + (0.25 if self._terminal else 5.0)
+        goal = f", tol {target:.1e}" if target > 0 else ""
+        text = f"round {k}  " + (f"gap {gap:.2e}{goal}" if math.isfinite(gap) else "no gap yet")
+        if not self._terminal:
+            print(text, file=sys.stderr, flush=True)
+            return
         if self._bar is None:
             self._bar = self._open()
-        left = f", tol {target:.1e}" if target > 0 else ""
-        text = f"gap {gap:.2e}{left}" if math.isfinite(gap) else "no gap yet"
-        self._bar.update(self._task, completed=k, description=f"round {k}  {text}")
+        self._bar.update(self._task, completed=k, description=text)
 
     def close(self) -> None:
         """Remove the line."""

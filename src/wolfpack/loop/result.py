@@ -45,6 +45,10 @@ class Result(OptimizeResult):
         The solver's last state.
     """
 
+    def __repr__(self) -> str:
+        # a state holds several arrays of x's size, which no one wants to read
+        return repr(OptimizeResult({k: v for k, v in self.items() if k != "state"}))
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the solver's state, as plain numbers, strings and lists."""
         out: dict[str, Any] = {name: self[name] for name in _NUMBERS}

@@ -66,7 +66,8 @@ class Sobol(Coupled):
                 f"needs {dimension}: use 'antithetic'"
             )
         power = math.ceil(math.log2(shape[0])) if shape[0] > 1 else 0
-        points = qmc.Sobol(dimension, scramble=True, bits=52, rng=self.rng).random_base2(power)
+        seed = int(self.rng.integers(2**63))
+        points = qmc.Sobol(dimension, scramble=True, bits=52, rng=seed).random_base2(power)
         points = np.clip(points[: shape[0]], 2.0**-54, 1.0 - 2.0**-53)
         return points.reshape(shape).astype(dtype, copy=False)
 

@@ -71,10 +71,10 @@ class Anytime:
 
     Parameters
     ----------
-    m : int, "auto" or "exact"
-        Oracles a round: a number; "exact" for the closed form; "auto" for the closed form where the
-        set has one and otherwise as many as the measured variance of the answers makes useful,
-        at most ``max_m``.
+    m : int, "auto", "theory" or "exact"
+        Oracles a round: a number; "exact" for the closed form; "theory" for m_k = k, the theorem's
+        accelerated case; "auto" for the closed form where the set has one and otherwise as many as
+        the measured variance of the answers makes useful, at most ``max_m``.
     kappa : float or "auto"
         Factor of alpha. 1 is the theorem's; "auto" starts at 0.3 and follows the certificate:
         smaller while the bias alpha s_1(0) exceeds the gap, larger again when the gap fails to
@@ -103,7 +103,7 @@ class Anytime:
     noiseless: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_count("m", self.m, names=("auto", "exact"))
+        check_count("m", self.m, names=("auto", "theory", "exact"))
         check_count("max_m", self.max_m)
         if self.kappa != "auto":
             check_positive("kappa", self.kappa, names=("auto",))
@@ -119,7 +119,7 @@ class Anytime:
             oracles.need_closed_form()
         at = problem.evaluate(x0)
         L = problem.L or _curvature_towards(problem, x0, at, oracles)
-        m_0 = 2 if m == "auto" else m
+        m_0 = {"auto": 2, "theory": 1}.get(m, m) if isinstance(m, str) else m
         tuner = self._tuner(oracles)
         return State(0, x0, at, at.gradient, at.dual, math.nan, m_0, L, tuner.start(at.value))
 
@@ -176,6 +176,8 @@ class Anytime:
             # a_k alpha s_1(0); more answers would not be useful
             noise = self.order * state.L * control.variance / (2 * theta * (state.k + 1))
             m = min(max(2, math.ceil(noise / max(bias, 1e-300))), self.max_m)
+        elif self.m == "theory":
+            m = state.k + 1
         return state._replace(control=control, m=m)
 
 
