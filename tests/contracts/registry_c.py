@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cvxpy as cp
 import numpy as np
 
 from wolfpack import sets
@@ -78,6 +79,24 @@ def kruskal(edges):
 
 CHORDS = [(i, j) for i in range(12) for j in range(i) if (i + j) % 3 or j == i - 1]
 
+CORNERS = np.random.default_rng(1).standard_normal((7, 2, 2)).round(1)
+
+
+def hull_family(n, rng):
+    points = rng.integers(-2, 3, (2 * n, n)) / 2.0
+    return sets.ConvexHull(points), lowest(points)
+
+
+def hull_constraints(points):
+    def constraints(x):
+        weights = cp.Variable(len(points), nonneg=True)
+        return [cp.sum(weights) == 1, x == points.T @ weights]
+
+    return constraints
+
+
+CLOUD = np.random.default_rng(2).standard_normal((200, 15))
+
 CASES = [
     Case(
         "DagFlow",
@@ -96,5 +115,13 @@ CASES = [
         minimum=kruskal(CHORDS),
         family=tree_family,
         exact_diameter=False,
+    ),
+    Case(
+        "ConvexHull",
+        small=lambda: sets.ConvexHull(CORNERS),
+        vertices=lambda: CORNERS,
+        large=lambda: sets.ConvexHull(CLOUD),
+        constraints=hull_constraints(CLOUD),
+        family=hull_family,
     ),
 ]

@@ -6,6 +6,7 @@ from ._base import Set
 from .birkhoff import Birkhoff
 from .box import Box
 from .capped_simplex import CappedSimplex
+from .convex_hull import ConvexHull
 from .dag_flow import DagFlow
 from .group_l1_ball import GroupL1Ball
 from .hypersimplex import Hypersimplex
@@ -29,6 +30,7 @@ __all__ = [
     "Birkhoff",
     "Box",
     "CappedSimplex",
+    "ConvexHull",
     "DagFlow",
     "GroupL1Ball",
     "Hypersimplex",

@@ -42,12 +42,15 @@ def separation(K: Any, x: Array, rounds: int = 1000) -> float:
     x = np.asarray(x, dtype=np.float64)
     scale = max(K.radius, float(np.linalg.norm(x))) or 1.0
     hull = _Hull((K.start() - x).reshape(-1) / scale)
-    best = -np.inf
+    best, last = -np.inf, np.inf
     for _ in range(rounds):
         z = hull.shortest()
         length = float(np.linalg.norm(z))
         if length <= 1e-12:
             return 0.0
+        if length >= last:  # rounding has taken over
+            break
+        last = length
         answer = (K._lmo(z.reshape(K.shape)).to_dense() - x).reshape(-1) / scale
         best = max(best, float(z @ answer) / length)
         if best >= 0.5 * length or not hull.add(answer):
@@ -88,12 +91,15 @@ class _Hull:
                 return (self.columns @ self.weights)[1:]
             # towards the target until a weight vanishes
             falling = np.flatnonzero(target <= 0)
-            steps = self.weights[falling] / (self.weights[falling] - target[falling])
+            weights = self.weights[falling]
+            steps = np.divide(weights, weights - target[falling], where=weights > 0, out=weights)
             self.weights = self.weights + steps.min() * (target - self.weights)
             self._drop(int(falling[steps.argmin()]))
 
     def _drop(self, i: int) -> None:
-        self.q, self.r = qr_delete(self.q, self.r, i, 1, "col", check_finite=False)
+        q, r = qr_delete(self.q, self.r, i, 1, "col", check_finite=False)
         self.columns = np.delete(self.columns, i, axis=1)
+        # of a square q nothing is deleted
+        self.q, self.r = q[:, : r.shape[1]], r[: r.shape[1]]
         weights = np.delete(np.maximum(self.weights, 0.0), i)
         self.weights = weights / weights.sum()

@@ -1,0 +1,137 @@
+"""The convex hull of given points."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.spatial.distance import pdist
+
+from ..arrays import as_float_array, check_finite
+from ..atoms import Rows
+from ._base import Array, Set
+from ._distance import separation
+from ._laws import is_lifted, need_lifted, smoothing_arguments
+from ._select import as_count
+
+_MANY = 3000
+"""Beyond this many points the diameter is bounded, not computed from all pairs."""
+
+
+class ConvexHull(Set):
+    r"""The convex hull of N points, :math:`\mathrm{conv}\{p_1, \dots, p_N\}`.
+
+    Parameters
+    ----------
+    points : array, shape (N, *shape)
+        The points, along the first axis. They need not be vertices, and may repeat.
+
+    Notes
+    -----
+    The oracle is the argmin of the N scores <g, p_i>, one matrix product for a batch; of points
+    whose scores are equal the first is taken. With Gumbel noise on the scores (lifted smoothing)
+    the smoothed argmax is the mean of the points with the weights softmax(<y, p_i>/alpha),
+    s_1(0) = log N, and s_alpha is D^2/(4 alpha)-smooth with the diameter D: its Hessian is the
+    covariance of the drawn point over alpha, and the variance of a number in an interval of length
+    D is at most D^2/4. Membership is judged with the oracle, by Wolfe's algorithm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> K = ConvexHull([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
+    >>> np.asarray(K.lmo(np.array([-1.0, 1.0])))
+    array([2., 0.])
+    >>> K.contains(np.array([1.0, 0.5])), K.contains(np.array([1.0, 0.6]))
+    (True, False)
+    """
+
+    polytope: ClassVar[bool] = True
+    closed_forms: ClassVar[tuple[str, ...]] = ("lifted",)
+
+    def __init__(self, points: Any) -> None:
+        array = check_finite(as_float_array(points, "points"), "points")
+        if array.ndim < 2 or array.size == 0:
+            raise ValueError(
+                "points must be a non-empty array of points along the first axis, shape "
+                f"(N, *shape), found shape {array.shape}"
+            )
+        self.shape = tuple(array.shape[1:])
+        self.table = np.array(array, dtype=np.float64, order="C").reshape(len(array), -1)
+
+    @property
+    def points(self) -> Array:
+        """The points, shape (N, *shape)."""
+        return self.table.reshape(-1, *self.shape)
+
+    @cached_property
+    def radius(self) -> float:  # type: ignore[override]
+        return float(np.linalg.norm(self.table, axis=1).max())
+
+    @cached_property
+    def diameter(self) -> float:  # type: ignore[override]
+        if len(self.table) <= _MANY:
+            return float(pdist(self.table).max(initial=0.0))
+        centred = np.linalg.norm(self.table - self.table.mean(axis=0), axis=1).max()
+        return 2.0 * min(float(centred), self.radius)
+
+    def _lmo(self, g: Array) -> Rows:
+        rows = np.asarray(g, dtype=np.float64).reshape(-1, self.table.shape[1])
+        scores = rows @ self.table.T
+        index = scores.argmin(axis=1)
+        # a product's rounding depends on the size of the batch: nearly equal scores are summed
+        # again, in one order
+        rounding = 2.0 * np.finfo(np.float64).eps * rows.shape[1] * self.radius
+        close = scores.min(axis=1) + rounding * np.linalg.norm(rows, axis=1)
+        rivals = scores <= close[:, None]
+        for i in np.flatnonzero(np.count_nonzero(rivals, axis=1) > 1):
+            among = np.flatnonzero(rivals[i])
+            index[i] = among[(self.table[among] * rows[i]).sum(axis=1).argmin()]
+        return Rows(self.table, index[0] if g.ndim == len(self.shape) else index, self.shape)
+
+    def violation(self, x: Array) -> float:
+        return separation(self, x)
+
+    def start(self) -> Array:
+        return self.points.mean(axis=0)
+
+    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+        need_lifted(self, noise)
+        y, alpha = smoothing_arguments(self, y, alpha)
+        weights, _ = self._weights(y, alpha)
+        return ((weights / weights.sum()) @ self.table).reshape(self.shape)
+
+    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+        need_lifted(self, noise)
+        y, alpha = smoothing_arguments(self, y, alpha)
+        weights, largest = self._weights(y, alpha)
+        return largest + alpha * math.log(weights.sum())
+
+    def smoothed_at_zero(self, noise: Any) -> float | None:
+        return math.log(len(self.table)) if is_lifted(noise) else None
+
+    def smoothness(self, noise: Any) -> float | None:
+        return 0.25 * self.diameter**2 if is_lifted(noise) else None
+
+    def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Rows:
+        y, alpha = smoothing_arguments(self, y, alpha)
+        cumulative = np.cumsum(self._weights(y, alpha)[0])
+        index = cumulative.searchsorted(rng.random(count) * cumulative[-1], side="right")
+        # a product rounded up to the total would fall past the last point
+        return Rows(self.table, np.minimum(index, len(self.table) - 1), self.shape)
+
+    def k_best(self, g: Array, k: int) -> Rows:
+        g = self._check_direction(g)
+        order = np.argsort(self.table @ g.reshape(-1), kind="stable")
+        return Rows(self.table, order[: as_count(k)], self.shape)
+
+    def _weights(self, y: Array, alpha: float) -> tuple[Array, float]:
+        """Return exp((score - max)/alpha) of the points, and max."""
+        scores = self.table @ y.reshape(-1)
+        largest = scores.max()
+        with np.errstate(over="ignore"):  # a quotient of -inf has weight 0, as it should
+            return np.exp((scores - largest) / alpha), float(largest)
+
+    def __repr__(self) -> str:
+        return f"ConvexHull({len(self.table)} points, shape={self.shape})"
