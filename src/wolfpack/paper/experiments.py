@@ -33,7 +33,7 @@ POINTS = 500
 REFRESH = 0.1
 # Seconds per round and per perturbed oracle, for the order of the runs and the time left; only
 # their ratios matter.
-COST = {"simplex": (60e-6, 0.1e-6), "trace": (120e-6, 6e-6)}
+COST = {"simplex": (75e-6, 0.05e-6), "trace": (300e-6, 4e-6)}
 
 _board: Board | None = None
 
@@ -91,8 +91,8 @@ class Board:
 
 def kept_rounds(n: int, points: int = POINTS) -> np.ndarray:
     """Return about ``points`` log-spaced rounds from 1 to ``n``, milestones among them."""
-    spaced = np.geomspace(1, n, points).round().astype(np.int64)
-    return np.union1d(spaced, [k for k in MILESTONES if k <= n])
+    spaced = np.geomspace(1, n, points).round()
+    return np.union1d(spaced, [k for k in MILESTONES if k <= n]).astype(np.int64)
 
 
 def solve(run: Run, rounds: int, callback: Callable[[Any], None] | None = None) -> Record:
@@ -176,7 +176,7 @@ def execute(
             _follow(futures, runs, works, board, watch)
         except BaseException:
             board.stop.value = True
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
             raise
     return {run: future.result() for run, future in zip(runs, futures, strict=True)}
 
