@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ._affine import Affine
 from ._base import Atoms, Dense
-from ._blocks import Blocks, Sums
+from ._blocks import Blocks, Sums, join_blocks, split_blocks
 from ._bounded import Bounded
+from ._corner import Corner
 from ._one_hot import OneHot
 from ._permutation import Permutation
 from ._rank_one import RankOne
@@ -17,6 +18,7 @@ __all__ = [
     "Atoms",
     "Blocks",
     "Bounded",
+    "Corner",
     "Dense",
     "OneHot",
     "Permutation",
@@ -24,4 +26,6 @@ __all__ = [
     "Rows",
     "Sparse",
     "Sums",
+    "join_blocks",
+    "split_blocks",
 ]

@@ -15,14 +15,18 @@ from .l1_ball import L1Ball
 from .l2_ball import L2Ball
 from .linf_ball import LinfBall
 from .lp_ball import LpBall
+from .minkowski_sum import MinkowskiSum
 from .operator_norm_ball import OperatorNormBall
 from .oracle import Oracle
 from .permutahedron import Permutahedron
+from .product import Product
+from .scale import Scale
 from .schatten_ball import SchattenBall
 from .simplex import Simplex
 from .spanning_tree import SpanningTree
 from .spectrahedron import Spectrahedron
 from .trace_norm_ball import TraceNormBall
+from .translate import Translate
 from .transport_polytope import TransportPolytope
 from .weighted_l1_ball import WeightedL1Ball
 
@@ -39,15 +43,19 @@ __all__ = [
     "L2Ball",
     "LinfBall",
     "LpBall",
+    "MinkowskiSum",
     "OperatorNormBall",
     "Oracle",
     "Permutahedron",
+    "Product",
+    "Scale",
     "SchattenBall",
     "Set",
     "Simplex",
     "SpanningTree",
     "Spectrahedron",
     "TraceNormBall",
+    "Translate",
     "TransportPolytope",
     "WeightedL1Ball",
 ]

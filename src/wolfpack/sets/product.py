@@ -1,0 +1,136 @@
+"""Products of sets."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..arrays import as_float_array
+from ..atoms import Atoms, Blocks, join_blocks, split_blocks
+from ._base import Array, Set
+from ._composite import Composite
+from ._laws import smoothing_arguments
+
+
+class Product(Composite):
+    r"""The product :math:`K_1 \times \dots \times K_p`.
+
+    A point is the vector of the parts' points, flattened and joined: `split` and `join` go from
+    one to the other.
+
+    Parameters
+    ----------
+    *sets : Set
+        The factors, of any shapes.
+
+    Notes
+    -----
+    The oracle asks each factor for its block of the direction. Smoothing is separable: where all
+    factors have a closed form for the same noise the product has it too, s_alpha and s_1(0) are
+    the sums of the factors', and s_alpha is as smooth as that of the worst factor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wolfpack.sets import Box, Simplex
+    >>> K = Product(Simplex(2), Box([0.0], [5.0]))
+    >>> np.asarray(K.lmo(np.array([1.0, 2.0, -1.0])))
+    array([1., 0., 5.])
+    >>> K.split(np.array([0.5, 0.5, 3.0]))
+    [array([0.5, 0.5]), array([3.])]
+    """
+
+    def __init__(self, *sets: Set) -> None:
+        super().__init__(sets)
+        self._shapes = [part.shape for part in self.parts]
+        self.shape = (sum(part.dimension for part in self.parts),)
+
+    @property
+    def radius(self) -> float:
+        return math.hypot(*(part.radius for part in self.parts))
+
+    @property
+    def diameter(self) -> float:
+        return math.hypot(*(part.diameter for part in self.parts))
+
+    def split(self, x: Array) -> list[Array]:
+        """Return the parts' points of ``x``, a vector or a batch of vectors."""
+        x = as_float_array(x, "x")
+        if x.ndim not in (1, 2) or x.shape[-1] != self.shape[0]:
+            raise ValueError(f"{self}: x must have {self.shape[0]} entries, found shape {x.shape}")
+        return split_blocks(x, self._shapes)
+
+    def join(self, parts: Sequence[Array]) -> Array:
+        """Return the vector of points of the parts, or the batch of vectors of batches."""
+        if len(parts) != len(self.parts):
+            raise ValueError(f"{self}: join needs {len(self.parts)} points, found {len(parts)}")
+        arrays = [as_float_array(part, f"point {i}") for i, part in enumerate(parts)]
+        for i, (array, shape) in enumerate(zip(arrays, self._shapes, strict=True)):
+            if array.shape[array.ndim - len(shape) :] != shape:
+                raise ValueError(f"{self}: point {i} must have shape {shape}, found {array.shape}")
+        return join_blocks(arrays, self._shapes)
+
+    def _lmo(self, g: Array) -> Blocks:
+        return Blocks([part._lmo(block) for part, block in self._blocks(g)])
+
+    def certify(self, g: Array, vertex: Any) -> float:
+        answers = zip(self._blocks(g), vertex.parts, strict=True)
+        return sum(part.certify(block, answer) for (part, block), answer in answers)
+
+    def violation(self, x: Array) -> float:
+        return float(np.max([part.violation(block) for part, block in self._blocks(x)]))
+
+    def start(self) -> Array:
+        return self.join([part.start() for part in self.parts])
+
+    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+        law = self._closed_form(noise)
+        y, alpha = smoothing_arguments(self, y, alpha)
+        return self.join([K.smoothed(block, alpha, own) for K, block, own in self._with(y, law)])
+
+    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+        law = self._closed_form(noise)
+        y, alpha = smoothing_arguments(self, y, alpha)
+        return sum(K.smoothed_support(block, alpha, own) for K, block, own in self._with(y, law))
+
+    def smoothed_at_zero(self, noise: Any) -> float | None:
+        law = self._law(noise)
+        values = self._at_zero(law, zip(self.parts, self._laws(law), strict=True))
+        return None if values is None else sum(values)
+
+    def smoothness(self, noise: Any) -> float | None:
+        law = self._law(noise)
+        values = self._curvatures(law, zip(self.parts, self._laws(law), strict=True))
+        return None if values is None else max(values)
+
+    def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Atoms:
+        self._need("draw")
+        y, alpha = smoothing_arguments(self, y, alpha)
+        return Blocks([K.draw(block, alpha, count, rng) for K, block in self._blocks(y)])
+
+    def project(self, x: Array) -> Array:
+        self._need("project")
+        return self.join([part.project(block) for part, block in self._blocks(x)])
+
+    def _blocks(self, x: Array) -> Any:
+        return zip(self.parts, split_blocks(x, self._shapes), strict=True)
+
+    def _with(self, y: Array, law: Any) -> Any:
+        return zip(self.parts, split_blocks(y, self._shapes), self._laws(law), strict=True)
+
+    def _laws(self, law: Any) -> list[Any]:
+        """Return the law of each part's noise: blocks of the scales, if there is one per entry."""
+        scale = getattr(law, "scale", 1.0)
+        if np.ndim(scale) == 0:
+            return [law] * len(self.parts)
+        blocks = split_blocks(np.broadcast_to(scale, self.shape), self._shapes)
+        return [dataclasses.replace(law, scale=block) for block in blocks]
+
+    def __repr__(self) -> str:
+        names = [type(part).__name__ for part in self.parts]
+        listed = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+        return f"Product({len(names)} sets: {listed}; shape={self.shape})"

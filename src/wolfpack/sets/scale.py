@@ -1,0 +1,127 @@
+"""Scaled and reflected sets."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..atoms import Affine
+from ._base import Array, Set
+from ._composite import Composite
+from ._laws import LIFTED, smoothing_arguments
+
+_SYMMETRIC = ("gaussian", "logistic", LIFTED)
+"""Noise that keeps its law when the set is reflected."""
+
+
+class Scale(Composite):
+    r"""The set times a number, :math:`c K = \{c x : x \in K\}`.
+
+    Parameters
+    ----------
+    K : Set
+        The set.
+    factor : float
+        The number c, not 0. A negative one also reflects the set in the origin.
+
+    Notes
+    -----
+    The oracle is c times that of K for the direction sign(c) g. A score of c v is <c y, v>, so
+    noise on the coordinates acts like noise of scale \|c\| alpha on K, and noise on the scores of
+    vertices (lifted smoothing) like noise of the same alpha. A negative c needs a law that is
+    symmetric: Gumbel noise on the coordinates then has no closed form.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wolfpack.sets import Simplex
+    >>> np.asarray(Scale(Simplex(2), -3.0).lmo(np.array([1.0, 2.0])))
+    array([-0., -3.])
+    """
+
+    def __init__(self, K: Set, factor: float) -> None:
+        super().__init__((K,))
+        self.shape = K.shape
+        try:
+            self.factor = float(factor)
+        except (TypeError, ValueError):
+            raise TypeError(f"factor must be a number, found {factor!r}") from None
+        if not math.isfinite(self.factor) or self.factor == 0.0:
+            raise ValueError(f"factor must be finite and not 0, found {factor!r}")
+
+    @property
+    def K(self) -> Set:
+        """The set that was scaled."""
+        return self.parts[0]
+
+    @property
+    def closed_forms(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(law for law in self.K.closed_forms if self._keeps(law))
+
+    @property
+    def radius(self) -> float:
+        return abs(self.factor) * self.K.radius
+
+    @property
+    def diameter(self) -> float:
+        return abs(self.factor) * self.K.diameter
+
+    def _lmo(self, g: Array) -> Affine:
+        return Affine(self.K._lmo(g if self.factor > 0 else -g), self.factor)
+
+    def certify(self, g: Array, vertex: Any) -> float:
+        return abs(self.factor) * self.K.certify(g if self.factor > 0 else -g, vertex.base)
+
+    def violation(self, x: Array) -> float:
+        return abs(self.factor) * self.K.violation(x / self.factor)
+
+    def start(self) -> Array:
+        return self.factor * self.K.start()
+
+    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+        return self.factor * self.K.smoothed(*self._rescaled(y, alpha, self._closed_form(noise)))
+
+    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+        return self.K.smoothed_support(*self._rescaled(y, alpha, self._closed_form(noise)))
+
+    def smoothed_at_zero(self, noise: Any) -> float | None:
+        law = self._law(noise)
+        values = self._at_zero(law, [(self.K, law)]) if self._keeps(self._name(law)) else None
+        if values is None:
+            return None
+        return values[0] if self._name(law) == LIFTED else abs(self.factor) * values[0]
+
+    def smoothness(self, noise: Any) -> float | None:
+        law = self._law(noise)
+        values = self._curvatures(law, [(self.K, law)]) if self._keeps(self._name(law)) else None
+        if values is None:
+            return None
+        return values[0] * (self.factor**2 if self._name(law) == LIFTED else abs(self.factor))
+
+    def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Affine:
+        self._need("draw")
+        direction, scale, _ = self._rescaled(y, alpha, self.closed_forms[0])
+        return Affine(self.K.draw(direction, scale, count, rng), self.factor)
+
+    def k_best(self, g: Array, k: int) -> Affine:
+        self._need("k_best")
+        g = self._check_direction(g)
+        return Affine(self.K.k_best(g if self.factor > 0 else -g, k), self.factor)
+
+    def project(self, x: Array) -> Array:
+        self._need("project")
+        return self.factor * self.K.project(x / self.factor)
+
+    def _rescaled(self, y: Array, alpha: float, law: Any) -> tuple[Array, float, Any]:
+        """Return direction, smoothing and law for K."""
+        y, alpha = smoothing_arguments(self, y, alpha)
+        lifted = isinstance(law, str) and law == LIFTED
+        return self.factor * y, alpha if lifted else abs(self.factor) * alpha, law
+
+    def _keeps(self, law: str) -> bool:
+        return self.factor > 0 or law in _SYMMETRIC
+
+    def __repr__(self) -> str:
+        return f"Scale({self.K}, factor={self.factor:g})"

@@ -1,0 +1,108 @@
+"""Moved sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import as_float_array, check_finite, epsilon, inner, norm
+from ..atoms import Affine
+from ._base import Array, Set
+from ._composite import Composite
+from ._laws import smoothing_arguments
+
+
+class Translate(Composite):
+    r"""The set moved by an offset, :math:`K + b`.
+
+    Parameters
+    ----------
+    K : Set
+        The set.
+    offset : array or float
+        The offset b, of the shape of K or broadcastable to it.
+
+    Notes
+    -----
+    Oracle, closed forms, projection and k-best are those of K, moved. The noise is centred, so
+    s_alpha grows by <y, b> and s_1(0) stays. The radius is bounded by R_K + ||b||.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wolfpack.sets import Simplex
+    >>> np.asarray(Translate(Simplex(2), [1.0, -1.0]).lmo(np.array([1.0, 2.0])))
+    array([ 2., -1.])
+    """
+
+    def __init__(self, K: Set, offset: Any) -> None:
+        super().__init__((K,))
+        self.shape = K.shape
+        array = check_finite(as_float_array(offset, "offset"), "offset")
+        try:
+            self.offset = np.broadcast_to(array, K.shape).astype(np.float64)
+        except ValueError:
+            raise ValueError(
+                f"offset must have the shape {K.shape} of {K}, found {array.shape}"
+            ) from None
+
+    @property
+    def K(self) -> Set:
+        """The set that was moved."""
+        return self.parts[0]
+
+    @property
+    def radius(self) -> float:
+        return self.K.radius + norm(self.offset)
+
+    @property
+    def diameter(self) -> float:
+        return self.K.diameter
+
+    def _lmo(self, g: Array) -> Affine:
+        return Affine(self.K._lmo(g), 1.0, self.offset)
+
+    def certify(self, g: Array, vertex: Any) -> float:
+        least, shift = self.K.certify(g, vertex.base), inner(g, self.offset)
+        # where they cancel, the rounding of the larger numbers is what is left
+        return least + shift - 4.0 * epsilon(self.offset) * (abs(least) + abs(shift))
+
+    def violation(self, x: Array) -> float:
+        return self.K.violation(x - self.offset)
+
+    def start(self) -> Array:
+        return self.K.start() + self.offset
+
+    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+        return self.K.smoothed(y, alpha, self._closed_form(noise)) + self.offset
+
+    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+        law = self._closed_form(noise)
+        y, alpha = smoothing_arguments(self, y, alpha)
+        return self.K.smoothed_support(y, alpha, law) + inner(self.offset, y)
+
+    def smoothed_at_zero(self, noise: Any) -> float | None:
+        law = self._law(noise)
+        values = self._at_zero(law, [(self.K, law)])
+        return None if values is None else values[0]
+
+    def smoothness(self, noise: Any) -> float | None:
+        law = self._law(noise)
+        values = self._curvatures(law, [(self.K, law)])
+        return None if values is None else values[0]
+
+    def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Affine:
+        self._need("draw")
+        return Affine(self.K.draw(y, alpha, count, rng), 1.0, self.offset)
+
+    def k_best(self, g: Array, k: int) -> Affine:
+        self._need("k_best")
+        return Affine(self.K.k_best(g, k), 1.0, self.offset)
+
+    def project(self, x: Array) -> Array:
+        self._need("project")
+        return self.K.project(x - self.offset) + self.offset
+
+    def __repr__(self) -> str:
+        return f"Translate({self.K})"
