@@ -123,8 +123,9 @@ def _top_singular_tall(h: Array) -> tuple[Array, Array]:
 
 def _top_dense(a: Array) -> Array:
     n = a.shape[0]
-    _, z, _, _, info = lapack.dsyevr(a, range="I", il=n, iu=n, lwork=38 * n)
-    return np.linalg.eigh(a)[1][:, -1] if info else z[:, 0]
+    _, z, found, _, info = lapack.dsyevr(a, range="I", il=n, iu=n, lwork=38 * n)
+    # LAPACK's bisection may miss all of several equal eigenvalues, and says so by found = 0 only
+    return z[:, 0] if found == 1 and info == 0 else np.linalg.eigh(a)[1][:, -1]
 
 
 def _top_by_squaring(a: Array) -> Array:
