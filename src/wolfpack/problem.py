@@ -125,12 +125,15 @@ class Problem:
         Smoothness constant: the user's, else the objective's own once a method has needed it.
     counts : Counts
         Evaluations and oracle calls so far.
+    rounding : float
+        What the last dual bound left for rounding errors: no gap can be certified below it.
     """
 
     objective: Any
     set: Any
     L: float | None = None
     counts: Counts = field(default_factory=Counts)
+    rounding: float = 0.0
 
     def evaluate(self, x: Array) -> Evaluation:
         """Evaluate f at ``x``, count it, and refuse what is not finite."""
@@ -172,8 +175,8 @@ class Problem:
         value = self.set.certify(y, vertex)
         conjugate = self.objective.conjugate_bound(dual)
         # rounding of the two sums above must not be mistaken for progress
-        rounding = 4.0 * epsilon(y) * (abs(value) + abs(conjugate))
-        return value - conjugate - rounding
+        self.rounding = 4.0 * epsilon(y) * (abs(value) + abs(conjugate))
+        return value - conjugate - self.rounding
 
     def violates_descent(self, at: Evaluation, x: Array, at_next: Evaluation, x_next: Array) -> str:
         """Return what two evaluations prove wrong: '', 'L' (too small) or 'convexity'."""

@@ -236,6 +236,22 @@ def test_float32_runs_in_float32_and_states_its_floor():
     assert res.lower_bound <= minimum("small_simplex") * (1 + 1e-5)
 
 
+def test_float32_at_its_floor_is_stalled():
+    f, K, x0 = small_simplex()
+    f32 = wp.objectives.LeastSquares(f.A.astype(np.float32), f.b.astype(np.float32))
+    res = wp.minimize(f32, K, x0.astype(np.float32), tol=0, max_rounds=50_000, record_every=50)
+    assert res.status == "stalled"
+    assert "floor is about" in res.message
+    assert res.gap <= 1e-4 * res.fun
+
+
+def test_noise_per_coordinate():
+    f, K, x0 = paper_trace_ball()
+    law = wp.noise.Gaussian(scale=np.linspace(0.5, 2.0, 80).reshape(10, 8))
+    res = wp.minimize(f, K, x0, method="anytime", m=8, noise=law, tol=1e-2)
+    assert res.success
+
+
 @pytest.mark.parametrize(("gap", "kappa"), [(0.1, 0.7 * 0.3), (1.0, 0.3), (9.0, 1.5 * 0.3)])
 def test_kappa_follows_the_certificate(gap, kappa):
     tuner = Tuner(0.3, True)

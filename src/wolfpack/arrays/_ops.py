@@ -19,9 +19,15 @@ def namespace(*arrays: Array) -> Any:
 
 
 def inner(a: Array, b: Array) -> float:
-    """Return the Euclidean (Frobenius) inner product <a, b> as a float."""
+    """Return the Euclidean (Frobenius) inner product <a, b> as a float.
+
+    float32 arrays are multiplied and summed in float64: certificates are differences of such
+    numbers.
+    """
     if type(a) is np.ndarray and type(b) is np.ndarray:
-        return float(np.vdot(a, b))
+        if a.dtype == np.float64 == b.dtype:
+            return float(np.vdot(a, b))
+        return float(np.multiply(a, b, dtype=np.float64).sum())
     return float(namespace(a, b).sum(a * b))
 
 
