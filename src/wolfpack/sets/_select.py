@@ -1,8 +1,10 @@
-"""The k smallest entries of vectors, ties broken by the first index."""
+"""Selecting and sorting entries of many vectors at once, ties broken by the first index."""
 
 from __future__ import annotations
 
+import math
 import operator
+import threading
 from typing import Any
 
 import numpy as np
@@ -10,38 +12,87 @@ import numpy as np
 Array = Any
 
 
-def smallest(values: Array, k: int) -> Array:
-    """Return the positions of the k smallest entries of each row, in ascending position.
+_SCRATCH_SIZE = 2**17
+_local = threading.local()
+
+
+def scratch(shape: tuple[int, ...]) -> Array:
+    """Return an array with arbitrary content that is this thread's until its next call.
+
+    Fresh arrays of this size come from the operating system page by page, which takes longer than
+    the selection that they serve.
+    """
+    size = math.prod(shape)
+    if size > _SCRATCH_SIZE:
+        return np.empty(shape)
+    if not hasattr(_local, "buffer"):
+        _local.buffer = np.empty(_SCRATCH_SIZE)
+    return _local.buffer[:size].reshape(shape)
+
+
+def largest(rows: Array, k: int, key: np.ufunc = np.positive) -> Array:
+    """Return the positions of the k largest entries of each row, in ascending position.
 
     Parameters
     ----------
-    values : array, shape ([batch,] n)
+    rows : array, shape (batch, n)
         Finite numbers.
     k : int
         Between 1 and n.
+    key : ufunc
+        Applied to the entries before they are compared: `numpy.absolute`, `numpy.negative`.
 
     Returns
     -------
-    int array, shape ([batch,] k)
+    int array, shape (batch, k)
         Of equal entries the first ones are taken, on every machine: `numpy.argpartition` alone
         promises nothing about ties.
     """
-    n = values.shape[-1]
-    if k == n:
-        return np.broadcast_to(np.arange(n), values.shape)
-    threshold = np.partition(values, k - 1, axis=-1)[..., k - 1 : k]
-    chosen = values <= threshold
-    if np.count_nonzero(chosen) > k * (values.size // n):
+    batch, n = rows.shape
+    values = key(rows, out=scratch(rows.shape))
+    values.partition(n - k, axis=1)
+    threshold = values[:, n - k, None].copy()
+    values = key(rows, out=values)
+    chosen = values >= threshold
+    flat = chosen.reshape(-1).nonzero()[0]  # one axis: ten times faster than two
+    if flat.shape[0] > k * batch:
+        missing = k - np.count_nonzero(values > threshold, axis=1)[:, None]
         tied = values == threshold
-        missing = k - np.count_nonzero(values < threshold, axis=-1, keepdims=True)
-        chosen &= ~tied | (np.cumsum(tied, axis=-1) <= missing)
-    return np.nonzero(chosen)[-1].reshape(*values.shape[:-1], k)
+        chosen &= ~tied | (np.cumsum(tied, axis=1) <= missing)
+        flat = chosen.reshape(-1).nonzero()[0]
+    return flat.reshape(batch, k) - first_positions(batch, n)
 
 
-def ranked(values: Array, k: int) -> Array:
-    """Return the positions of the k smallest entries of a vector, the smallest first."""
-    chosen = smallest(values, k)
-    return chosen[np.argsort(values[chosen], kind="stable")]
+def ranked(values: Array, k: int, key: np.ufunc = np.positive) -> Array:
+    """Return the positions of the k largest entries of a vector, the largest first."""
+    chosen = largest(values[None], k, key)[0]
+    return chosen[np.argsort(-key(values[chosen]), kind="stable")]
+
+
+def ordering(rows: Array) -> Array:
+    """Return the stable order of each row, ascending; stability is paid for only if rows tie."""
+    order = np.argsort(rows, axis=1)
+    ascending = pick(rows, order)
+    if (ascending[:, 1:] == ascending[:, :-1]).any():
+        order = np.argsort(rows, axis=1, kind="stable")
+    return order
+
+
+def pick(rows: Array, positions: Array) -> Array:
+    """Return the entries of each row at its own positions."""
+    return rows.reshape(-1)[positions + first_positions(*rows.shape)]
+
+
+def place(positions: Array, values: Array) -> Array:
+    """Return rows with ``values`` at their own ``positions``, which are permutations."""
+    rows = np.empty(positions.shape)
+    rows.reshape(-1)[positions + first_positions(*positions.shape)] = values
+    return rows
+
+
+def first_positions(batch: int, n: int) -> Array:
+    """Return the flat position of the first entry of each row, as a column."""
+    return np.arange(0, batch * n, n)[:, None]
 
 
 def as_count(k: Any, name: str = "k") -> int:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..arrays import as_float_array, check_finite, norm
-from ..atoms import Dense
+from ..atoms import Corner
 from ..noise import get as get_noise
 from ..problem import CapabilityError
 from ._base import Array, Set
@@ -72,8 +72,8 @@ class Box(Set):
     def diameter(self) -> float:
         return norm(self.upper - self.lower)
 
-    def _lmo(self, g: Array) -> Dense:
-        return Dense(np.where(g < 0, self.upper, self.lower), self.shape)
+    def _lmo(self, g: Array) -> Corner:
+        return Corner(g < 0, self.lower, self.upper, self.shape)
 
     def violation(self, x: Array) -> float:
         return float(max((self.lower - x).max(), (x - self.upper).max()))

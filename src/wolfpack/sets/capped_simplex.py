@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import as_float_array
 from ..atoms import Atoms, Dense, Sparse
 from ._base import Array, Set, as_positive, as_shape
-from ._select import smallest
+from ._select import largest, ordering, pick, place
 
 
 class CappedSimplex(Set):
@@ -79,29 +79,27 @@ class CappedSimplex(Set):
         return math.sqrt(2.0) * min(self.radius, _greedy_norm(self.caps, max(rest, 0.0)))
 
     def _lmo(self, g: Array) -> Atoms:
-        rows = g if g.ndim == 1 else g.reshape(*g.shape[: g.ndim - len(self.shape)], -1)
-        return self._equal_caps(rows) if self._equal else self._several_caps(rows)
+        rows = g.reshape(-1, self.dimension)
+        answers = self._equal_caps(rows) if self._equal else self._several_caps(rows)
+        return answers.take(0) if g.ndim == len(self.shape) else answers
 
     def _equal_caps(self, rows: Array) -> Sparse:
         cap = float(self.caps.flat[0])
         if self._part == 0.0:
-            return Sparse(smallest(rows, self._full), cap, self.shape)
-        indices = smallest(rows, self._full + 1)
-        # the last of the largest takes the part, as sorting would have it
-        g = np.take_along_axis(rows, indices, axis=-1)
-        last = self._full - g[..., ::-1].argmax(axis=-1)
+            return Sparse(largest(rows, self._full, np.negative), cap, self.shape)
+        indices = largest(rows, self._full + 1, np.negative)
+        # the last of the largest g takes the part, as sorting would have it
+        last = self._full - pick(rows, indices)[:, ::-1].argmax(axis=1)
         values = np.full(indices.shape, cap)
-        np.put_along_axis(values, last[..., None], self._part, axis=-1)
+        values[np.arange(rows.shape[0]), last] = self._part
         return Sparse(indices, values, self.shape)
 
     def _several_caps(self, rows: Array) -> Dense:
-        order = np.argsort(rows, axis=-1, kind="stable")
+        order = ordering(rows)
         caps = self.caps.reshape(-1)[order]
-        before = np.cumsum(caps, axis=-1) - caps
+        before = np.cumsum(caps, axis=1) - caps
         filled = np.clip(self.total - before, 0.0, caps)
-        answer = np.empty(rows.shape)
-        np.put_along_axis(answer, order, filled, axis=-1)
-        return Dense(answer.reshape(*rows.shape[:-1], *self.shape), self.shape)
+        return Dense(place(order, filled).reshape(-1, *self.shape), self.shape)
 
     def violation(self, x: Array) -> float:
         over = float((x - self.caps).max())

@@ -69,7 +69,7 @@ class GroupL1Ball(Set):
     def k_best(self, g: Array, k: int) -> Sparse:
         """Return the best vertices of the k groups of largest ||g_G||, the best first."""
         flat = self._check_direction(g).reshape(-1)
-        best = ranked(-self._norms(flat), min(as_count(k), len(self._length)))
+        best = ranked(self._norms(flat), min(as_count(k), len(self._length)))
         return self._vertices(np.broadcast_to(flat, (best.shape[0], flat.shape[0])), best)
 
     def project(self, x: Array) -> Array:

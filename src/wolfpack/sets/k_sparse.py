@@ -9,7 +9,7 @@ import numpy as np
 
 from ..atoms import Sparse
 from ._base import Array, Set, as_positive, as_shape
-from ._select import as_count, smallest
+from ._select import as_count, largest, pick
 from .capped_simplex import clip_to_total
 
 
@@ -53,10 +53,11 @@ class KSparse(Set):
         return self.r * math.sqrt(self.k)
 
     def _lmo(self, g: Array) -> Sparse:
-        rows = g if g.ndim == 1 else g.reshape(*g.shape[: g.ndim - len(self.shape)], -1)
-        indices = smallest(-abs(rows), self.k)
-        picked = np.take_along_axis(rows, indices, axis=-1)
-        return Sparse(indices, np.where(picked < 0, self.r, -self.r), self.shape)
+        rows = g.reshape(-1, self.dimension)
+        indices = largest(rows, self.k, np.absolute)
+        picked = pick(rows, indices)
+        answers = Sparse(indices, np.where(picked < 0, self.r, -self.r), self.shape)
+        return answers.take(0) if g.ndim == len(self.shape) else answers
 
     def violation(self, x: Array) -> float:
         size = abs(x)

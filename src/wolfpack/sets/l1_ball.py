@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ._base import Array, as_positive, as_shape
+from ._select import scratch
 from .weighted_l1_ball import WeightedL1Ball
 
 
@@ -39,7 +42,7 @@ class L1Ball(WeightedL1Ball):
         self.r = self.reach = as_positive(radius, "radius")
 
     def _sizes(self, flat: Array) -> Array:
-        return abs(flat)  # times r, which changes no comparison
+        return np.abs(flat, out=scratch(flat.shape))  # times r, which changes no comparison
 
     def __repr__(self) -> str:
         return f"L1Ball({', '.join(map(str, self.shape))}, radius={self.r:g})"

@@ -57,12 +57,13 @@ class L2Ball(Set):
 
     def _lmo(self, g: Array) -> Dense:
         flat = g.reshape(*g.shape[: g.ndim - len(self.shape)], -1).astype(np.float64, copy=False)
-        # dividing by the largest entry first keeps the squares in range
-        largest = abs(flat).max(axis=-1, keepdims=True)
-        unit = flat / np.where(largest > 0, largest, 1.0)
-        length = np.sqrt((unit * unit).sum(axis=-1, keepdims=True))
-        answer = unit * (-self.r / np.where(length > 0, length, 1.0))
-        return Dense(answer.reshape(g.shape), self.shape)
+        square = np.einsum("...i,...i->...", flat, flat)[..., None]
+        if not (square.min() > 1e-200 and square.max() < 1e200):
+            # squares that leave the range, or a zero direction: divide by the largest entry first
+            largest = abs(flat).max(axis=-1, keepdims=True)
+            flat = flat / np.where(largest > 0, largest, 1.0)
+            square = np.maximum((flat * flat).sum(axis=-1, keepdims=True), np.finfo(float).tiny)
+        return Dense((flat * (-self.r / np.sqrt(square))).reshape(g.shape), self.shape)
 
     def violation(self, x: Array) -> float:
         return norm(x) - self.r

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..atoms import Atoms, Dense, OneHot
+from ..atoms import Atoms, Corner, Dense, OneHot
 from ._base import Array, Set, as_positive, as_shape
 
 
@@ -55,14 +55,14 @@ class LpBall(Set):
         return self.r * self.dimension ** max(0.0, 0.5 - 1.0 / self.p)
 
     def _lmo(self, g: Array) -> Atoms:
+        if self.p == math.inf:
+            return Corner(g < 0, -self.r, self.r, self.shape)
         rows = g.reshape(*g.shape[: g.ndim - len(self.shape)], -1).astype(np.float64, copy=False)
         size = abs(rows)
         if self.p == 1.0:
             index = size.argmax(axis=-1)
             largest = np.take_along_axis(rows, index[..., None], axis=-1)[..., 0]
             return OneHot(index, np.where(largest < 0, self.r, -self.r), self.shape)
-        if self.p == math.inf:
-            return Dense(np.where(g < 0, self.r, -self.r), self.shape)
         largest = size.max(axis=-1, keepdims=True)
         power = (size / np.where(largest > 0, largest, 1.0)) ** (1.0 / (self.p - 1.0))
         length = (power**self.p).sum(axis=-1, keepdims=True) ** (1.0 / self.p)

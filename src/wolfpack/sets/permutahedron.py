@@ -10,6 +10,7 @@ from scipy.optimize import isotonic_regression
 from ..arrays import as_float_array, check_finite, norm
 from ..atoms import Dense
 from ._base import Array, Set
+from ._select import ordering, place
 
 
 class Permutahedron(Set):
@@ -51,10 +52,8 @@ class Permutahedron(Set):
         return norm(self.descending - self.descending[::-1])
 
     def _lmo(self, g: Array) -> Dense:
-        order = np.argsort(g, axis=-1, kind="stable")
-        answer = np.empty(g.shape)
-        np.put_along_axis(answer, order, np.broadcast_to(self.descending, g.shape), axis=-1)
-        return Dense(answer, self.shape)
+        order = ordering(g.reshape(-1, self.dimension))
+        return Dense(place(order, self.descending).reshape(g.shape), self.shape)
 
     def violation(self, x: Array) -> float:
         excess = np.cumsum(np.sort(x)[::-1] - self.descending)

@@ -90,7 +90,7 @@ class Simplex(Set):
 
     def k_best(self, g: Array, k: int) -> OneHot:
         g = self._check_direction(g).reshape(-1)
-        return OneHot(ranked(g, min(as_count(k), self.dimension)), self.r, self.shape)
+        return OneHot(ranked(g, min(as_count(k), self.dimension), np.negative), self.r, self.shape)
 
     def project(self, x: Array) -> Array:
         # water filling: x - t clipped at zero, with t from the sorted entries

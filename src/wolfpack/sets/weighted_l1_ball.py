@@ -11,7 +11,7 @@ from ..arrays import as_float_array, check_finite
 from ..atoms import OneHot
 from ._base import Array, Set, as_positive
 from ._laws import is_lifted, need_lifted, smoothing_arguments
-from ._select import as_count, ranked
+from ._select import as_count, ranked, scratch
 
 
 class WeightedL1Ball(Set):
@@ -114,11 +114,11 @@ class WeightedL1Ball(Set):
         g = self._check_direction(g).reshape(-1)
         n = self.dimension
         k = min(as_count(k), 2 * n)
-        sizes = self._sizes(g)
-        index = ranked(-sizes, min(k, n))
+        sizes = self._sizes(g).copy()  # selection uses the scratch memory too
+        index = ranked(sizes, min(k, n))
         value = self._values(g[index], index)
         if k > n:  # the opposite vertices follow, in the reverse order of their sizes
-            rest = ranked(sizes, k - n)
+            rest = ranked(sizes, k - n, np.negative)
             index = np.concatenate([index, rest])
             value = np.concatenate([value, -self._values(g[rest], rest)])
         return OneHot(index, value, self.shape)
@@ -136,8 +136,10 @@ class WeightedL1Ball(Set):
         return np.copysign(shrunk, x)
 
     def _sizes(self, flat: Array) -> Array:
-        """Return |<g, v>| of the vertices +-v on each axis."""
-        return abs(flat) * self.reach.reshape(-1)
+        """Return |<g, v>| of the vertices +-v on each axis, in scratch memory."""
+        sizes = np.abs(flat, out=scratch(flat.shape))
+        sizes *= self.reach.reshape(-1)
+        return sizes
 
     def _values(self, g: Array, index: Array) -> Array:
         """Return the entries at ``index`` of the vertices against ``g``; 0 counts as positive."""
