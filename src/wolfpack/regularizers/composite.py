@@ -50,6 +50,8 @@ class Composite:
         beta, the smoothness of G in `norm`: the user's, else G's own.
     counts : Counts
         Full evaluations ``nfev`` and gradients of rounds ``njev`` so far.
+    rounding : float
+        What the last dual bound left for rounding errors: no gap can be certified below it.
     """
 
     objective: Any
@@ -57,6 +59,7 @@ class Composite:
     mirror: Any
     L: float | None = None
     counts: Counts = field(default_factory=Counts)
+    rounding: float = 0.0
     solve: Step = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -117,8 +120,8 @@ class Composite:
         minimum = self.regularizer.minimum(g)
         conjugate = self.objective.conjugate_bound(dual)
         # rounding of the two sums above must not be mistaken for progress
-        rounding = 4.0 * epsilon(g) * (abs(minimum) + abs(conjugate))
-        return minimum - conjugate - rounding
+        self.rounding = 4.0 * epsilon(g) * (abs(minimum) + abs(conjugate))
+        return minimum - conjugate - self.rounding
 
     def violates_descent(
         self, at: CompositeEvaluation, y: Array, at_next: CompositeEvaluation, y_next: Array
