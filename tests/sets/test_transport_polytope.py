@@ -11,7 +11,8 @@ from scipy.optimize import linear_sum_assignment
 from wolfpack.problem import CapabilityError
 from wolfpack.sets import Birkhoff, TransportPolytope
 
-network = pytest.param("network", marks=pytest.mark.extras)
+needs_pot = pytest.mark.skipif(find_spec("ot") is None, reason="needs POT")
+network = pytest.param("network", marks=[pytest.mark.extras, needs_pot])
 solvers = pytest.mark.parametrize("solver", ["highs", network])
 
 
@@ -56,8 +57,8 @@ def test_zero_sums_and_degenerate_vertices(solver):
 
 
 @pytest.mark.extras
+@needs_pot
 def test_both_solvers_find_one_minimum():
-    pytest.importorskip("ot")
     a, b = sums(4, 15, 11)
     by_highs, by_network = (TransportPolytope(a, b, solver=s) for s in ("highs", "network"))
     assert TransportPolytope(a, b).solver == "network"

@@ -111,14 +111,18 @@ def leading_eigenvectors(a: Array, k: int) -> Array:
 def _top_singular_tall(h: Array) -> tuple[Array, Array]:
     q = h.shape[-1]
     if h.ndim == 2:
-        V = _lanczos(lambda x: (h @ x) @ h, q, 1)
-        v = _top_dense(h.T @ h) if V is None else V[:, 0]
+        v = _top_right(h)
     elif q <= SQUARING_TO and h.shape[0] >= BATCH_FROM:
         v = _top_by_squaring(h.swapaxes(-1, -2) @ h)
     else:
-        v = np.array([_top_singular_tall(row)[1] for row in h]).reshape(-1, q)
+        v = np.array([_top_right(row) for row in h]).reshape(-1, q)
     u = _unit((h @ v[..., None])[..., 0])
     return u, _unit((h.swapaxes(-1, -2) @ u[..., None])[..., 0])
+
+
+def _top_right(h: Array) -> Array:
+    V = _lanczos(lambda x: (h @ x) @ h, h.shape[1], 1)
+    return _top_dense(h.T @ h) if V is None else V[:, 0]
 
 
 def _top_dense(a: Array) -> Array:
