@@ -166,7 +166,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         code = app(args=arguments, prog_name="wolfpack", standalone_mode=False)
         sys.stdout.flush()
-        return code or 0
+        # some versions of Typer turn Ctrl-C into this code, others into an exception
+        return _fail("interrupted", code) if code == 130 else code or 0
     except UsageError as error:
         message = error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
         return _fail(message.replace("Value error, ", ""), 2)
