@@ -91,7 +91,7 @@ def schatten_ceiling(g: Array, order: float) -> float:
     k, longest = s.size, max(h.shape)
     residual = np.linalg.norm(h - (U * s) @ Vt)
     # |fl(U S V') - U S V'| <= gamma_{k+2} |U| S |V'|, whose Frobenius norm is at most sum(s)
-    residual += _gamma(k + 4) * s.sum() + _gamma(2) * residual
+    residual += _gamma(k + 4) * s.sum() + _gamma(h.size) * residual
     # ||U||_2 ||V||_2 <= (1 + ||U'U - I||_F)^1/2 (1 + ||V'V - I||_F)^1/2
     eye, rounding = np.eye(k), _gamma(longest + 2) * k
     stretch = (1.0 + np.linalg.norm(U.T @ U - eye) + rounding) * (
