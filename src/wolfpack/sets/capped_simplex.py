@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import as_float_array
 from ..atoms import Atoms, Dense, Sparse
 from ._base import Array, Set, as_positive, as_shape
-from ._select import largest, ordering, pick, place
+from ._select import in_chunks, largest, ordering, pick, place
 
 
 class CappedSimplex(Set):
@@ -80,10 +80,12 @@ class CappedSimplex(Set):
 
     def _lmo(self, g: Array) -> Atoms:
         rows = g.reshape(-1, self.dimension)
-        answers = self._equal_caps(rows) if self._equal else self._several_caps(rows)
+        if not self._equal:
+            return Dense(in_chunks(self._fill, rows).reshape(g.shape), self.shape)
+        answers = self._fill_equally(rows)
         return answers.take(0) if g.ndim == len(self.shape) else answers
 
-    def _equal_caps(self, rows: Array) -> Sparse:
+    def _fill_equally(self, rows: Array) -> Sparse:
         cap = float(self.caps.flat[0])
         if self._part == 0.0:
             return Sparse(largest(rows, self._full, np.negative), cap, self.shape)
@@ -94,12 +96,12 @@ class CappedSimplex(Set):
         values[np.arange(rows.shape[0]), last] = self._part
         return Sparse(indices, values, self.shape)
 
-    def _several_caps(self, rows: Array) -> Dense:
+    def _fill(self, rows: Array) -> Array:
         order = ordering(rows)
         caps = self.caps.reshape(-1)[order]
         before = np.cumsum(caps, axis=1) - caps
         filled = np.clip(self.total - before, 0.0, caps)
-        return Dense(place(order, filled).reshape(-1, *self.shape), self.shape)
+        return place(order, filled)
 
     def violation(self, x: Array) -> float:
         over = float((x - self.caps).max())

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..atoms import Atoms, Corner, Dense, OneHot
 from ._base import Array, Set, as_positive, as_shape
+from ._select import in_chunks, pick
 
 
 class LpBall(Set):
@@ -57,17 +58,22 @@ class LpBall(Set):
     def _lmo(self, g: Array) -> Atoms:
         if self.p == math.inf:
             return Corner(g < 0, -self.r, self.r, self.shape)
-        rows = g.reshape(*g.shape[: g.ndim - len(self.shape)], -1).astype(np.float64, copy=False)
-        size = abs(rows)
-        if self.p == 1.0:
-            index = size.argmax(axis=-1)
-            largest = np.take_along_axis(rows, index[..., None], axis=-1)[..., 0]
-            return OneHot(index, np.where(largest < 0, self.r, -self.r), self.shape)
-        largest = size.max(axis=-1, keepdims=True)
+        rows = g.reshape(-1, self.dimension)
+        if self.p > 1.0:
+            return Dense(in_chunks(self._equality, rows).reshape(g.shape), self.shape)
+        index = abs(rows).argmax(axis=1)
+        values = np.where(pick(rows, index[:, None])[:, 0] < 0, self.r, -self.r)
+        answers = OneHot(index, values, self.shape)
+        return answers.take(0) if g.ndim == len(self.shape) else answers
+
+    def _equality(self, rows: Array) -> Array:
+        """Return the vectors that attain Hölder's inequality with each row, and their sign."""
+        size = abs(rows).astype(np.float64, copy=False)
+        largest = size.max(axis=1, keepdims=True)
         power = (size / np.where(largest > 0, largest, 1.0)) ** (1.0 / (self.p - 1.0))
-        length = (power**self.p).sum(axis=-1, keepdims=True) ** (1.0 / self.p)
-        answer = np.copysign(power * (self.r / np.where(length > 0, length, 1.0)), -rows)
-        return Dense(answer.reshape(g.shape), self.shape)
+        length = (power**self.p).sum(axis=1, keepdims=True) ** (1.0 / self.p)
+        power *= self.r / np.where(length > 0, length, 1.0)
+        return np.copysign(power, -rows, out=power)
 
     def violation(self, x: Array) -> float:
         size = abs(x)

@@ -10,7 +10,7 @@ from scipy.optimize import isotonic_regression
 from ..arrays import as_float_array, check_finite, norm
 from ..atoms import Dense
 from ._base import Array, Set
-from ._select import ordering, place
+from ._select import in_chunks, ordering, place
 
 
 class Permutahedron(Set):
@@ -52,8 +52,9 @@ class Permutahedron(Set):
         return norm(self.descending - self.descending[::-1])
 
     def _lmo(self, g: Array) -> Dense:
-        order = ordering(g.reshape(-1, self.dimension))
-        return Dense(place(order, self.descending).reshape(g.shape), self.shape)
+        rows = g.reshape(-1, self.dimension)
+        answers = in_chunks(lambda part: place(ordering(part), self.descending), rows)
+        return Dense(answers.reshape(g.shape), self.shape)
 
     def violation(self, x: Array) -> float:
         excess = np.cumsum(np.sort(x)[::-1] - self.descending)
