@@ -5,14 +5,17 @@ from __future__ import annotations
 from . import arrays, noise, objectives, regularizers, sets, smoothing, solvers, theory
 from .choose import explain
 from .loop import Result, Status, load
+from .loop.checkpoint import Checkpoint
 from .minimize import ConvergenceError, minimize
 from .minimize_composite import minimize_composite
 from .problem import CapabilityError
+from .resume import resume
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CapabilityError",
+    "Checkpoint",
     "ConvergenceError",
     "Result",
     "Status",
@@ -24,6 +27,7 @@ __all__ = [
     "noise",
     "objectives",
     "regularizers",
+    "resume",
     "sets",
     "smoothing",
     "solvers",

@@ -10,12 +10,13 @@ from typing import Any
 from . import noise as noise_laws
 from .arrays import as_float_array, check_finite, check_shape
 from .choose import choose
-from .loop import Limits, Result, run
+from .execute import Config, as_checkpoint, execute
+from .loop import Limits, Result
 from .loop.run import Options
 from .objectives import as_objective
 from .problem import CapabilityError, Problem
 from .sets import Set
-from .smoothing import Oracles, make_smoothing
+from .smoothing import make_smoothing
 from .solvers import Anytime, ParallelFrankWolfe, RestartedParallelFrankWolfe, frank_wolfe
 from .solvers._options import check_positive
 
@@ -85,8 +86,9 @@ def minimize(
     callback : callable, optional
         Called as ``callback(intermediate_result)`` after each recorded round. Raising StopIteration
         ends the run.
-    checkpoint : None
-        Reserved.
+    checkpoint : str, Path or Checkpoint, optional
+        File to save the run to, every 30 seconds and at its end; `wolfpack.Checkpoint` chooses how
+        often. `wolfpack.resume` continues from it.
     progress : bool, optional
         Show a progress line: always, never, or (None) on a terminal when the run lasts.
     raise_on_failure : bool
@@ -112,8 +114,6 @@ def minimize(
     """
     if engine is not None:
         raise CapabilityError(f"engine={engine!r} is not available: engine=None runs in process")
-    if checkpoint is not None:
-        raise CapabilityError("checkpoint is not available: pass None")
     objective = as_objective(f)
     if not isinstance(K, Set):
         raise TypeError(f"K must be a set (wolfpack.sets), found {type(K).__name__}")
@@ -131,11 +131,10 @@ def minimize(
         m = options.pop("m", m)
     smoothing, sampling = options.pop("smoothing", None), options.pop("sampling", "iid")
     name, solver = _solver(method, {"m": m, **options})
-    ways = _smoothing(name, solver, (objective, K), noise, smoothing)
-    problem = Problem(objective, K, L)
-    oracles = Oracles(problem, ways, seed, sampling)
-    result = run(problem, solver, start, oracles, limits, talk)
-    result.method = name
+    ways = smoothing_of(name, solver, (objective, K), noise, smoothing)
+    saved = noise, smoothing, sampling, seed, L, limits, talk.record_every
+    config = Config(name, solver, *saved, checkpoint=as_checkpoint(checkpoint))
+    result = execute(config, Problem(objective, K, L), ways, start, talk)
     result.message += remark
     if raise_on_failure and not result.success:
         raise ConvergenceError(result)
@@ -190,7 +189,7 @@ def _solver(method: Any, options: dict[str, Any]) -> tuple[str, Any]:
     return method, METHODS[method](**given)
 
 
-def _smoothing(name: str, solver: Any, pair: tuple[Any, Set], noise: Any, kind: Any) -> Any:
+def smoothing_of(name: str, solver: Any, pair: tuple[Any, Set], noise: Any, kind: Any) -> Any:
     """Return how a method's questions are perturbed, None for one that perturbs none."""
     objective, K = pair
     automatic = isinstance(noise, str) and noise == "auto"

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..arrays import epsilon
+from ..engines import EngineFailure
 from ..problem import NonFiniteError, Problem, Solver
 from ..smoothing import Oracles
+from .checkpoint import Saver, Snapshot
 from .history import History
 from .progress import Progress
 from .result import Result
@@ -74,6 +76,13 @@ class Tracker:
             )
         )
 
+    def floor(self, state: Any) -> float:
+        """Return the gap below which rounding errors hide progress."""
+        size = abs(self.fun) + abs(self.lower_bound)
+        if not math.isfinite(size):
+            return -math.inf
+        return 2.0 * self.problem.rounding + 8.0 * epsilon(state.x) * size
+
     def result(self, state: Any, status: Status | None, message: str) -> Result:
         """Return the result so far; ``status`` is None while the run goes on."""
         counts = self.problem.counts
@@ -106,21 +115,29 @@ def run(
     """Drive ``solver`` from ``x0`` until a tolerance or a limit is met.
 
     The clock runs while the solver steps and stands still while certificates, history, callbacks
-    and progress are dealt with. Ctrl-C and a non-finite objective end the run with the best point
-    and bound so far.
+    and progress are dealt with. Ctrl-C, a non-finite objective and an engine without workers end
+    the run with the best point and bound so far.
     """
     options = options or Options()
-    tracker = Tracker(problem)
-    watch = Watch(problem)
+    tracker, watch, saver = Tracker(problem), Watch(problem), options.saver
     progress = Progress(options.progress, limits.max_rounds)
     state: Any = None
+    previous: Any = None
     try:
-        began = time.perf_counter()
-        first = solver.init(problem, x0, oracles)
-        tracker.seconds = time.perf_counter() - began
-        state = _observe(solver, first, tracker, limits, options)
-        tracker.see(state)
+        if options.origin is None:
+            began = time.perf_counter()
+            state = solver.init(problem, x0, oracles)
+            tracker.seconds = time.perf_counter() - began
+        else:
+            state = options.origin.restore(tracker, watch)
         while True:
+            watch.compare(previous, state, tracker)
+            if saver is not None:
+                saver.mark(state, tracker, watch)
+            if state.at is None:
+                state = _observe(solver, state, tracker, limits, options)
+                watch.compare(previous, state, tracker)
+            tracker.see(state)
             status = _inspect(solver, state, oracles, tracker, limits, options)
             progress.update(state.k, tracker.gap, limits.tol)
             if status is not None:
@@ -128,20 +145,26 @@ def run(
             began = time.perf_counter()
             state_next = solver.step(problem, state, oracles)
             tracker.seconds += time.perf_counter() - began
-            state_next = _observe(solver, state_next, tracker, limits, options)
-            watch.compare(state, state_next, tracker)
-            state = state_next
-            tracker.see(state)
+            previous, state = state, state_next
     except NonFiniteError:
-        if state is None:
+        if tracker.x is None:
             raise ValueError("f is not finite at the starting point x0") from None
         status = Status.NONFINITE
     except KeyboardInterrupt:
-        if state is None:
+        if tracker.x is None:
             raise
         status = Status.INTERRUPTED
+    except EngineFailure as failure:
+        if tracker.x is None:
+            raise
+        status = Status.ENGINE_FAILURE
+        watch.remarks.append(str(failure))
     finally:
         progress.close()
+        if saver is not None:
+            saver.write()
+    if status is Status.STALLED:
+        watch.remarks.append(f"The floor is about {tracker.floor(state):.1e} here.")
     message = " ".join([status.advice, *watch.remarks])
     return tracker.result(state, status, message)
 
@@ -159,11 +182,17 @@ class Options:
     record_every : int
         Certify and record every so many rounds. Certificates of sampled methods cost one clean
         oracle call each.
+    saver : Saver, optional
+        What writes checkpoints.
+    origin : Snapshot, optional
+        What to continue from, instead of beginning.
     """
 
     callback: Callback | None = None
     progress: bool | None = None
     record_every: int = 1
+    saver: Saver | None = None
+    origin: Snapshot | None = None
 
     def __post_init__(self) -> None:
         if self.callback is not None and not callable(self.callback):
@@ -174,7 +203,7 @@ class Options:
 
 def _observe(solver: Any, state: Any, tracker: Tracker, limits: Limits, options: Options) -> Any:
     """Let a solver whose steps do without f's value evaluate it, off the clock, when it is due."""
-    if state.at is not None or not _due(state, tracker, limits, options):
+    if not _due(state, tracker, limits, options):
         return state
     return solver.observe(tracker.problem, state)
 
@@ -206,8 +235,7 @@ def _inspect(
             return Status.CALLBACK_STOP
     if limits.satisfied(tracker.fun, tracker.gap):
         return Status.CONVERGED
-    floor = 8.0 * epsilon(state.x) * (abs(tracker.fun) + abs(tracker.lower_bound))
-    if math.isfinite(floor) and tracker.gap <= floor:
+    if tracker.gap <= tracker.floor(state):
         return Status.STALLED
     return limit
 
@@ -218,16 +246,16 @@ class Watch:
 
     problem: Problem
     remarks: list[str] = field(default_factory=list)
-    _seen: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
 
     def compare(self, state: Any, state_next: Any, tracker: Tracker) -> None:
         """Check the descent and convexity inequalities between two states."""
-        if state.at is None or state_next.at is None:
+        if state is None or state.at is None or state_next.at is None:
             return
         found = self.problem.violates_descent(state.at, state.x, state_next.at, state_next.x)
-        if not found or found in self._seen:
+        if not found or found in self.seen:
             return
-        self._seen.add(found)
+        self.seen.add(found)
         if found != "convexity":
             text = (
                 f"{found} = {self.problem.L:.6g} is too small: between rounds {state.k} and "

@@ -1,0 +1,279 @@
+"""Checkpoints: a run that stops, for whatever reason, continues to the same bits.
+
+A checkpoint is an npz file without pickle: a JSON header and the arrays that it names. It holds the
+state as a step left it, before the loop has looked at it; a resumed run enters the loop at that
+point and does what the undisturbed run would have done. The file is written under a temporary name,
+flushed to the disk and renamed; the generation before is kept beside it with the suffix ``.1``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import platform
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .codec import Decoder, Encoder
+from .history import History
+
+SCHEMA = "wolfpack-checkpoint/1"
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written, or an older generation had to be read."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where and how often to save a run.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. The checkpoint before the last one is kept as ``path`` with ``.1`` added.
+    rounds : int, optional
+        Save every so many rounds.
+    seconds : float, optional
+        Save when so many seconds have passed since the last time; 30 by default, unless ``rounds``
+        is given. A run is also saved when it ends, whatever ends it.
+    """
+
+    path: str | Path
+    rounds: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, str | os.PathLike):
+            raise TypeError(
+                f"checkpoint must be a path or a Checkpoint, found {type(self.path).__name__}"
+            )
+        object.__setattr__(self, "path", os.fspath(self.path))
+        if self.rounds is not None and (not isinstance(self.rounds, int) or self.rounds < 1):
+            raise ValueError(f"checkpoint rounds must be an integer >= 1, found {self.rounds!r}")
+        if self.rounds is None and self.seconds is None:
+            object.__setattr__(self, "seconds", 30.0)
+        if self.seconds is not None and not (math.isfinite(self.seconds) and self.seconds >= 0):
+            raise ValueError(f"checkpoint seconds must be a number >= 0, found {self.seconds!r}")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A run between two rounds.
+
+    Attributes
+    ----------
+    state : object
+        The solver's state, as its step left it.
+    best : dict
+        The tracker's fields: best point, bounds and seconds.
+    rows, length : list, int
+        The history's rows, of which the first ``length`` belong to the rounds before.
+    counts : dict
+        Evaluations and oracle calls.
+    watch : dict
+        What the run had to remark on L and convexity.
+    L : float or None
+        The smoothness constant in use.
+    """
+
+    state: Any
+    best: dict[str, Any]
+    rows: list[tuple[float, ...]]
+    length: int
+    counts: dict[str, int]
+    watch: dict[str, Any]
+    L: float | None
+
+    @property
+    def history(self) -> History:
+        """The columns recorded in the rounds before."""
+        return History(self.rows[: self.length])
+
+    @classmethod
+    def take(cls, state: Any, tracker: Any, watch: Any) -> Snapshot:
+        """Return what is needed to continue from here; rows are shared, being only appended."""
+        names = ("x", "fun", "lower_bound", "convex", "seconds")
+        best = {name: getattr(tracker, name) for name in names}
+        seen = {"remarks": list(watch.remarks), "seen": sorted(watch.seen)}
+        rows, problem = tracker.history.rows, tracker.problem
+        return cls(state, best, rows, len(rows), asdict(problem.counts), seen, problem.L)
+
+    def restore(self, tracker: Any, watch: Any) -> Any:
+        """Put everything back into a new run's objects and return the state."""
+        for name, value in self.best.items():
+            setattr(tracker, name, value)
+        for name, value in self.counts.items():
+            setattr(tracker.problem.counts, name, value)
+        tracker.history = self.history
+        watch.remarks, watch.seen = list(self.watch["remarks"]), set(self.watch["seen"])
+        if self.L is not None:
+            tracker.problem.L = self.L
+        return self.state
+
+
+@dataclass
+class Saver:
+    """Writes a run's checkpoints when they are due, and one at the end.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+        Where and how often.
+    config : object
+        What else is needed to build the run again; anything that `Encoder` accepts.
+    """
+
+    checkpoint: Checkpoint
+    config: Any = None
+    _last: Snapshot | None = None
+    _written: bool = False
+    _warned: bool = False
+    _clock: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        Encoder().encode(self.config)  # what cannot be saved is to be known before the run
+
+    def mark(self, state: Any, tracker: Any, watch: Any) -> None:
+        """Note a round's state, and write it if a checkpoint is due."""
+        self._last, self._written = Snapshot.take(state, tracker, watch), False
+        rounds, seconds = self.checkpoint.rounds, self.checkpoint.seconds
+        due = rounds is not None and state.k > 0 and state.k % rounds == 0
+        if due or (seconds is not None and time.monotonic() - self._clock >= seconds):
+            self.write()
+
+    def write(self) -> None:
+        """Write the last state that was noted; a disk that fails is a warning, not a lost run."""
+        if self._last is None or self._written:
+            return
+        try:
+            save(self.checkpoint.path, self._last, self.config)
+        except OSError as error:
+            if not self._warned:
+                text = f"no checkpoint could be written, the run goes on without: {error}"
+                warnings.warn(text, CheckpointWarning, stacklevel=2)
+            self._warned = True
+        self._written, self._clock = True, time.monotonic()
+
+
+def save(path: str | Path, snapshot: Snapshot, config: Any) -> None:
+    """Write a checkpoint, keeping the one before as ``path`` + ".1"."""
+    path, encoder = Path(path), Encoder()
+    header = {
+        "schema": SCHEMA,
+        "versions": _versions(),
+        "k": snapshot.state.k,
+        "config": encoder.encode(config),
+        "state": encoder.encode(snapshot.state),
+        "best": encoder.encode(snapshot.best),
+        "history": encoder.encode(dict(snapshot.history)),
+        "counts": snapshot.counts,
+        "watch": snapshot.watch,
+        "L": encoder.encode(snapshot.L),
+    }
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            np.savez(file, allow_pickle=False, header=text, **encoder.arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            os.replace(path, older(path))
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    _sync_folder(path.parent)
+
+
+def read(path: str | Path) -> tuple[Any, Snapshot]:
+    """Return a checkpoint's config and snapshot; fall back on the generation before.
+
+    Raises
+    ------
+    FileNotFoundError
+        If neither generation exists.
+    ValueError
+        If the file is no checkpoint, or is damaged and so is the one before.
+    """
+    path = Path(path)
+    try:
+        return _read(path)
+    except (ValueError, FileNotFoundError) as error:
+        if not older(path).exists():
+            raise
+        found = _read(older(path))
+        text = f"{error}; continuing from the generation before, {older(path)}"
+        warnings.warn(text, CheckpointWarning, stacklevel=3)
+        return found
+
+
+def older(path: str | Path) -> Path:
+    """Return where the checkpoint before the last one is kept."""
+    return Path(path).with_name(Path(path).name + ".1")
+
+
+def _read(path: Path) -> tuple[Any, Snapshot]:
+    try:
+        with path.open("rb") as file:
+            data = np.load(file, allow_pickle=False)
+            header = json.loads(_header(data))
+            decoder = Decoder(data)
+            config = decoder.decode(header["config"])
+            rows = History.from_columns(decoder.decode(header["history"])).rows
+            snapshot = Snapshot(
+                decoder.decode(header["state"]),
+                decoder.decode(header["best"]),
+                rows,
+                len(rows),
+                header["counts"],
+                header["watch"],
+                decoder.decode(header["L"]),
+            )
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no checkpoint {path}") from None
+    except Exception as error:  # a damaged zip file fails in ways that its reader does not list
+        raise ValueError(f"{path} is not a readable checkpoint: {error}") from None
+    return config, snapshot
+
+
+def _header(data: Mapping[str, Any]) -> str:
+    if not isinstance(data, np.lib.npyio.NpzFile) or "header" not in data.files:
+        raise ValueError("it has no header")
+    raw = data["header"]
+    if raw.dtype != np.uint8:
+        raise ValueError("its header is that of another kind of file")
+    text = bytes(raw).decode()
+    schema = json.loads(text).get("schema")
+    if schema != SCHEMA:
+        raise ValueError(f"its schema is {schema!r}, this version reads {SCHEMA!r}")
+    return text
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    versions = {"python": platform.python_version(), "numpy": np.__version__}
+    with contextlib.suppress(PackageNotFoundError):
+        versions["wolfpack"] = version("wolfpack")
+    return versions
+
+
+def _sync_folder(folder: Path) -> None:
+    # makes the rename itself survive a power cut; not every system lets a folder be opened
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,143 @@
+"""States as JSON and arrays: what a checkpoint can hold, and nothing else.
+
+A value becomes a tree of JSON with the arrays apart, named. Objects are written as the name of
+their class and their fields, and are read back only if that class belongs to wolfpack and is a
+named tuple, a dataclass or a structured vertex. No file can make a reader run foreign code.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..atoms import Atoms
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+class Encoder:
+    """Turns values into JSON; the arrays that it met are in ``arrays``.
+
+    An array that occurs twice is kept once.
+    """
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        self._names: dict[int, str] = {}
+
+    def encode(self, value: Any) -> Any:
+        """Return ``value`` as a JSON tree."""
+        if value is None or type(value) in (bool, int, float, str):
+            return value
+        if isinstance(value, np.ndarray):
+            return {"array": self._name(value)}
+        if isinstance(value, np.generic):
+            return {"scalar": self._name(np.asarray(value))}
+        if type(value) in (list, tuple):
+            return {type(value).__name__: [self.encode(entry) for entry in value]}
+        if type(value) is dict:
+            return {"dict": [[self.encode(k), self.encode(v)] for k, v in value.items()]}
+        if type(value) is bytes:
+            return {"bytes": value.hex()}
+        fields = _fields(value)
+        name = f"{type(value).__module__}:{type(value).__qualname__}"
+        return {"object": name, "fields": {k: self.encode(v) for k, v in fields.items()}}
+
+    def _name(self, array: np.ndarray) -> str:
+        if array.dtype.hasobject:
+            raise TypeError("a checkpoint cannot hold arrays of Python objects")
+        if id(array) not in self._names or self.arrays[self._names[id(array)]] is not array:
+            self._names[id(array)] = name = f"array{len(self.arrays)}"
+            self.arrays[name] = array
+        return self._names[id(array)]
+
+
+class Decoder:
+    """Turns JSON back into values.
+
+    Parameters
+    ----------
+    arrays : mapping
+        The arrays by name; each is read once.
+    """
+
+    def __init__(self, arrays: Mapping[str, Any]) -> None:
+        self._source = arrays
+        self._arrays: dict[str, np.ndarray] = {}
+
+    def decode(self, tree: Any) -> Any:
+        """Return the value that `Encoder.encode` turned into ``tree``."""
+        if not isinstance(tree, dict):
+            return tree
+        kind = next(iter(tree), None)
+        if kind == "object":
+            fields = {name: self.decode(value) for name, value in tree["fields"].items()}
+            return _build(_class(tree["object"]), fields)
+        content: Any = tree.get(kind)
+        if kind == "array":
+            return self._array(content)
+        if kind == "scalar":
+            return self._array(content)[()]
+        if kind == "list":
+            return [self.decode(entry) for entry in content]
+        if kind == "tuple":
+            return tuple(self.decode(entry) for entry in content)
+        if kind == "dict":
+            return {self.decode(k): self.decode(v) for k, v in content}
+        if kind == "bytes":
+            return bytes.fromhex(content)
+        raise ValueError(f"unknown kind of value {kind!r}")
+
+    def _array(self, name: str) -> np.ndarray:
+        if name not in self._arrays:
+            self._arrays[name] = self._source[name]
+        return self._arrays[name]
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """Return the fields of an object that may be saved; raise for any other."""
+    cls = type(value)
+    if _allowed(cls):
+        if isinstance(value, Atoms):
+            return vars(value)
+        if isinstance(value, tuple):
+            return value._asdict()  # pyright: ignore[reportAttributeAccessIssue]
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
+    raise TypeError(
+        f"a checkpoint cannot hold {cls.__module__}.{cls.__qualname__}: it holds numbers, strings, "
+        "NumPy arrays, lists, tuples and dictionaries of them, and wolfpack's own solvers, states, "
+        "noise laws and vertices"
+    )
+
+
+def _allowed(cls: type) -> bool:
+    ours = cls.__module__.partition(".")[0] == _PACKAGE
+    named = issubclass(cls, tuple) and hasattr(cls, "_fields")
+    return ours and (named or dataclasses.is_dataclass(cls) or issubclass(cls, Atoms))
+
+
+def _class(name: str) -> type:
+    module, _, qualname = name.partition(":")
+    if module.partition(".")[0] != _PACKAGE:
+        raise ValueError(f"{name} is no class of {_PACKAGE}")
+    try:
+        cls: Any = importlib.import_module(module)
+        for part in qualname.split("."):
+            cls = getattr(cls, part)
+    except (ImportError, AttributeError):
+        raise ValueError(f"this version of {_PACKAGE} has no {name}") from None
+    if not (isinstance(cls, type) and _allowed(cls)):
+        raise ValueError(f"{name} is not a class that a checkpoint may hold")
+    return cls
+
+
+def _build(cls: type, fields: dict[str, Any]) -> Any:
+    if issubclass(cls, Atoms):
+        vertex = object.__new__(cls)
+        vars(vertex).update(fields)
+        return vertex
+    return cls(**fields)

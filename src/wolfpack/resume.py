@@ -1,0 +1,104 @@
+"""Continue a run from its checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .execute import Config, as_checkpoint, execute
+from .loop import Limits, Result
+from .loop.checkpoint import read
+from .loop.fingerprint import Fingerprint
+from .loop.run import Options
+from .minimize import ConvergenceError, smoothing_of
+from .objectives import as_objective
+from .problem import Problem
+from .sets import Set
+
+_LIMITS = ("tol", "rtol", "max_rounds", "max_seconds", "max_lmo")
+
+
+def resume(
+    path: str | Path,
+    f: Any,
+    K: Set,
+    *,
+    engine: Any = None,
+    checkpoint: Any = True,
+    callback: Callable[[Result], Any] | None = None,
+    progress: bool | None = None,
+    raise_on_failure: bool = False,
+    **limits: Any,
+) -> Result:
+    """Continue a run that wrote a checkpoint: to the same bits as if it had never stopped.
+
+    Parameters
+    ----------
+    path : str or Path
+        The checkpoint. If it is missing or damaged, the generation before is used, with a warning.
+    f, K : as for `minimize`
+        The same problem; the checkpoint holds the state of the run, not the data. Another problem
+        is noticed and refused.
+    engine
+        As for `minimize`; it need not be the one of the run before.
+    checkpoint : True, None, str, Path or Checkpoint
+        True goes on saving to ``path`` as before, None saves no more.
+    callback, progress, raise_on_failure
+        As for `minimize`.
+    **limits
+        ``tol``, ``rtol``, ``max_rounds``, ``max_seconds``, ``max_lmo``: new values; those of the
+        run before are kept otherwise. All count from the very beginning of the run.
+
+    Returns
+    -------
+    Result
+        As of one run, the history included.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, wolfpack as wp
+    >>> f = wp.objectives.LeastSquares(np.eye(3), np.array([0.9, 0.4, 0.1]))
+    >>> path, K = tempfile.mkdtemp() + "/run.ckpt", wp.sets.Simplex(3)
+    >>> _ = wp.minimize(f, K, method="r-pfw", max_rounds=20, tol=0, checkpoint=path)
+    >>> wp.resume(path, f, K, max_rounds=40).nit
+    40
+    """
+    config, snapshot = read(path)
+    if not isinstance(config, Config):
+        raise ValueError(f"{path} is a checkpoint of something else: {type(config).__name__}")
+    objective = as_objective(f)
+    if not isinstance(K, Set):
+        raise TypeError(f"K must be a set (wolfpack.sets), found {type(K).__name__}")
+    _check_problem(path, config, Fingerprint.of(objective, K))
+    if checkpoint is True:
+        checkpoint = replace(config.checkpoint, path=str(path)) if config.checkpoint else path
+    config = replace(
+        config, limits=_limits(config.limits, limits), checkpoint=as_checkpoint(checkpoint)
+    )
+    ways = smoothing_of(
+        config.method, config.solver, (objective, K), config.noise, config.smoothing
+    )
+    talk = Options(callback, progress, config.record_every)
+    problem = Problem(objective, K, config.L)
+    result = execute(config, problem, ways, None, talk, snapshot)
+    if raise_on_failure and not result.success:
+        raise ConvergenceError(result)
+    return result
+
+
+def _check_problem(path: Any, config: Config, found: Fingerprint) -> None:
+    difference = config.fingerprint.difference(found) if config.fingerprint else ""
+    if difference:
+        raise ValueError(f"{path} was written for another problem: {difference}")
+
+
+def _limits(old: Limits, given: dict[str, Any]) -> Limits:
+    unknown = sorted(set(given) - set(_LIMITS))
+    if unknown:
+        raise TypeError(
+            f"resume has no option {', '.join(map(repr, unknown))}; the method and its options are "
+            f"those of the checkpoint, and only these can be changed: {', '.join(_LIMITS)}"
+        )
+    return replace(old, **{name: value for name, value in given.items() if value is not None})
