@@ -40,7 +40,7 @@ def minimize_composite(
     tol: float = 1e-4,
     rtol: float | None = None,
     w: Any = None,
-    batch: int | Callable[[int], int] | None = None,
+    batch: int | str | Callable[[int], int] | None = None,
     beta: float | None = None,
     variance: float | None = None,
     seed: int = 0,
@@ -76,14 +76,15 @@ def minimize_composite(
         "euclidean", "entropy", "same" (w = H), a map of `wolfpack.regularizers.mirrors`, or your
         own: an object with ``nu``, ``z0`` and ``prox(H, g, lam)``. H's own geometry by default.
         With ``y0`` it is shifted so that its minimiser is y0.
-    batch : int or callable, optional
-        Rows of a sum, or calls of a random gradient, averaged in a round: a number or a function
-        of the round.
+    batch : int, callable or "auto", optional
+        Rows of a sum, or calls of a random gradient, averaged in a round: a number, a function of
+        the round, or (converging form) grown from the measured variance.
     beta : float, optional
         Lipschitz constant of grad G in the norm of H and w; G's own by default.
     variance : float, optional
-        sigma^2, a bound on the variance of a round's gradient in the dual norm. By default that of
-        G, or the larger of two estimates from repeated draws, at the first and the last point.
+        sigma^2, a bound on the variance of a round's gradient in the dual norm. By default what G
+        declares, or the larger of two estimates from repeated draws, at the first and the best
+        point.
     seed : int
         Same seed, same bits.
     max_rounds, max_seconds : optional
@@ -121,7 +122,9 @@ def minimize_composite(
     y0, w = _start(smooth, H, y0, w)
     problem: Any = Composite(smooth, H, w, None if beta is None else float(beta))
     check_positive("beta", problem.beta)
-    talk = Options(callback, progress, _once_per_pass(gradients) if every is None else every)
+    talk = Options(
+        callback, progress, _once_per_pass(solver, gradients) if every is None else every
+    )
     result = run(problem, solver, y0, gradients, limits, talk)  # pyright: ignore[reportArgumentType]
     result.method = name
     _add_noise_level(result, problem, gradients, y0, variance)
@@ -191,7 +194,8 @@ def _solver(method: Any, options: dict[str, Any]) -> tuple[str, Any]:
 
 def _gradients(G: Objective, batch: Any, seed: int) -> Gradients:
     """Return the source of gradients: random draws, minibatches or exact ones."""
-    size: Any = batch(0) if callable(batch) else batch
+    # growing batches begin with few draws
+    size: Any = batch(0) if callable(batch) else 1 if batch == "auto" else batch
     if isinstance(G, Stochastic):
         return Draws(G, size or 1, seed)
     size = getattr(G, "batch", None) if size is None else size
@@ -202,9 +206,13 @@ def _gradients(G: Objective, batch: Any, seed: int) -> Gradients:
     return Minibatches(G, size, seed)
 
 
-def _once_per_pass(gradients: Gradients) -> int:
-    """Return the rounds that make one pass over the data."""
-    return 1 if gradients.exact else max(1, gradients.per_pass // gradients.batch)
+def _once_per_pass(solver: Any, gradients: Gradients) -> int:
+    """Return the rounds that make about one pass over the data."""
+    if gradients.exact:
+        return 1
+    if callable(solver.batch) or solver.batch == "auto":
+        return math.isqrt(gradients.per_pass)  # the first pass, when batches grow like k
+    return max(1, gradients.per_pass // gradients.batch)
 
 
 def _start(G: Objective, H: Regularizer, y0: Any, w: Any) -> tuple[Array, Any]:
@@ -224,7 +232,7 @@ def _start(G: Objective, H: Regularizer, y0: Any, w: Any) -> tuple[Array, Any]:
         raise ValueError("neither G nor H knows the shape of y: pass y0")
     else:
         y0 = H.argmin(np.zeros(shape))
-        mirror = mirror if isinstance(mirror, Same) else Shifted(mirror, y0)
+        mirror = Same(H, 0.0 * y0) if isinstance(mirror, Same) else Shifted(mirror, y0)
     if H.shape is not None and tuple(H.shape) != tuple(shape):
         raise ValueError(f"G takes y of shape {tuple(shape)}, H has shape {tuple(H.shape)}")
     if not math.isfinite(H.value(y0)):
@@ -248,8 +256,8 @@ def _add_noise_level(
 
 
 def _variance(result: Result, problem: Composite, gradients: Gradients, y0: Array) -> float:
-    """Return the variance of a round's gradient: G's own, or estimated at both ends of the run."""
-    m = gradients.batch
+    """Return the variance of a gradient of the last round's size, declared or estimated."""
+    m = result.state.m
     declared = getattr(problem.objective, "variance", None)
     if declared is not None:
         shrink = theory.rho(math.inf, y0.size) if problem.norm == "l1" else 1.0

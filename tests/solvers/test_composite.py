@@ -184,6 +184,28 @@ def test_growing_batches():
         wp.minimize_composite(SMOOTH["logistic"][0](), SquaredNorm(MU), batch=lambda k: k)
 
 
+def test_batches_that_follow_the_measured_variance():
+    G, H = SMOOTH["logistic"][0](), SquaredNorm(MU)
+    best = wp.minimize_composite(G, H, tol=1e-10)
+    options = {"method": "converging", "batch": "auto", "tol": 0, "max_rounds": 60}
+
+    def noisy(sigma, **more):
+        def draw(y, rng):
+            return G.gradient(y) + sigma / math.sqrt(D) * rng.standard_normal(D)
+
+        G_noisy = wp.objectives.Stochastic(draw, G.L, shape=(D,), value=G.value)
+        return wp.minimize_composite(G_noisy, H, **(options | more))
+
+    quiet, loud = noisy(0.5), noisy(1.0)
+    m = loud.history["m"][1:]
+    c = 9 / 16 * 1.0**2 / (MU * G.L * 0.5 * best.x @ best.x)
+    np.testing.assert_allclose(m[32:] / np.arange(34, 62), c, rtol=0.5)
+    assert np.all(quiet.history["m"][8:] <= 0.5 * loud.history["m"][8:])
+    assert loud.fun - best.fun <= 0.1 * (noisy(1.0, batch=1).fun - best.fun)
+    rows = wp.minimize_composite(G, H, **options, record_every=1)
+    assert rows.history["m"].max() == N
+
+
 def test_long_runs_do_not_overflow():
     G = wp.objectives.Quadratic(1.0, np.ones(2))
     res = wp.minimize_composite(
@@ -295,6 +317,7 @@ BAD = [
     ({"beta": np.inf}, ValueError, "beta must be a positive finite number"),
     ({"variance": -1.0}, ValueError, "variance must be"),
     ({"batch": 0}, ValueError, "batch must be an integer >= 1"),
+    ({"batch": "auto"}, ValueError, "batch must be an integer >= 1, found 'auto'"),
     ({"batch": N + 1}, ValueError, f"batch must be between 1 and the {N} observations"),
     ({"G": wp.objectives.Quadratic(1.0, np.ones(D)), "batch": 2}, TypeError, "finite sum"),
     ({"method": "acelerated"}, ValueError, "did you mean 'accelerated'"),

@@ -95,10 +95,13 @@ class Gradients(ABC):
         Draws averaged in a round, when the solver does not say.
     per_pass : int
         Draws that amount to one pass over the data; 1 when there are no data.
+    most : int
+        More draws than this add nothing.
     """
 
     batch: Any = 1
     per_pass: int = 1
+    most: int = 2**31
     exact: ClassVar[bool] = False
 
     def __init__(self, objective: Any, seed: int = 0) -> None:
@@ -112,7 +115,7 @@ class Gradients(ABC):
         """Return the mean of ``m`` draws at ``v`` in round ``k``."""
         return Gradient(_checked(self._draw(v, m, self.streams.at(k)), v), None)
 
-    def variance(self, y: Array, m: Any, norm: str, draws: int = 32) -> float:
+    def variance(self, y: Array, m: Any, norm: str, draws: int = 32, k: int = 0) -> float:
         """Estimate E||g - grad G(y)||_*^2 for the mean of ``m`` draws, from repeated ones.
 
         Parameters
@@ -124,9 +127,11 @@ class Gradients(ABC):
         norm : "l2" or "l1"
             The primal norm; the variance is measured in its dual, l2 or l_inf.
         draws : int
-            Repetitions. Their streams (0, 1), (0, 2), ... are not those of the run.
+            Repetitions.
+        k : int
+            Round that asks; the streams (k, 1), (k, 2), ... are not those of its gradient.
         """
-        sample = [_checked(self._draw(y, m, self.streams.at(0, 1 + j)), y) for j in range(draws)]
+        sample = [_checked(self._draw(y, m, self.streams.at(k, 1 + j)), y) for j in range(draws)]
         mean = sum(sample) / draws
         squares = [dual_norm_squared(g - mean, norm) for g in sample]
         return sum(squares) / (draws - 1)
@@ -145,7 +150,7 @@ class ExactGradients(Gradients):
         at = self.objective.evaluate(v)
         return Gradient(_checked(at.gradient, v), at.dual)
 
-    def variance(self, y: Array, m: Any, norm: str, draws: int = 32) -> float:
+    def variance(self, y: Array, m: Any, norm: str, draws: int = 32, k: int = 0) -> float:
         return 0.0
 
 
@@ -155,7 +160,7 @@ class Minibatches(Gradients):
     def __init__(self, objective: FiniteSum, batch: int, seed: int = 0) -> None:
         super().__init__(objective, seed)
         self.batch = objective.check_batch(batch)
-        self.per_pass = objective.n
+        self.per_pass = self.most = objective.n
 
     def _draw(self, v: Array, m: int, rng: np.random.Generator) -> Array:
         if m >= self.objective.n:

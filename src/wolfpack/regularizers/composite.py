@@ -98,6 +98,13 @@ class Composite:
             )
         return self.L
 
+    def divergence(self, y: Array) -> float:
+        """Return D_w(y, z_0) = w(y) - w(z_0), z_0 the minimiser of w."""
+        value = getattr(self.mirror, "value", None)
+        if value is None:
+            raise CapabilityError(f"w = {type(self.mirror).__name__} has no method value")
+        return max(0.0, value(y) - value(self.mirror.z0))
+
     def evaluate(self, y: Array) -> CompositeEvaluation:
         """Evaluate F at ``y``, count it, and refuse what is not finite."""
         self.counts.nfev += 1

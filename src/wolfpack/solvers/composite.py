@@ -68,6 +68,7 @@ class State(NamedTuple):
     dual: Any
     A_k: float
     m: int | str
+    growth: float = 0.0
     at: Any = None
 
     @property
@@ -87,12 +88,14 @@ class StochasticComposite:
         round k, or None for what the gradient oracle proposes.
     """
 
-    batch: int | Callable[[int], int] | None = None
+    batch: int | str | Callable[[int], int] | None = None
     name: ClassVar[str] = "accelerated"
+
+    batch_names: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         if self.batch is not None and not callable(self.batch):
-            check_count("batch", self.batch)
+            check_count("batch", self.batch, names=self.batch_names)
 
     def weight(self, problem: Any, k: int, A_k: float, exact: bool) -> tuple[float, float]:
         """Return A_{k+1} and tau_k."""
@@ -101,11 +104,11 @@ class StochasticComposite:
     def init(self, problem: Any, y0: Array, gradients: Any) -> State:
         """Return the state of round 0."""
         dual = 0.0 if gradients.exact else None
-        return State(0, y0, y0, 0.0 * y0, dual, 0.0, self._size(0, gradients))
+        return State(0, y0, y0, 0.0 * y0, dual, 0.0, self.size(0, 1, 0.0, gradients))
 
     def step(self, problem: Any, state: State, gradients: Any) -> State:
         """Return the state after one more round."""
-        k, y, z, d, dual, A_k, m, _ = state
+        k, y, z, d, dual, A_k, m, growth, _ = state
         A_next, tau = self.weight(problem, k, A_k, gradients.exact)
         v = (1 - tau) * y + tau * z
         g = gradients.at(v, k, m)
@@ -114,7 +117,9 @@ class StochasticComposite:
         y_next = (1 - tau) * y + tau * z_next
         problem.counts.njev += 1
         dual_next = None if dual is None else (1 - tau) * dual + tau * g.dual
-        return State(k + 1, y_next, z_next, d_next, dual_next, A_next, self._size(k + 1, gradients))
+        growth_next = self.growth(problem, k, v, z_next, growth, gradients)
+        m_next = self.size(k + 1, m, growth_next, gradients)
+        return State(k + 1, y_next, z_next, d_next, dual_next, A_next, m_next, growth_next)
 
     def observe(self, problem: Any, state: State) -> State:
         """Return the state with F evaluated at y_k."""
@@ -132,8 +137,14 @@ class StochasticComposite:
             bound = max(bound, problem.dual_bound(state.d, state.dual))
         return bound
 
-    def _size(self, k: int, gradients: Any) -> int | str:
-        """Return how many gradients round ``k`` averages."""
+    def growth(
+        self, problem: Any, k: int, v: Array, z_next: Array, growth: float, gradients: Any
+    ) -> float:
+        """Return by how much the next rounds' batches grow; here they do not."""
+        return growth
+
+    def size(self, k: int, m: Any, growth: float, gradients: Any) -> int | str:
+        """Return how many gradients round ``k`` averages, after ``m`` in the round before."""
         if self.batch is None:
             return gradients.batch
         if not callable(self.batch):
@@ -145,12 +156,16 @@ class StochasticComposite:
 
 @dataclass(frozen=True)
 class ConvergingComposite(StochasticComposite):
-    """Algorithm 1 with polynomial weights, which converges to the minimum.
+    r"""Algorithm 1 with polynomial weights, which converges to the minimum.
 
     Parameters
     ----------
-    batch : int, callable or None
-        As in `StochasticComposite`.
+    batch : int, callable, "auto" or None
+        As in `StochasticComposite`. "auto" takes c (k+1) gradients in round k, with the c for which
+        both terms of Theorem C1 are equal where its weights turn cubic,
+        :math:`c = \frac{9 (1-\theta) \nu \sigma^2}{8 \mu \beta D}`. The variance sigma^2 of one
+        gradient and D = D_w(z_k, z_0) are measured in the rounds k = 0, 1, 3, 7, 15, ...; c is at
+        most beta/mu. The theorem holds for these batches, the choice of c is a heuristic.
     theta : float, optional
         Share of the curvature kept to absorb the noise of the gradients, in [0, 1); by default 1/2,
         and 0 for exact gradients.
@@ -158,6 +173,7 @@ class ConvergingComposite(StochasticComposite):
 
     theta: float | None = None
     name: ClassVar[str] = "converging"
+    batch_names: ClassVar[tuple[str, ...]] = ("auto",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -165,7 +181,27 @@ class ConvergingComposite(StochasticComposite):
             raise ValueError(f"theta must satisfy 0 <= theta < 1, found {self.theta!r}")
 
     def weight(self, problem: Any, k: int, A_k: float, exact: bool) -> tuple[float, float]:
-        theta = (0.0 if exact else 0.5) if self.theta is None else self.theta
         constants = problem.beta, problem.mu, problem.nu
-        A_next = theory.converging_weight(k + 1, *constants, theta=theta)
+        A_next = theory.converging_weight(k + 1, *constants, theta=self._theta(exact))
         return A_next, 1.0 - A_k / A_next
+
+    def growth(
+        self, problem: Any, k: int, v: Array, z_next: Array, growth: float, gradients: Any
+    ) -> float:
+        """Return c, measured again when the number of rounds has doubled."""
+        if self.batch != "auto" or k & (k + 1):
+            return growth
+        variance = gradients.variance(v, 1, problem.norm, k=k)
+        scale = 8.0 * problem.mu * problem.beta * problem.divergence(z_next)
+        free = 9.0 * (1.0 - self._theta(False)) * problem.nu * variance
+        # where z has not moved, noise does not move it: one gradient is enough
+        return min(free / scale, problem.beta / problem.mu) if scale > 0 else 0.0
+
+    def size(self, k: int, m: Any, growth: float, gradients: Any) -> int | str:
+        if self.batch != "auto":
+            return super().size(k, m, growth, gradients)
+        # at most doubling: D is underestimated while z has not travelled far
+        return math.ceil(min(gradients.most, 2 * m, max(1.0, growth * (k + 1))))
+
+    def _theta(self, exact: bool) -> float:
+        return (0.0 if exact else 0.5) if self.theta is None else self.theta
