@@ -142,6 +142,74 @@ def softly_added(y, alpha, count, rng):
     return softly(TRIANGLE, y, alpha, count, rng) + softly(CROSS, y, alpha, count, rng)
 
 
+# a cube without a corner, an edge of it fixed by an equation in a fourth coordinate
+CUT = {
+    "A_ub": [[1.0, 1.0, 1.0, 0.0], [-1.0, 1.0, 0.0, 0.0]],
+    "b_ub": [2.5, 0.5],
+    "A_eq": [[1.0, 0.0, 0.0, -1.0]],
+    "b_eq": [0.0],
+    "bounds": [(0, 1), (0, None), (0, 1), (None, None)],
+}
+
+
+def corners(A_ub, b_ub, A_eq, b_eq, bounds):
+    """Return the vertices of a polytope: feasible solutions of n tight constraints."""
+    n = len(bounds)
+    sides = [(-np.eye(n)[j], -low) for j, (low, _) in enumerate(bounds) if low is not None]
+    sides += [(np.eye(n)[j], high) for j, (_, high) in enumerate(bounds) if high is not None]
+    sides += list(zip(np.array(A_ub), b_ub, strict=True))
+    found = []
+    for tight in itertools.combinations(sides, n - len(A_eq)):
+        A, b = map(np.array, zip(*tight, *zip(A_eq, b_eq, strict=True), strict=True))
+        if np.linalg.matrix_rank(A) == n:
+            x = np.linalg.solve(A, b)
+            if all(a @ x <= c + 1e-12 for a, c in sides):
+                found.append(x.round(12))
+    return np.unique(found, axis=0)
+
+
+def lattice(A, b, low, high):
+    """Return the points with all entries integer that satisfy A x <= b, low <= x <= high."""
+    grid = itertools.product(*(range(a, c + 1) for a, c in zip(low, high, strict=True)))
+    points = np.array([x for x in grid if (np.array(A) @ x <= b).all()], dtype=float)
+    assert len(points)
+    return points
+
+
+KNAPSACK = {
+    "A": [[3, 5, -2, 4], [1, -1, 1, 1]],
+    "b": [7, 2],
+    "low": [0, -1, 0, 0],
+    "high": [2, 1, 1, 2],
+}
+
+
+def knapsack():
+    bounds = list(zip(KNAPSACK["low"], KNAPSACK["high"], strict=True))
+    return sets.MixedInteger(KNAPSACK["A"], KNAPSACK["b"], bounds=bounds)
+
+
+def integer_family(n, rng):
+    n = min(n, 4)
+    A, b = rng.integers(-2, 5, (2, n)), rng.integers(0, 6, 2)
+    points = lattice(A, b, [0] * n, [2] * n)
+    return sets.MixedInteger(A, b, bounds=(0, 2)), lowest(points)
+
+
+def linear_family(n, rng):
+    n = min(n, 3)
+    A, b = rng.integers(-2, 5, (3, n)).astype(float), rng.integers(1, 6, 3).astype(float)
+    bounds = [(-1.0, 2.0)] * n
+    K = sets.LinearProgram(A, b, bounds=bounds)
+    return K, lowest(corners(A, b, [], [], bounds))
+
+
+def random_polytope():
+    rng = np.random.default_rng(5)
+    A = rng.standard_normal((30, 20))
+    return A, abs(A).sum(axis=1) / 4
+
+
 COMPOSITES = [
     Case(
         "Product-gumbel",
@@ -241,5 +309,27 @@ CASES = [
         large=lambda: sets.ConvexHull(CLOUD),
         constraints=hull_constraints(CLOUD),
         family=hull_family,
+    ),
+    Case(
+        "LinearProgram",
+        small=lambda: sets.LinearProgram(**CUT),
+        vertices=lambda: corners(**CUT),
+        large=lambda: sets.LinearProgram(*random_polytope(), bounds=(-1, 1)),
+        constraints=lambda x: [
+            random_polytope()[0] @ x <= random_polytope()[1],
+            *(x >= -1, x <= 1),
+        ],
+        family=linear_family,
+        exact_radius=False,
+        exact_diameter=False,
+    ),
+    Case(
+        "MixedInteger",
+        small=knapsack,
+        vertices=lambda: lattice(**KNAPSACK),
+        family=integer_family,
+        exact_radius=False,
+        exact_diameter=False,
+        rtol=1e-11,
     ),
 ]

@@ -13,9 +13,11 @@ from .hypersimplex import Hypersimplex
 from .k_sparse import KSparse
 from .l1_ball import L1Ball
 from .l2_ball import L2Ball
+from .linear_program import LinearProgram
 from .linf_ball import LinfBall
 from .lp_ball import LpBall
 from .minkowski_sum import MinkowskiSum
+from .mixed_integer import MixedInteger
 from .operator_norm_ball import OperatorNormBall
 from .oracle import Oracle
 from .permutahedron import Permutahedron
@@ -41,9 +43,11 @@ __all__ = [
     "KSparse",
     "L1Ball",
     "L2Ball",
+    "LinearProgram",
     "LinfBall",
     "LpBall",
     "MinkowskiSum",
+    "MixedInteger",
     "OperatorNormBall",
     "Oracle",
     "Permutahedron",

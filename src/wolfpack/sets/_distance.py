@@ -51,8 +51,11 @@ def separation(K: Any, x: Array, rounds: int = 1000) -> float:
         if length >= last:  # rounding has taken over
             break
         last = length
-        answer = (K._lmo(z.reshape(K.shape)).to_dense() - x).reshape(-1) / scale
-        best = max(best, float(z @ answer) / length)
+        direction = z.reshape(K.shape)
+        vertex = K._lmo(direction)
+        answer = (vertex.to_dense() - x).reshape(-1) / scale
+        missed = float(vertex.dot(direction)) - K.certify(direction, vertex)
+        best = max(best, (float(z @ answer) - missed / scale) / length)
         if best >= 0.5 * length or not hull.add(answer):
             break
     return best * scale

@@ -1,0 +1,214 @@
+"""Systems of linear constraints: what linear and mixed-integer programs share."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import Bounds, linprog
+
+from ..arrays import as_float_array, check_finite
+
+Array = Any
+
+COST = 2.0**20
+"""Largest cost handed to the solver: its tolerances are absolute, so larger costs are exacter."""
+
+_TIGHT = {"primal_feasibility_tolerance": 1e-10}
+_SINGLY = 128
+"""Up to this many missing bounds are computed one by one; then one-sided ones all at once."""
+
+
+class Answer(NamedTuple):
+    """A minimiser of <c, x> and a lower bound on the minimum."""
+
+    x: Array
+    bound: float
+
+
+class LinearSystem:
+    r"""The polyhedron :math:`\{A_{ub} x \le b_{ub},\ A_{eq} x = b_{eq},\ \ell \le x \le u\}`.
+
+    Parameters
+    ----------
+    A_ub, b_ub, A_eq, b_eq : array, sparse matrix or None
+        The constraints.
+    bounds : None, pair, sequence of pairs or scipy.optimize.Bounds
+        As in `scipy.optimize.linprog`: None stands for x >= 0.
+
+    Raises
+    ------
+    ValueError
+        If the arguments do not fit together, or if there is no solution.
+
+    Attributes
+    ----------
+    n : int
+        Number of variables.
+    low, high : array, shape (n,)
+        Finite bounds of all variables, once `bound_all` has been called.
+    """
+
+    def __init__(self, A_ub: Any, b_ub: Any, A_eq: Any, b_eq: Any, bounds: Any) -> None:
+        self.A_ub, self.b_ub = _constraint(A_ub, b_ub, "ub")
+        self.A_eq, self.b_eq = _constraint(A_eq, b_eq, "eq")
+        sizes = {A.shape[1] for A in (self.A_ub, self.A_eq) if A is not None}
+        if len(sizes) > 1:
+            found = f"{self.A_ub.shape[1]} and {self.A_eq.shape[1]}"
+            raise ValueError(f"A_ub and A_eq must have as many columns, found {found}")
+        self.low, self.high = _bounds(bounds, sizes.pop() if sizes else None)
+        self.n = len(self.low)
+        wrong = int((self.low > self.high).sum())
+        if wrong:
+            raise ValueError(f"bounds: lower > upper for {wrong} of {self.n} variables")
+        if self._program(np.zeros(self.n)).status == 2:
+            raise ValueError("the constraints have no common solution: the set is empty")
+
+    def bound_all(self) -> float:
+        """Make all bounds finite, and return a number that no solution's norm exceeds.
+
+        Raises
+        ------
+        ValueError
+            If a variable is not bounded.
+        """
+        free = np.isinf(self.low) & np.isinf(self.high)
+        missing = int(np.isinf(self.low).sum() + np.isinf(self.high).sum())
+        at_once = missing > _SINGLY
+        for j in np.flatnonzero(free if at_once else np.isinf(self.low) | np.isinf(self.high)):
+            for sign, side in ((1.0, self.low), (-1.0, self.high)):
+                if np.isinf(side[j]):
+                    side[j] = sign * self._least(sign * np.eye(self.n)[j], f"variable {j}")
+        above, below = np.isinf(self.high), np.isinf(self.low)
+        if not (above | below).any():
+            return float(np.linalg.norm(np.maximum(abs(self.low), abs(self.high))))
+        # every one-sided variable's distance to its bound is at most the largest sum of them all
+        direction = below.astype(float) - above
+        ends = np.where(above, self.low, np.where(below, self.high, 0.0))
+        reach = direction @ ends - self._least(direction, "the sum of the variables")
+        kept = np.where(above | below, abs(ends), np.maximum(abs(self.low), abs(self.high)))
+        self.high[above], self.low[below] = ends[above] + reach, ends[below] - reach
+        return float(np.linalg.norm(kept)) + reach
+
+    def minimise(self, c: Array) -> Answer:
+        """Return a minimiser of <c, x>, and a bound that the dual solution proves.
+
+        For any multipliers y_ub <= 0 and y_eq, with the rest r = c - A_ub' y_ub - A_eq' y_eq,
+
+            min <c, x> >= <b_ub, y_ub> + <b_eq, y_eq> + sum_j min(r_j low_j, r_j high_j);
+
+        the solver's tolerances only make the multipliers worse, and rounding is subtracted.
+        """
+        largest = float(abs(c).max())
+        if largest == 0.0:
+            return Answer(self._solution(c).x, 0.0)
+        unit = c / largest
+        result = self._solution(COST * unit)
+        rest, size, value, error = unit, abs(unit), 0.0, 0.0
+        for A, b, y in (
+            (self.A_ub, self.b_ub, np.minimum(result.ineqlin.marginals, 0.0) / COST),
+            (self.A_eq, self.b_eq, result.eqlin.marginals / COST),
+        ):
+            if A is not None:
+                rest, size = rest - A.T @ y, size + abs(A).T @ abs(y)
+                value, error = value + b @ y, error + abs(b) @ abs(y)
+        value += np.minimum(rest * self.low, rest * self.high).sum()
+        error += size @ np.maximum(abs(self.low), abs(self.high))
+        count = self.n + len(result.ineqlin.marginals) + len(result.eqlin.marginals)
+        rounding = np.finfo(np.float64).eps * (count + 8) * error
+        return Answer(result.x, largest * float(value - rounding))
+
+    def violation(self, x: Array) -> float:
+        """Return the largest violation of a constraint at ``x``."""
+        worst = [np.max(self.low - x), np.max(x - self.high)]
+        if self.A_ub is not None:
+            worst.append(np.max(self.A_ub @ x - self.b_ub))
+        if self.A_eq is not None:
+            worst.append(np.max(abs(self.A_eq @ x - self.b_eq)))
+        return float(np.max(worst))
+
+    def complete(self, x: Array, fixed: Array, c: Array) -> Array | None:
+        """Return the minimiser of <c, x> with the entries ``fixed`` of ``x``; None if none is."""
+        low, high = np.where(fixed, x, self.low), np.where(fixed, x, self.high)
+        result = self._program(c * (COST / (abs(c).max() or 1.0)), (low, high))
+        return result.x if result.status == 0 else None
+
+    def _least(self, c: Array, name: str) -> float:
+        """Return a little less than min <c, x>, the bounds not being finite yet."""
+        result = self._program(c)
+        if result.status != 0:
+            raise ValueError(f"the constraints do not bound {name}: the set is not compact")
+        return float(result.fun) - 1e-6 * (1.0 + abs(float(result.fun)))
+
+    def _solution(self, c: Array) -> Any:
+        result = self._program(c)
+        if result.status != 0:
+            raise RuntimeError(f"HiGHS found no minimiser: {result.message}")
+        return result
+
+    def _program(self, c: Array, bounds: Any = None) -> Any:
+        """Return HiGHS's result for the costs ``c``; status 2 is infeasible, 3 unbounded."""
+        low, high = bounds or (self.low, self.high)
+        arguments = (c, self.A_ub, self.b_ub, self.A_eq, self.b_eq, np.column_stack([low, high]))
+        result = linprog(*arguments, method="highs-ds", options=_TIGHT)
+        if result.status not in (0, 2, 3):  # perhaps tolerances that cannot be met
+            result = linprog(*arguments, method="highs")
+        if result.status == 0:
+            result.x = np.clip(result.x, low, high)
+        return result
+
+
+def _constraint(A: Any, b: Any, kind: str) -> tuple[Any, Any]:
+    """Return the matrix and the right-hand side as checked arrays, or (None, None)."""
+    if A is None or b is None:
+        if A is not None or b is not None:
+            given, absent = ("A", "b") if b is None else ("b", "A")
+            raise ValueError(f"{given}_{kind} was given without {absent}_{kind}")
+        return None, None
+    if sparse.issparse(A):
+        A = sparse.csr_array(A, dtype=np.float64)
+        check_finite(A.data, f"A_{kind}")
+    else:
+        A = check_finite(as_float_array(A, f"A_{kind}"), f"A_{kind}").astype(np.float64)
+    b = check_finite(as_float_array(b, f"b_{kind}"), f"b_{kind}").astype(np.float64)
+    if A.ndim != 2 or b.shape != A.shape[:1] or A.shape[1] == 0:
+        raise ValueError(
+            f"A_{kind} must be a matrix with one row per entry of b_{kind}, found shapes {A.shape} "
+            f"and {b.shape}"
+        )
+    return A, b
+
+
+def _bounds(bounds: Any, n: int | None) -> tuple[Array, Array]:
+    """Return lower and upper bounds of all variables, infinite where there are none."""
+    sides = _sides((0.0, None) if bounds is None else bounds)
+    given = max(side.size for side in sides)
+    if n is None and all(side.ndim == 0 for side in sides):
+        raise ValueError("bounds must be one pair per variable where there are no constraints")
+    shape = (given if n is None else n,)
+    try:
+        low, high = (np.broadcast_to(side, shape).astype(np.float64) for side in sides)
+    except ValueError:
+        raise ValueError(
+            f"bounds must be one pair, or one for each of {shape[0]} variables, found {given}"
+        ) from None
+    if np.isnan([low, high]).any() or (low == np.inf).any() or (high == -np.inf).any():
+        raise ValueError(f"bounds must be numbers, or None where there is none, found {bounds!r}")
+    return low, high
+
+
+def _sides(bounds: Any) -> tuple[Array, Array]:
+    """Return the columns of pairs (low, high) in which None stands for no bound."""
+    if isinstance(bounds, Bounds):
+        return np.asarray(bounds.lb), np.asarray(bounds.ub)
+    wanted = f"bounds must be pairs (low, high), found {bounds!r}"
+    try:
+        table = np.array(bounds, dtype=object)
+        absent = np.vectorize(lambda end: end is None, otypes=[bool])(table)
+        if table.ndim not in (1, 2) or table.shape[-1] != 2:
+            raise ValueError(wanted)
+        table = np.where(absent, np.array([-np.inf, np.inf]), table).astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(wanted) from None
+    return table[..., 0], table[..., 1]
