@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 
 import cvxpy as cp
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from wolfpack import sets
 
 from .case import Case
-from .graphs import path_vectors, random_dag, tree_vectors
+from .graphs import indicators, path_vectors, random_dag, tree_vectors
 
 
 def lowest(vertices: np.ndarray):
@@ -98,6 +99,33 @@ def hull_constraints(points):
 
 
 CLOUD = np.random.default_rng(2).standard_normal((200, 15))
+
+# two parallel vectors, a zero vector, and three in a plane
+VECTORS = np.array([[1, 2, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0], [0, 0, 0, 0, 0, 1]])
+
+
+def vector_rank(S):
+    return int(np.linalg.matrix_rank(VECTORS[:, list(S)])) if S else 0
+
+
+def in_groups_of_five(S):
+    return max(Counter(i // 5 for i in S).values(), default=0) <= 2
+
+
+def bases(rank, n):
+    subsets = itertools.combinations(range(n), rank(tuple(range(n))))
+    return indicators([S for S in subsets if rank(S) == len(S)], n)
+
+
+def matroid_family(n, rng):
+    vectors = rng.integers(-1, 2, (3, n + 1))
+    vectors[0, 0] = 1
+
+    def rank(S):
+        return int(np.linalg.matrix_rank(vectors[:, list(S)])) if S else 0
+
+    return sets.MatroidBase(rank, n + 1), lowest(bases(rank, n + 1))
+
 
 # the parts of composite sets, with their vertices
 SQUARE = np.array([[-1.0, 0.0], [-1.0, 2.0], [0.5, 0.0], [0.5, 2.0]])
@@ -331,5 +359,18 @@ CASES = [
         exact_radius=False,
         exact_diameter=False,
         rtol=1e-11,
+    ),
+    Case(
+        "MatroidBase",
+        small=lambda: sets.MatroidBase(vector_rank, 6),
+        vertices=lambda: bases(vector_rank, 6),
+        large=lambda: sets.MatroidBase(in_groups_of_five, 30),
+        constraints=lambda x: [
+            x >= 0,
+            x <= 1,
+            cp.sum(cp.reshape(x, (6, 5), order="C"), axis=1) == 2,
+        ],
+        family=matroid_family,
+        exact_diameter=False,
     ),
 ]

@@ -16,6 +16,7 @@ from .l2_ball import L2Ball
 from .linear_program import LinearProgram
 from .linf_ball import LinfBall
 from .lp_ball import LpBall
+from .matroid_base import MatroidBase
 from .minkowski_sum import MinkowskiSum
 from .mixed_integer import MixedInteger
 from .operator_norm_ball import OperatorNormBall
@@ -46,6 +47,7 @@ __all__ = [
     "LinearProgram",
     "LinfBall",
     "LpBall",
+    "MatroidBase",
     "MinkowskiSum",
     "MixedInteger",
     "OperatorNormBall",
