@@ -103,6 +103,12 @@ def minimize_composite(
         = sigma^2/(2 sqrt(mu beta)), and the constants ``beta``, ``mu``, ``nu`` of the run.
         ``njev`` counts the gradients of rounds, ``nfev`` the full evaluations off the clock.
 
+    Notes
+    -----
+    Theorem 1 supposes a bounded variance. The gradients of small batches of least squares have one
+    that grows with y: with too few rows the iterates may run away, and ``message`` says so. Take
+    larger batches or a bounded domain (`BallRidge`, `BoxRidge`).
+
     Examples
     --------
     >>> import numpy as np, wolfpack as wp
@@ -253,6 +259,12 @@ def _add_noise_level(
     result.neighbourhood = result.sigma2 / (2.0 * math.sqrt(problem.mu * problem.beta))
     if isinstance(problem.objective, Stochastic):
         result.message += " G gives random gradients alone, so no gap can be certified."
+    error = result.history["fun"] - result.lower_bound
+    if np.isfinite(error[0]) and error[-1] > 10.0 * error[0]:
+        result.message += (
+            " The iterates have run away from the minimum, which a variance that grows with y can "
+            "do: take larger batches or a bounded domain."
+        )
 
 
 def _variance(result: Result, problem: Composite, gradients: Gradients, y0: Array) -> float:

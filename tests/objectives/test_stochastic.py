@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import aslinearoperator
 
+import wolfpack as wp
 from wolfpack.objectives import LeastSquares, Logistic, Stochastic
 from wolfpack.objectives.stochastic import Draws, ExactGradients, Minibatches
 
@@ -111,6 +112,11 @@ def test_operators_have_no_rows():
     with pytest.raises(TypeError, match="batch needs rows"):
         LeastSquares(aslinearoperator(A), B[:, 0], batch=2)
     assert LeastSquares(aslinearoperator(A), B[:, 0]).L1 >= LeastSquares(A, B[:, 0]).L1
+
+
+def test_minimize_wants_exact_gradients():
+    with pytest.raises(TypeError, match="random gradients alone: use minimize_composite"):
+        wp.minimize(Stochastic(lambda y, rng: y), wp.sets.Simplex(2))
 
 
 def test_bad_draws():

@@ -351,3 +351,16 @@ def test_raise_on_failure():
         wp.minimize_composite(
             SMOOTH["logistic"][0](), SquaredNorm(MU), max_rounds=1, raise_on_failure=True, tol=0
         )
+
+
+def test_iterates_that_run_away_are_not_called_stalled():
+    """One row of least squares at a time: the variance grows with y and nothing bounds it."""
+    G = wp.objectives.LeastSquares(FEATURES, B, batch=1)
+    res = wp.minimize_composite(G, SquaredNorm(0.1), max_rounds=200, tol=0, record_every=1)
+    assert res.history["fun"][-1] > 1e6 * res.fun
+    assert (res.status, res.nit) == ("max_rounds", 200)
+    assert "run away from the minimum" in res.message
+    tame = wp.minimize_composite(G, SquaredNorm(0.1), max_rounds=200, tol=0, batch=20)
+    assert "run away" not in tame.message
+    assert tame.gap < 0.1
+    assert res.fun == res.history["fun"].min()

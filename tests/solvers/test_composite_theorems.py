@@ -22,8 +22,9 @@ B = A @ np.array([0.5, 0.2, 0.0, 0.3, 0.0]) + 0.3 * RNG.standard_normal(N)
 LEAST_SQUARES = wp.objectives.LeastSquares(A, B)
 LOGISTIC = wp.objectives.Logistic(A, np.sign(B))
 
+# variances are bounded: least squares on bounded domains only
 PROBLEMS = {
-    "ridge": (LEAST_SQUARES, SquaredNorm(2.0)),
+    "ridge": (LOGISTIC, SquaredNorm(0.1)),
     "elastic net": (LOGISTIC, ElasticNet(0.02, 0.05)),
     "simplex": (LEAST_SQUARES, SimplexRidge(D, 3.0)),
     "entropy": (LEAST_SQUARES, Entropy(1.0)),

@@ -24,6 +24,8 @@ __all__ = [
 
 def as_objective(f: Any) -> Objective:
     """Return ``f`` as an objective: an `Objective` as it is, a callable wrapped in `Function`."""
+    if isinstance(f, Stochastic):
+        raise TypeError("f has random gradients alone: use minimize_composite, or an exact f")
     if isinstance(f, Objective):
         return f
     if callable(f):

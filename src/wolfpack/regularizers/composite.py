@@ -51,7 +51,7 @@ class Composite:
     counts : Counts
         Full evaluations ``nfev`` and gradients of rounds ``njev`` so far.
     rounding : float
-        What the last dual bound left for rounding errors: no gap can be certified below it.
+        What the best dual bound left for rounding errors: no gap can be certified below it.
     """
 
     objective: Any
@@ -61,6 +61,7 @@ class Composite:
     counts: Counts = field(default_factory=Counts)
     rounding: float = 0.0
     solve: Step = field(init=False, repr=False)
+    _best_bound: float = field(default=-math.inf, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.solve = minimization_step(self.regularizer, self.mirror)
@@ -127,8 +128,12 @@ class Composite:
         minimum = self.regularizer.minimum(g)
         conjugate = self.objective.conjugate_bound(dual)
         # rounding of the two sums above must not be mistaken for progress
-        self.rounding = 4.0 * epsilon(g) * (abs(minimum) + abs(conjugate))
-        return minimum - conjugate - self.rounding
+        rounding = 4.0 * epsilon(g) * (abs(minimum) + abs(conjugate))
+        bound = minimum - conjugate - rounding
+        # noisy iterates may run away, and their bounds say nothing about what can be certified
+        if bound >= self._best_bound:
+            self._best_bound, self.rounding = bound, rounding
+        return bound
 
     def violates_descent(
         self, at: CompositeEvaluation, y: Array, at_next: CompositeEvaluation, y_next: Array

@@ -90,7 +90,6 @@ class StochasticComposite:
 
     batch: int | str | Callable[[int], int] | None = None
     name: ClassVar[str] = "accelerated"
-
     batch_names: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
