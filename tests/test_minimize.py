@@ -69,9 +69,9 @@ def test_limits_end_the_run_with_a_valid_answer(limits, status):
 
 def test_relative_tolerance():
     f, K, x0 = paper_simplex()
-    res = wp.minimize(f, K, x0, method="fw-ls", tol=0, rtol=1e-2)
+    res = wp.minimize(f, K, x0, method="fw-ls", tol=0, rtol=5e-2)
     assert res.success
-    assert 0 < res.gap <= 1e-2 * res.fun
+    assert 0 < res.gap <= 5e-2 * res.fun
 
 
 def test_rounding_level_is_stalled_not_endless():

@@ -13,6 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from ..arrays import as_float_array, check_finite, inner
 from ..problem import Evaluation
+from ._spectrum import spectral_norm_squared
 
 Array = Any
 
@@ -138,30 +139,3 @@ class LinearModel(Objective):
     def spectral_norm_squared(self) -> float:
         """The largest eigenvalue of A'A, with a safe upward rounding."""
         return spectral_norm_squared(self.A)
-
-
-def spectral_norm_squared(A: Any) -> float:
-    """Return an estimate from above of the largest eigenvalue of A'A.
-
-    Small matrices: from the eigenvalues of the smaller Gram matrix, rounded up by 1e-12 relative.
-    Others: block power iteration on A'A. Its Rayleigh quotient t only bounds the eigenvalue from
-    below, so the residual norm, ||A'A u - t u||, is added; the descent test of the run reports a
-    constant that is still too small.
-    """
-    n, d = A.shape
-    if min(n, d) <= 500 and isinstance(A, np.ndarray):
-        A64 = A.astype(np.float64, copy=False)
-        gram = A64.T @ A64 if d <= n else A64 @ A64.T
-        return float(np.linalg.eigvalsh(gram)[-1]) * (1 + 1e-12)
-    u = np.random.Generator(np.random.Philox(key=0)).standard_normal((d, min(8, d)))
-    t, residual = 0.0, np.inf
-    for _ in range(200):
-        u, _ = np.linalg.qr(u)
-        image = A.T @ (A @ u)
-        values, vectors = np.linalg.eigh(u.T @ image)
-        t = float(values[-1])
-        residual = float(np.linalg.norm(image @ vectors[:, -1] - t * (u @ vectors[:, -1])))
-        if residual <= 1e-3 * t:
-            break
-        u = image
-    return t + residual

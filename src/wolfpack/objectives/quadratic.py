@@ -12,6 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 from ..arrays import as_float_array, check_finite, inner
 from ..problem import Evaluation
 from ._base import Array, Objective
+from ._spectrum import largest_eigenvalue
 
 
 class Quadratic(Objective):
@@ -82,24 +83,3 @@ class Quadratic(Objective):
 
     def hessian_product(self, x: Array, d: Array) -> Array:
         return self._apply(d)
-
-
-def largest_eigenvalue(Q: Any) -> float:
-    """Return the largest eigenvalue of a symmetric matrix or operator, from above.
-
-    Dense and at most 1,000 rows: exact, rounded up. Otherwise a Lanczos value plus its residual
-    norm. Raises `ValueError` where a negative eigenvalue shows that f is not convex.
-    """
-    n = Q.shape[0]
-    if n <= 1000 and not isinstance(Q, LinearOperator):
-        values = np.linalg.eigvalsh(Q.toarray() if issparse(Q) else np.asarray(Q, dtype=float))
-        low, high = float(values[0]), float(values[-1])
-        if low < -1e-10 * max(high, 1.0):
-            raise ValueError(f"Q must be positive semidefinite, found the eigenvalue {low:.3g}")
-        return high * (1 + 1e-12)
-    from scipy.sparse.linalg import eigsh
-
-    v0 = np.random.Generator(np.random.Philox(key=0)).standard_normal(n)
-    values, vectors = eigsh(Q, k=1, which="LA", v0=v0, tol=1e-4)
-    residual = np.linalg.norm(Q @ vectors[:, 0] - values[0] * vectors[:, 0])
-    return float(values[0] + residual)
