@@ -26,7 +26,8 @@ Guarantee
 
 Certificate
     By Fenchel's inequality min F >= -G*(g) - H*(-g) at every g. Exact gradients give it at the
-    average g = d_k / A_k; each full evaluation of G gives it at g = grad G(y_k).
+    average g = d_k / A_k; full evaluations of G give it at grad G(y_k) and, where the gradients of
+    rounds are random and y_k fluctuates, at the average of these (weights 1, 2, 3, ...).
 
 Symbols
     A_k grows geometrically and would overflow, so the state holds the average ``d`` = d_k / A_k:
@@ -58,6 +59,20 @@ from ._options import check_count
 Array = Any
 
 
+class Seen(NamedTuple):
+    """The weighted average of the full gradients seen so far, with their dual points."""
+
+    count: int = 0
+    gradient: Any = 0.0
+    dual: Any = 0.0
+
+    def plus(self, at: Any) -> Seen:
+        """Return the average with one more evaluation, of weight count + 1."""
+        tau = 2.0 / (self.count + 2.0)
+        gradient = (1 - tau) * self.gradient + tau * at.gradient
+        return Seen(self.count + 1, gradient, (1 - tau) * self.dual + tau * at.dual)
+
+
 class State(NamedTuple):
     """Iterates of Algorithm 1 and, once it has been asked for, the evaluation of F at y_k."""
 
@@ -69,6 +84,7 @@ class State(NamedTuple):
     A_k: float
     m: int | str
     growth: float = 0.0
+    seen: Seen = Seen()
     at: Any = None
 
     @property
@@ -107,7 +123,7 @@ class StochasticComposite:
 
     def step(self, problem: Any, state: State, gradients: Any) -> State:
         """Return the state after one more round."""
-        k, y, z, d, dual, A_k, m, growth, _ = state
+        k, y, z, d, dual, A_k, m, growth, seen, _ = state
         A_next, tau = self.weight(problem, k, A_k, gradients.exact)
         v = (1 - tau) * y + tau * z
         g = gradients.at(v, k, m)
@@ -118,22 +134,26 @@ class StochasticComposite:
         dual_next = None if dual is None else (1 - tau) * dual + tau * g.dual
         growth_next = self.growth(problem, k, v, z_next, growth, gradients)
         m_next = self.size(k + 1, m, growth_next, gradients)
-        return State(k + 1, y_next, z_next, d_next, dual_next, A_next, m_next, growth_next)
+        return State(k + 1, y_next, z_next, d_next, dual_next, A_next, m_next, growth_next, seen)
 
     def observe(self, problem: Any, state: State) -> State:
         """Return the state with F evaluated at y_k."""
         at = problem.evaluate(state.y)
         if math.isinf(at.value):
             raise NonFiniteError("y is outside the domain of H")
-        return state._replace(at=at)
+        if at.gradient is None or state.dual is not None:
+            return state._replace(at=at)
+        return state._replace(at=at, seen=state.seen.plus(at))
 
     def lower_bound(self, problem: Any, state: State, gradients: Any) -> float:
-        """Return the better of the dual values at grad G(y_k) and at the averaged gradient."""
-        bound = -math.inf
-        if state.at.gradient is not None:
-            bound = problem.dual_bound(state.at.gradient, state.at.dual)
+        """Return the better of the dual values at grad G(y_k) and at an averaged gradient."""
+        if state.at.gradient is None:
+            return -math.inf
+        bound = problem.dual_bound(state.at.gradient, state.at.dual)
         if state.dual is not None and state.k > 0:
             bound = max(bound, problem.dual_bound(state.d, state.dual))
+        if state.seen.count > 1:
+            bound = max(bound, problem.dual_bound(state.seen.gradient, state.seen.dual))
         return bound
 
     def growth(
