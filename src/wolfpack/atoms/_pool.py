@@ -115,10 +115,11 @@ def _(atoms: RankOne, weights: Array) -> Array:
 
 @_join.register
 def _(first: Rows, parts: Sequence[Rows]) -> Rows | None:
-    if any(part.table is not first.table for part in parts):
+    if not _same(parts, "table"):
         return None
     index = np.concatenate([part.index.reshape(-1) for part in parts])
-    return Rows(first.table, index, first.vertex_shape)
+    # the newest part has the set's own table: after a resumed run the others hold an equal copy
+    return Rows(parts[-1].table, index, first.vertex_shape)
 
 
 @combine.register

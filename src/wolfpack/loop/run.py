@@ -164,7 +164,8 @@ def run(
         if saver is not None:
             saver.write()
     if status is Status.STALLED:
-        watch.remarks.append(f"The floor is about {tracker.floor(state):.1e} here.")
+        floor = max(tracker.floor(state), tracker.gap)
+        watch.remarks.append(f"The floor is about {floor:.1e} here.")
     message = " ".join([status.advice, *watch.remarks])
     return tracker.result(state, status, message)
 
@@ -235,7 +236,7 @@ def _inspect(
             return Status.CALLBACK_STOP
     if limits.satisfied(tracker.fun, tracker.gap):
         return Status.CONVERGED
-    if tracker.gap <= tracker.floor(state):
+    if tracker.gap <= tracker.floor(state) or getattr(state, "stalled", False):
         return Status.STALLED
     return limit
 
