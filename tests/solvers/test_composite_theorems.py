@@ -154,10 +154,13 @@ def test_theorem_c1(name):
     error, constants = measure(G, H, 2, 400, "converging", seeds=5)
     k = np.array([1, 3, 10, 30, 100, 200, 400])
     assert np.all(error[k] <= theory.bound_converging(k, **constants))
-    # rate 1/k once past the switch: ten times the rounds, at least five times the accuracy
-    assert error[350:].mean() <= error[34:40].mean() / 5
-    accelerated, _ = measure(G, H, 2, 400, "accelerated", seeds=2)
-    assert error[350:].mean() <= accelerated[350:].mean() / 5, "no floor"
+    # past the switch the rate is 1/k: exponents of -0.85 to -1.13 with these seeds (other groups
+    # of five scatter by about 0.2), while Algorithm 1 stays at its floor, within 0.1 of exponent 0
+    accelerated, _ = measure(G, H, 2, 400, "accelerated", seeds=5)
+    k = np.arange(2 * theory.converging_switch(constants["beta"], constants["mu"]), 401)
+    rate, floor = (np.polyfit(np.log(k), np.log(e[k]), 1)[0] for e in (error, accelerated))
+    assert rate <= -0.5 < -0.25 <= floor
+    assert error[350:].mean() <= accelerated[350:].mean() / 5
 
 
 def test_theorem_c1_with_growing_batches():
