@@ -17,7 +17,20 @@ from .objectives import as_objective
 from .problem import CapabilityError, Problem
 from .sets import Set
 from .smoothing import make_smoothing
-from .solvers import Anytime, ParallelFrankWolfe, RestartedParallelFrankWolfe, frank_wolfe
+from .solvers import (
+    Anytime,
+    AwayStep,
+    BlendedPairwise,
+    FullyCorrective,
+    LazyFrankWolfe,
+    Momentum,
+    Pairwise,
+    ParallelFrankWolfe,
+    RestartedParallelFrankWolfe,
+    Sliding,
+    conjugate,
+    frank_wolfe,
+)
 from .solvers._options import check_positive
 
 Array = Any
@@ -29,6 +42,15 @@ METHODS: dict[str, Callable[..., Any]] = {
     "fw": frank_wolfe.open_loop,
     "fw-short": frank_wolfe.short_step,
     "fw-ls": frank_wolfe.line_search,
+    "away": AwayStep,
+    "pairwise": Pairwise,
+    "bpcg": BlendedPairwise,
+    "fcfw": FullyCorrective,
+    "lazy": LazyFrankWolfe,
+    "momentum": Momentum,
+    "cgs": Sliding,
+    "conjugate": conjugate.conjugate,
+    "biconjugate": conjugate.biconjugate,
 }
 
 
@@ -68,7 +90,9 @@ def minimize(
     method : str or solver object
         "auto" (see `wolfpack.explain`), "anytime" (accelerated, nothing to choose), "pfw"
         (Algorithm 2 of the paper), "r-pfw" (Algorithm 3), "fw" (step 2/(k+2)), "fw-short" (short
-        step), "fw-ls" (exact line search), or a solver object.
+        step), "fw-ls" (exact line search), "away" (away steps), "pairwise", "bpcg" (blended
+        pairwise), "fcfw" (fully corrective), "lazy" (with a cache of vertices), "momentum", "cgs"
+        (conditional gradient sliding), "conjugate", "biconjugate", or a solver object.
     tol, rtol : float
         Stop when the certified gap is at most ``tol``, or at most ``rtol * |f(x)|``.
     m : int or str, optional

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 from .anytime import Anytime
+from .away import AwayStep
+from .blended_pairwise import BlendedPairwise
 from .composite import ConvergingComposite, StochasticComposite
+from .conjugate import Conjugate
 from .frank_wolfe import FrankWolfe
+from .fully_corrective import FullyCorrective
+from .lazy import LazyFrankWolfe
+from .momentum import Momentum
+from .pairwise import Pairwise
 from .parallel_fw import ParallelFrankWolfe
 from .restarted import RestartedParallelFrankWolfe
-from .step_rules import LineSearch, OpenLoop, ShortStep
+from .sliding import Sliding
+from .step_rules import Backtracking, LineSearch, OpenLoop, Secant, ShortStep
 
 __all__ = [
     "Anytime",
+    "AwayStep",
+    "Backtracking",
+    "BlendedPairwise",
+    "Conjugate",
     "ConvergingComposite",
     "FrankWolfe",
+    "FullyCorrective",
+    "LazyFrankWolfe",
     "LineSearch",
+    "Momentum",
     "OpenLoop",
+    "Pairwise",
     "ParallelFrankWolfe",
     "RestartedParallelFrankWolfe",
+    "Secant",
     "ShortStep",
+    "Sliding",
     "StochasticComposite",
 ]

@@ -14,10 +14,11 @@ Iteration
         \qquad S_{k+1} = \{v : w_{k+1}(v) > 0\}.
 
     For quadratics the correction is exact, by an active-set method on the weights (`barycentric`)
-    with a Gram matrix that grows by one row a round. Otherwise it consists of pairwise steps within
-    the active set, until
-    :math:`\max_{v\in S}\langle\nabla f, v\rangle - \min_{v\in S}\langle\nabla f, v\rangle` is below
-    ``accuracy`` times the Frank-Wolfe gap, or ``inner`` steps are taken.
+    with a Gram matrix that grows by one row a round. Otherwise it consists of Newton steps: the
+    same method minimises the quadratic model of f on the hull, the step rule says how far to go
+    towards its minimiser, until
+    :math:`\max_{v\in S}\langle\nabla f, v\rangle - \min_{v\in S}\langle\nabla f, v\rangle` is at
+    most ``accuracy`` times the Frank-Wolfe gap, or ``inner`` steps are taken.
 
 Guarantee
     At least that of away-step Frank-Wolfe, round for round: linear for strongly convex f on a
@@ -29,7 +30,8 @@ Symbols
 
 Cost of a round
     One oracle call. Quadratics: one gradient, one product with the Hessian, a few Cholesky
-    factorisations of order |S|. Otherwise a gradient and a line search per pairwise step.
+    factorisations of order |S|. Otherwise each Newton step takes a gradient, a line search and |S|
+    products with the Hessian, which are differences of gradients where f does not know them.
 
 Sources
     C. Holloway, An extension of the Frank and Wolfe method of feasible directions, Mathematical
@@ -49,11 +51,12 @@ import numpy as np
 from ..arrays import epsilon, inner
 from ..problem import Problem
 from ..smoothing import Oracles
-from ._moves import State, ask, begin, travel
+from ._curvature import hessian_product
+from ._moves import State, ask, begin
 from ._options import check_count, check_positive
 from .active_set import ActiveSet
 from .barycentric import minimize_quadratic
-from .step_rules import LineSearch, as_rule
+from .step_rules import LineSearch, Ray, as_rule
 
 Array = Any
 
@@ -74,7 +77,7 @@ class FullyCorrective:
 
     rule: Any = LineSearch()
     accuracy: float = 0.01
-    inner: int = 200
+    inner: int = 20
     name: ClassVar[str] = "fcfw"
 
     def __post_init__(self) -> None:
@@ -117,17 +120,37 @@ class FullyCorrective:
         )
 
     def _descend(self, problem: Problem, state: State) -> State:
-        """Return the state after pairwise steps within the hull."""
-        k = state.k
+        """Return the state after Newton steps on the hull."""
+        g = state.at.gradient
         assert state.vertex is not None
-        gap = inner(state.at.gradient, state.x) - float(state.vertex.dot(state.at.gradient))
-        state = state._replace(active=state.active.add(state.vertex)[0])
+        gap = inner(g, state.x) - float(state.vertex.dot(g))
+        state = state._replace(k=state.k + 1, active=state.active.add(state.vertex)[0])
         for _ in range(self.inner):
-            active = state.active
-            scores = active.scores(state.at.gradient)
-            worst = int(np.where(active.weights > 0, scores, -np.inf).argmax())
-            best = active.best(scores)
-            if scores[worst] - scores[best] <= self.accuracy * gap:
+            active, scores = state.active, state.active.scores(state.at.gradient)
+            worst = scores[active.weights > 0].max()
+            if worst - scores[active.first :].min() <= self.accuracy * gap:
                 break
-            state = travel(problem, state, self.rule, (worst, best))
-        return state._replace(k=k + 1)
+            state, gamma = self._newton(problem, state, scores)
+            if gamma == 0.0:
+                break
+        return state
+
+    def _newton(self, problem: Problem, state: State, scores: Array) -> tuple[State, float]:
+        """Return the state after a step towards the minimiser of f's quadratic model, and how far.
+
+        With u_i = v_i - x the model in the weights is <u_i, H u_j>/2 and <g, u_i>.
+        """
+        k, x, at, _, bound, active, memory, patience, phi = state
+        u = [active.vertex(i) - x for i in range(len(scores))]
+        Hu = [hessian_product(problem, x, at, u_i) for u_i in u]
+        G = np.array([[inner(u_i, Hu_j) for Hu_j in Hu] for u_i in u])
+        slopes = scores - inner(at.gradient, x)
+        tol = 4.0 * epsilon(x) * float(abs(scores).max())
+        weights = minimize_quadratic(0.5 * (G + G.T), slopes, active.weights, tol)
+        d = active._replace(weights=weights).point() - x
+        gamma, memory = self.rule(problem, Ray(k, x, at, d, 1.0, memory))
+        active = active.reweighted((1.0 - gamma) * active.weights + gamma * weights)
+        x_next = active.point()
+        at_next = problem.evaluate(x_next)
+        patience = patience.saw(at_next.value, bound)
+        return State(k, x_next, at_next, None, bound, active, memory, patience, phi), gamma
