@@ -141,6 +141,8 @@ class ActiveSet(NamedTuple):
         None stands for x, that is for all vertices in proportion to their weights: a Frank-Wolfe
         step takes from x, an away step gives to x, a pairwise step does neither.
         """
+        if source == target:
+            return self
         scale = 1.0 + step * ((target is None) - (source is None))
         weights = scale * self.weights
         if target is not None:

@@ -88,9 +88,9 @@ class FullyCorrective:
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         """Return the state of round 0."""
         state = begin(problem, x0, oracles, self.rule)
-        if problem.objective.curvature(x0, x0) is None:
-            return state
         product = partial(problem.objective.hessian_product, x0)
+        if problem.objective.curvature(x0, x0) is None or product(x0) is None:
+            return state
         return state._replace(active=ActiveSet.start(x0, product))
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:

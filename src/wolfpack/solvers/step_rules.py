@@ -26,6 +26,9 @@ from ._options import check_count, check_positive
 
 Array = Any
 
+_TRIALS = 200
+"""Steps that a backtracking search tries before it takes f for not smooth."""
+
 
 class Ray(NamedTuple):
     """What a rule may look at.
@@ -140,16 +143,14 @@ class Backtracking(Rule):
         M = self._first(problem, ray, descent, square) if estimate is None else self.eta * estimate
         # below this a difference of values of f is rounding
         noise = 8.0 * epsilon(at.gradient) * abs(at.value)
-        step = _clamped(descent, M * square, max_step)
-        while True:
+        for _ in range(_TRIALS):
+            step = _clamped(descent, M * square, max_step)
             problem.counts.nfev += 1
             change = problem.objective.value(x + step * d) - at.value
             if change <= -step * descent + 0.5 * M * step**2 * square + noise:
                 return Stride(step, M)
-            if not math.isfinite(M * self.tau * square):
-                return Stride(0.0, estimate)
             M *= self.tau
-            step = _clamped(descent, M * square, max_step)
+        return Stride(0.0, estimate)
 
     def _first(self, problem: Problem, ray: Ray, descent: float, square: float) -> float:
         """Return the curvature of f along a thousandth of the ray, 0 being no estimate."""
@@ -184,10 +185,19 @@ class LineSearch(Rule):
         if known is not None:
             return Stride(known)
         max_step, slope_at = ray.max_step, _slopes(problem, ray)
-        if slope_at(max_step) <= 0:
+        slopes = {0.0: inner(ray.at.gradient, ray.d), max_step: slope_at(max_step)}
+        if slopes[max_step] <= 0:
             return Stride(max_step)
-        # xtol is absolute in brentq; the values at both ends have opposite signs here
-        return Stride(float(brentq(slope_at, 0.0, max_step, xtol=self.xtol * max_step, rtol=1e-12)))
+        # the known slopes at both ends have opposite signs, whatever rounding makes of a second
+        # look at them; xtol is absolute in brentq
+        step = brentq(
+            lambda t: slopes[t] if t in slopes else slope_at(t),
+            0.0,
+            max_step,
+            xtol=self.xtol * max_step,
+            rtol=1e-12,
+        )
+        return Stride(float(step))
 
 
 @dataclass(frozen=True)
