@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from .arrays import all_finite, epsilon, inner
+from .arrays import all_finite, epsilon, inner, norm
 
 Array = Any
 
@@ -184,6 +184,9 @@ class Problem:
         slope = inner(at.gradient, step)
         change = at_next.value - at.value - slope
         noise = 1e3 * epsilon(at.gradient) * (abs(at.value) + abs(at_next.value) + abs(slope))
+        if change < -noise:
+            # where f and its gradient vanish together, the rounding of x itself is what remains
+            noise += 1e3 * epsilon(at.gradient) * norm(at.gradient) * norm(x)
         if change < -noise:
             return "convexity"
         if self.L is not None and change > 0.5 * self.L * inner(step, step) * (1 + 1e-6) + noise:

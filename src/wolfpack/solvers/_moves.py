@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from ..arrays import namespace
 from ..atoms import Atoms
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
@@ -61,6 +62,12 @@ class State(NamedTuple):
     def stalled(self) -> bool:
         """Whether rounding errors keep the method from going on."""
         return self.patience.over
+
+
+def towards(vertex: Atoms, x: Array) -> Array:
+    """Return v - x in the precision of x."""
+    d = vertex.add_scaled(x, -1.0, 1.0)
+    return d if d.dtype == x.dtype else namespace(x).astype(d, x.dtype)
 
 
 def begin(problem: Problem, x0: Array, oracles: Oracles, rule: Any) -> State:

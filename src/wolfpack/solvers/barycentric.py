@@ -20,7 +20,7 @@ from scipy.linalg import cho_factor, cho_solve
 Array = Any
 
 _DAMPING = 1e-13
-"""Multiple of G's largest diagonal entry added where points are affinely dependent."""
+"""Share of G's largest diagonal entry and of the slopes' range that damps each step."""
 
 
 def minimize_quadratic(G: Array, c: Array, w: Array, tol: float) -> Array:
@@ -40,7 +40,7 @@ def minimize_quadratic(G: Array, c: Array, w: Array, tol: float) -> Array:
     tol : float
         Accuracy.
     """
-    damping = _DAMPING * max(float(G.diagonal().max()), np.finfo(float).tiny)
+    size = float(G.diagonal().max())
     settled = False  # whether w is the minimiser over the affine hull of its support
     # about one turn per point that enters or leaves is typical; the limit is for rounding
     for _ in range(20 + 5 * len(w)):
@@ -52,6 +52,7 @@ def minimize_quadratic(G: Array, c: Array, w: Array, tol: float) -> Array:
             if w[entering] > 0:
                 break  # only rounding tells the slopes apart
             active = np.append(active, entering)
+        damping = _DAMPING * (size + np.ptp(slopes[active]))
         move = _towards_minimum(G, slopes, w, active, damping)
         if settled and move[-1] <= 0:
             break  # the entering point's slope was lower by rounding only

@@ -51,7 +51,7 @@ from ..atoms import Atoms
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
 from ._curvature import hessian_product
-from ._moves import Patience
+from ._moves import Patience, towards
 from .step_rules import LineSearch, Ray, as_rule
 
 Array = Any
@@ -114,14 +114,13 @@ class Conjugate:
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
         k, x, at, vertex, bound, targets, _, memory, patience = state
-        s = self._target(problem, state, vertex.to_dense())
-        d = s - x
+        d = self._direction(problem, state, towards(vertex, x))
         gamma, memory = self.rule(problem, Ray(k, x, at, d, 1.0, memory))
         x_next = x + gamma * d
         at_next = problem.evaluate(x_next)
         vertex_next = oracles.lmo(at_next.gradient)
         bound_next = problem.dual_bound(at_next.gradient, at_next.dual, vertex_next)
-        targets = (s, *targets[: self.order - 1]) if gamma < 1 - self.delta else ()
+        targets = (x + d, *targets[: self.order - 1]) if gamma < 1 - self.delta else ()
         patience = patience.saw(at_next.value, bound)
         return State(
             k + 1, x_next, at_next, vertex_next, bound_next, targets, gamma, memory, patience
@@ -131,35 +130,32 @@ class Conjugate:
         """Return the bound of the oracle's answer to the gradient at x_k."""
         return state.bound
 
-    def _target(self, problem: Problem, state: State, v: Array) -> Array:
-        """Return s_k; v_k where the combination would not lead down."""
+    def _direction(self, problem: Problem, state: State, d: Array) -> Array:
+        """Return s_k - x_k from d = v_k - x_k; d itself where that would not lead down."""
         if not state.targets:
-            return v
-        x, g = state.x, state.at.gradient
-        s = (
-            self._cfw(problem, state, v)
-            if len(state.targets) == 1
-            else self._bfw(problem, state, v)
-        )
-        return s if inner(g, s - x) < 0 else v
+            return d
+        former = [s - state.x for s in state.targets]
+        combine = self._cfw if len(former) == 1 else self._bfw
+        conjugate = combine(problem, state, d, *former)
+        return conjugate if inner(state.at.gradient, conjugate) < 0 else d
 
-    def _cfw(self, problem: Problem, state: State, v: Array) -> Array:
-        (s,), x = state.targets, state.x
-        H_bar = hessian_product(problem, x, state.at, s - x)
-        N, D = inner(H_bar, v - x), inner(H_bar, s - x)
+    def _cfw(self, problem: Problem, state: State, d: Array, bar: Array) -> Array:
+        """Return s_k - x_k, bar being s_{k-1} - x_k."""
+        H_bar = hessian_product(problem, state.x, state.at, bar)
+        N, D = inner(H_bar, d), inner(H_bar, bar)
         ratio = N / (N - D) if N != D else 0.0
         alpha = min(ratio, 1.0 - self.delta) if ratio > 0 else 0.0
-        return alpha * s + (1.0 - alpha) * v
+        return alpha * bar + (1.0 - alpha) * d
 
-    def _bfw(self, problem: Problem, state: State, v: Array) -> Array:
-        (s1, s2), x, gamma = state.targets, state.x, state.gamma
-        d, bar = v - x, s1 - x
-        bar2 = gamma * s1 + (1.0 - gamma) * s2 - x
-        H_bar, H_bar2 = (hessian_product(problem, x, state.at, u) for u in (bar, bar2))
+    def _bfw(self, problem: Problem, state: State, d: Array, bar: Array, older: Array) -> Array:
+        """Return s_k - x_k, older being s_{k-2} - x_k."""
+        gamma = state.gamma
+        bar2 = gamma * bar + (1.0 - gamma) * older
+        H_bar, H_bar2 = (hessian_product(problem, state.x, state.at, u) for u in (bar, bar2))
         mu = max(0.0, -(1.0 - gamma) * _quotient(inner(H_bar2, d), inner(H_bar2, bar2)))
         nu = -_quotient(inner(H_bar, d), inner(H_bar, bar)) + mu * gamma / (1.0 - gamma)
         nu = max(0.0, nu)
-        return (v + nu * s1 + mu * s2) / (1.0 + mu + nu)
+        return (d + nu * bar + mu * older) / (1.0 + mu + nu)
 
 
 def conjugate(rule: Any = "line-search", delta: float = 0.01) -> Conjugate:

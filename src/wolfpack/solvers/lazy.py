@@ -47,7 +47,7 @@ from ..atoms import Atoms
 from ..atoms._pool import join
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
-from ._moves import Patience
+from ._moves import Patience, towards
 from ._options import check_count, check_positive
 from .active_set import digest
 from .step_rules import LineSearch, Ray, as_rule
@@ -156,7 +156,7 @@ class LazyFrankWolfe:
             bound = max(bound, problem.dual_bound(g, at.dual, vertex))
             gap = here - float(vertex.dot(g))
             phi = phi if gap >= phi / self.J else 0.5 * gap
-        d = vertex.to_dense() - x
+        d = towards(vertex, x)
         gamma, memory = self.rule(problem, Ray(k, x, at, d, 1.0, memory))
         x_next = vertex.add_scaled(x, 1.0 - gamma, gamma)
         at_next = problem.evaluate(x_next)

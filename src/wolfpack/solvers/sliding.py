@@ -51,6 +51,7 @@ from typing import Any, ClassVar, NamedTuple
 from ..arrays import inner
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
+from ._moves import towards
 
 Array = Any
 
@@ -115,7 +116,7 @@ def _project(
     first = vertex = oracles.lmo(g)
     for _ in range(steps):
         p = g + beta * (u - center)
-        d = vertex.to_dense() - u
+        d = towards(vertex, u)
         descent, square = -inner(p, d), beta * inner(d, d)
         if descent <= eta:
             break

@@ -1,0 +1,74 @@
+"""Two losses over four polytopes, with independent minima: what every sequential method solves."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+import wolfpack as wp
+
+PERMUTATIONS = np.array([np.eye(3)[list(p)].reshape(-1) for p in itertools.permutations(range(3))])
+LOWER, UPPER = -0.1 * np.arange(1.0, 10.0), np.linspace(0.05, 0.6, 9)
+
+
+def _sets() -> dict[str, Any]:
+    return {
+        "simplex": wp.sets.Simplex(9),
+        "l1 ball": wp.sets.L1Ball(9, 1.5),
+        "hull": wp.sets.ConvexHull(PERMUTATIONS),
+        "box": wp.sets.Box(LOWER, UPPER),
+    }
+
+
+def _losses() -> dict[str, Any]:
+    rng = np.random.default_rng(5)
+    A = rng.standard_normal((25, 9))
+    b = A @ rng.random(9) + 0.3 * rng.standard_normal(25)
+    labels = np.where(A @ rng.standard_normal(9) + rng.standard_normal(25) > 0, 1, -1)
+    return {
+        "quadratic": wp.objectives.LeastSquares(A, b),
+        "logistic": wp.objectives.Logistic(A, labels),
+    }
+
+
+CASES = [f"{loss} {K}" for loss in _losses() for K in _sets()]
+
+
+def case(name: str) -> tuple[Any, Any]:
+    """Return objective and set."""
+    loss, _, K = name.partition(" ")
+    return _losses()[loss], _sets()[K]
+
+
+@cache
+def minimum(name: str) -> float:
+    """Return the minimum by Clarabel."""
+    f, _ = case(name)
+    loss, _, K = name.partition(" ")
+    x = cp.Variable(9)
+    constraints = {
+        "simplex": [x >= 0, cp.sum(x) == 1],
+        "l1 ball": [cp.norm1(x) <= 1.5],
+        "box": [x >= LOWER, x <= UPPER],
+    }
+    if K == "hull":
+        w = cp.Variable(6, nonneg=True)
+        constraints["hull"] = [x == PERMUTATIONS.T @ w, cp.sum(w) == 1]
+    if loss == "quadratic":
+        value = 0.5 * cp.sum_squares(f.A @ x - f.b)
+    else:
+        value = cp.sum(cp.logistic(-cp.multiply(f.labels, f.A @ x))) / 25
+    problem = cp.Problem(cp.Minimize(value), constraints[K])
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    return float(problem.value)
+
+
+def iterates(f: Any, K: Any, **settings: Any) -> tuple[Any, list[Any]]:
+    """Return a run's result and the points of all its rounds."""
+    points: list[Any] = []
+    res = wp.minimize(f, K, callback=lambda r: points.append(r.state.x), **settings)
+    return res, points
