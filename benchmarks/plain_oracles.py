@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy
-from scipy.optimize import linear_sum_assignment, linprog
+from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, linprog, milp
 from scipy.sparse import csgraph, csr_array, kron
 from scipy.sparse import eye as sparse_eye
 
@@ -116,10 +116,13 @@ def low_eigenvector(g: np.ndarray) -> np.ndarray:
 
 def shortest_path(edges: list[tuple[int, int]], source: int, target: int):
     tails, heads = np.array(edges).T
-    position = {edge: i for i, edge in enumerate(edges)}
+    position, nodes = (
+        {edge: i for i, edge in enumerate(edges)},
+        int(max(tails.max(), heads.max())) + 1,
+    )
 
     def answer(g: np.ndarray) -> np.ndarray:
-        graph = csr_array((g, (tails, heads)), shape=(target + 1, target + 1))
+        graph = csr_array((g, (tails, heads)), shape=(nodes, nodes))
         back = csgraph.bellman_ford(graph, indices=source, return_predecessors=True)[1]
         v, node = np.zeros(g.size), target
         while node != source:
@@ -143,3 +146,33 @@ def light_tree(edges: list[tuple[int, int]], nodes: int):
         return v
 
     return answer
+
+
+def route(edges: list[tuple[int, int]], demands: list[tuple[int, int, float]]):
+    paths = [(shortest_path(edges, o, d), amount) for o, d, amount in demands]
+    return lambda g: sum(amount * path(g) for path, amount in paths)
+
+
+def greedy(independent: Callable[[tuple[int, ...]], bool], rank: int):
+    def answer(g: np.ndarray) -> np.ndarray:
+        chosen: list[int] = []
+        for i in np.argsort(g).tolist():
+            if independent((*chosen, i)):
+                chosen.append(i)
+            if len(chosen) == rank:
+                break
+        v = np.zeros(g.size)
+        v[chosen] = 1.0
+        return v
+
+    return answer
+
+
+def highs(A: np.ndarray, b: np.ndarray):
+    return lambda g: linprog(g, A_ub=A, b_ub=b, bounds=(0, 1)).x
+
+
+def highs_integer(A: np.ndarray, b: np.ndarray):
+    limit = LinearConstraint(A, ub=b)
+    ones = np.ones(A.shape[1])
+    return lambda g: milp(g, constraints=limit, integrality=ones, bounds=Bounds(0, 1)).x
