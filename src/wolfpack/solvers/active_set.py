@@ -141,8 +141,8 @@ class ActiveSet(NamedTuple):
         None stands for x, that is for all vertices in proportion to their weights: a Frank-Wolfe
         step takes from x, an away step gives to x, a pairwise step does neither.
         """
-        if source == target:
-            return self
+        if source == target or step <= 0:
+            return self.reweighted(self.weights)
         scale = 1.0 + step * ((target is None) - (source is None))
         weights = scale * self.weights
         if target is not None:
