@@ -124,8 +124,8 @@ class Gradients(ABC):
             Where.
         m : int
             Draws in a round.
-        norm : "l2" or "l1"
-            The primal norm; the variance is measured in its dual, l2 or l_inf.
+        norm : "l2", "l1", or "l" and an exponent between
+            The primal norm; the variance is measured in its dual.
         draws : int
             Repetitions.
         k : int
@@ -181,13 +181,26 @@ class Draws(Gradients):
 
 
 def dual_norm_squared(g: Array, norm: str) -> float:
-    """Return ||g||_*^2, the squared dual norm of "l2" (l2) or "l1" (l_inf)."""
-    return inner(g, g) if norm == "l2" else float(abs(g).max()) ** 2
+    """Return ||g||_*^2, the squared dual norm: of "l2" it is l2, of "l1" l_inf."""
+    if norm == "l2":
+        return inner(g, g)
+    top, p = float(abs(g).max()), norm_order(norm)
+    if p == 1.0 or top == 0.0:
+        return top**2
+    return (top * float(((abs(g) / top) ** (p / (p - 1))).sum()) ** (1 - 1 / p)) ** 2
 
 
 def norm_squared(y: Array, norm: str) -> float:
-    """Return ||y||^2 in the norm "l2" or "l1"."""
-    return inner(y, y) if norm == "l2" else float(abs(y).sum()) ** 2
+    """Return ||y||^2 in the norm "l2", "l1", or "l" and an exponent between."""
+    if norm == "l2":
+        return inner(y, y)
+    p = norm_order(norm)
+    return float((abs(y) ** p).sum()) ** (2 / p)
+
+
+def norm_order(norm: str) -> float:
+    """Return the exponent p of a norm's name: 2 for "l2", 1.5 for "l1.5"."""
+    return float(norm[1:])
 
 
 def _checked(g: Any, v: Array) -> Array:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from ._base import Regularizer
 from .elastic_net import ElasticNet
 from .entropy import Entropy
+from .group_lasso import GroupLasso, SparseGroupLasso
 from .indicators import BallRidge, BoxRidge, IndicatorRidge, SimplexRidge
-from .mirrors import EntropyMirror, Euclidean, Mirror, Same, Shifted
+from .mirrors import EntropyMirror, Euclidean, Mirror, PNormMirror, Same, Shifted
+from .nuclear_norm import NuclearNorm
+from .product import Product, ProductMirror
 from .squared_norm import SquaredNorm
+from .squared_pnorm import SquaredPNorm
+from .total_variation import TotalVariation
 
 __all__ = [
     "BallRidge",
@@ -16,11 +21,19 @@ __all__ = [
     "Entropy",
     "EntropyMirror",
     "Euclidean",
+    "GroupLasso",
     "IndicatorRidge",
     "Mirror",
+    "NuclearNorm",
+    "PNormMirror",
+    "Product",
+    "ProductMirror",
     "Regularizer",
     "Same",
     "Shifted",
     "SimplexRidge",
+    "SparseGroupLasso",
     "SquaredNorm",
+    "SquaredPNorm",
+    "TotalVariation",
 ]

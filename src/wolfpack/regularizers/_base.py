@@ -23,16 +23,16 @@ class Regularizer(ABC):
     ----------
     mu : float
         Strong convexity constant, with respect to `norm`.
-    norm : "l2" or "l1"
+    norm : "l2", "l1" or "l" and an exponent between them
         The norm of ``mu``.
     geometry : str
-        Mirror map to use when the user names none: "euclidean" or "entropy".
+        Mirror map to use when the user names none: "euclidean", "entropy" or "pnorm".
     shape : tuple of int or None
         Shape of y, None when any shape will do.
     """
 
     mu: float
-    norm: ClassVar[str] = "l2"
+    norm: str = "l2"
     geometry: ClassVar[str] = "euclidean"
     shape: tuple[int, ...] | None = None
 
@@ -52,10 +52,18 @@ class Regularizer(ABC):
         """Return the minimiser of <g, y> + H(y) + lam sum_i y_i log y_i over the simplex."""
         raise CapabilityError(f"{self!r} has no entropic minimisation step")
 
+    def pnorm_prox(self, g: Array, lam: float, p: float) -> Array:
+        """Return the minimiser of <g, y> + H(y) + lam ||y||_p^2 / (2 (p-1))."""
+        raise CapabilityError(f"{self!r} has no minimisation step in the l_p geometry")
+
     def minimum(self, g: Array) -> float:
         """Return the minimum of <g, y> + H(y), which is -H*(-g)."""
         y = self.argmin(g)
         return inner(g, y) + self.value(y)
+
+    def own_mirror(self) -> Any:
+        """Return the mirror map to use when the user names none: a name, or a map."""
+        return self.geometry
 
     def has(self, capability: str) -> bool:
         """Tell whether this regulariser overrides the optional method of that name."""
@@ -97,6 +105,14 @@ def strong_convexity(mu: Any) -> float:
             f"mu must be positive, found {mu!r}: the simple term H must be strongly convex; add a "
             "ridge (mu/2)||y||^2, however small, for example mu=1e-6"
         )
+    return number
+
+
+def nonnegative(value: Any, name: str) -> float:
+    """Return ``value`` as a finite float >= 0."""
+    number = as_number(value, name)
+    if number < 0:
+        raise ValueError(f"{name} must be at least 0, found {value!r}")
     return number
 
 

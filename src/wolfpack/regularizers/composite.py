@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..arrays import all_finite, epsilon, inner
-from ..objectives.stochastic import norm_squared
+from ..objectives.stochastic import norm_order, norm_squared
 from ..problem import CapabilityError, Counts, NonFiniteError
 from ._base import Array, Regularizer
 from .pairs import Step, minimization_step
@@ -66,18 +66,29 @@ class Composite:
     def __post_init__(self) -> None:
         self.solve = minimization_step(self.regularizer, self.mirror)
         if self.L is None:
-            l1 = getattr(self.objective, "L1", None) if self.norm == "l1" else None
-            self.L = self.objective.L if l1 is None else l1
+            self.L = self._smoothness()
 
     @property
     def norm(self) -> str:
-        """The norm in which G is smooth and both H and w strongly convex: "l2" or "l1".
+        """The norm in which G is smooth and both H and w strongly convex: "l2", "l1", "l1.5"...
 
-        Since ||y||_1 >= ||y||_2, strong convexity in l1 implies it in l2 with the same constant,
-        and smoothness in l2 implies it in l1.
+        Since ||y||_p decreases with p, strong convexity in l_p implies it in l_r, r >= p, with the
+        same constant: the larger of the two exponents is the norm of both.
         """
-        both = self.regularizer.norm == "l1" and getattr(self.mirror, "norm", "l2") == "l1"
-        return "l1" if both else "l2"
+        norms = self.regularizer.norm, getattr(self.mirror, "norm", "l2")
+        return max(norms, key=norm_order)
+
+    def _smoothness(self) -> float | None:
+        """Return G's smoothness constant in `norm`, by interpolation between l1 and l2.
+
+        Hessians map l1 to l_inf with norm at most L1 and l2 to itself with norm at most L, hence
+        (Riesz-Thorin) l_p to its dual with norm at most L1^(1-t) L^t, t = 2 (1 - 1/p).
+        """
+        L, l1, p = self.objective.L, getattr(self.objective, "L1", None), norm_order(self.norm)
+        if L is None or l1 is None or p == 2.0:
+            return L
+        share = 2.0 * (1.0 - 1.0 / p)
+        return l1 ** (1.0 - share) * L**share
 
     @property
     def mu(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._base import Array, Ridged, as_number
+from ._base import Array, Ridged, nonnegative
 
 
 class ElasticNet(Ridged):
@@ -30,9 +30,7 @@ class ElasticNet(Ridged):
 
     def __init__(self, l1: float, mu: float) -> None:
         super().__init__(mu)
-        self.l1 = as_number(l1, "l1")
-        if self.l1 < 0:
-            raise ValueError(f"l1 must be at least 0, found {l1!r}")
+        self.l1 = nonnegative(l1, "l1")
 
     def rest(self, y: Array) -> float:
         return self.l1 * float(abs(y).sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from scipy.special import logsumexp, softmax, xlogy
+from scipy.special import logsumexp, softmax, wrightomega, xlogy
 
 from ._base import Array, Regularizer, strong_convexity
 
@@ -34,7 +34,7 @@ class Entropy(Regularizer):
     array([0.5714, 0.2857, 0.1429])
     """
 
-    norm: ClassVar[str] = "l1"
+    norm = "l1"
     geometry: ClassVar[str] = "entropy"
 
     def __init__(self, mu: float) -> None:
@@ -48,6 +48,9 @@ class Entropy(Regularizer):
 
     def entropic_prox(self, g: Array, lam: float) -> Array:
         return softmax(-g / (self.mu + lam))
+
+    def prox(self, g: Array, lam: float) -> Array:
+        return entropic_projection(g, self.mu, lam)
 
     def minimum(self, g: Array) -> float:
         return -self.mu * float(logsumexp(-g / self.mu))
@@ -64,3 +67,28 @@ def entropy(y: Array) -> float:
 def on_simplex(y: Array) -> bool:
     """Tell whether y >= 0 and sum y = 1, up to rounding."""
     return bool(y.min() >= 0.0 and abs(float(y.sum()) - 1.0) <= _TOLERANCE)
+
+
+def entropic_projection(g: Array, a: float, c: float) -> Array:
+    r"""Return the minimiser of :math:`<g, y> + a \sum_i y_i \log y_i + \tfrac c2 \|y\|^2` over the
+    simplex, a > 0.
+
+    Stationarity reads a log y_i + c y_i = t - g_i, so that y_i = (a/c) omega((t - g_i)/a +
+    log(c/a)) with omega Wright's function, omega(x) + log omega(x) = x. The multiplier t makes the
+    sum 1: the sum is convex and increasing in t, and Newton's method from the right decreases to
+    the root.
+    """
+    if c == 0.0:
+        return softmax(-g / a)
+    shift, gap = math.log(c / a), (g.min() - g) / a
+    # (t - min g)/a = c/a makes the largest entry 1, hence the sum at least 1
+    t = c / a
+    for _ in range(100):
+        y = (a / c) * wrightomega(t + gap + shift)
+        excess = float(y.sum()) - 1.0
+        # omega' = omega / (1 + omega)
+        step = excess / float((y / (1.0 + (c / a) * y)).sum())
+        t -= step
+        if step <= 1e-13 * (1.0 + abs(t)):  # the next error is the square of this
+            break
+    return y / y.sum()

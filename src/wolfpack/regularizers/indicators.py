@@ -8,6 +8,7 @@ from typing import Any
 from ..problem import CapabilityError
 from ..sets import Box, L2Ball, Set, Simplex
 from ._base import Array, Ridged
+from .entropy import entropic_projection
 
 
 class IndicatorRidge(Ridged):
@@ -98,3 +99,12 @@ class SimplexRidge(IndicatorRidge):
 
     def __init__(self, n: Any, mu: float, radius: float = 1.0) -> None:
         super().__init__(Simplex(n, radius), mu)
+        self.radius = float(radius)
+
+    def entropic_prox(self, g: Array, lam: float) -> Array:
+        if self.radius != 1.0:
+            raise CapabilityError(
+                f"the entropy lives on the simplex of sum 1, {self!r} has sum {self.radius:g}: "
+                "use w='euclidean'"
+            )
+        return self.argmin(g) if lam == 0.0 else entropic_projection(g, lam, self.mu)

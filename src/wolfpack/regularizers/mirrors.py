@@ -6,8 +6,8 @@ each mirror map here is a fixed function (its geometry) minus a slope, and a run
 
 A mirror map of your own is any object with ``nu`` (its strong convexity constant), ``z0`` (its
 minimiser), and a method ``prox(H, g, lam)`` that returns the minimiser of <g, y> + H(y) + lam w(y).
-It may also have ``norm`` ("l2", the default, or "l1"), ``value`` and ``gradient``; with the latter
-it can be shifted.
+It may also have ``norm`` ("l2", the default, "l1", "l1.5"...), ``value`` and ``gradient``; with the
+latter it can be shifted.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ..arrays import as_float_array, check_finite, inner
 from ..problem import CapabilityError
 from ._base import Array, Regularizer
 from .entropy import entropy, on_simplex
+from .squared_pnorm import exponent, half_square, half_square_gradient
 
 
 class Mirror(ABC):
@@ -30,7 +31,7 @@ class Mirror(ABC):
     ----------
     nu : float
         Strong convexity constant, with respect to `norm`.
-    norm : "l2" or "l1"
+    norm : "l2", "l1" or "l" and an exponent between them
         The norm of ``nu``.
     geometry : str
         Which minimisation step of H goes with phi.
@@ -41,7 +42,7 @@ class Mirror(ABC):
     """
 
     nu: float = 1.0
-    norm: ClassVar[str] = "l2"
+    norm: str = "l2"
     geometry: ClassVar[str]
     slope: Any = 0.0
     z0: Array | None = None
@@ -94,7 +95,7 @@ class EntropyMirror(Mirror):
         Positive entries of sum 1; uniform by default; as for `Euclidean`.
     """
 
-    norm: ClassVar[str] = "l1"
+    norm = "l1"
     geometry: ClassVar[str] = "entropy"
 
     def __init__(self, z0: Any = None) -> None:
@@ -112,6 +113,33 @@ class EntropyMirror(Mirror):
                 f"simplex), found a smallest entry {y.min():.3g} and a sum {y.sum():.6g}"
             )
         return np.log(y)
+
+
+class PNormMirror(Mirror):
+    r"""A squared l_p norm, :math:`w(y) = \frac{1}{2 (p-1)} \|y\|_p^2`, 1 < p <= 2.
+
+    Parameters
+    ----------
+    p : float
+        The exponent; the minimisation step is known where it is that of `SquaredPNorm`.
+    z0 : array, optional
+        Where w, with a linear term added, is minimised; 0 by default; as for `Euclidean`.
+    """
+
+    geometry: ClassVar[str] = "pnorm"
+
+    def __init__(self, p: float, z0: Any = None) -> None:
+        self.p = exponent(p)
+        self.norm = f"l{self.p!r}"
+        if z0 is not None:
+            self.z0 = check_finite(as_float_array(z0, "z0"), "z0")
+            self.slope = self.phi_gradient(self.z0)
+
+    def phi(self, y: Array) -> float:
+        return half_square(y, self.p)
+
+    def phi_gradient(self, y: Array) -> Array:
+        return half_square_gradient(y, self.p)
 
 
 class Same(Mirror):
@@ -133,7 +161,7 @@ class Same(Mirror):
     def __init__(self, H: Regularizer, slope: Any = None) -> None:
         self.H = H
         self.nu = H.mu
-        self.norm = H.norm  # pyright: ignore[reportAttributeAccessIssue]
+        self.norm = H.norm
         if slope is not None:
             self.slope = check_finite(as_float_array(slope, "slope"), "slope")
             self.z0 = H.argmin(-self.slope)

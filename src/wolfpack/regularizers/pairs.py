@@ -8,8 +8,10 @@ the average g = d/A and the number lam = beta/A, and becomes
 ================  =====================================  ==================
 w                 step                                   H
 ================  =====================================  ==================
-Euclidean         ``H.prox(g - lam slope, lam)``         all but Entropy
-EntropyMirror     ``H.entropic_prox(g - lam slope, lam)``  Entropy
+Euclidean         ``H.prox(g - lam slope, lam)``         all but SquaredPNorm
+EntropyMirror     ``H.entropic_prox(g - lam slope, lam)``  Entropy, SimplexRidge
+PNormMirror(p)    ``H.pnorm_prox(g - lam slope, lam, p)``  SquaredPNorm with this p
+ProductMirror     each block's own step                  Product
 Same(H)           ``H.argmin((g - lam slope)/(1+lam))``  every H
 Shifted(w, z0)    w's step at ``g - lam g_w(z0)``        as w
 yours             ``w.prox(H, g, lam)``                  as you say
@@ -24,12 +26,12 @@ from typing import Any
 
 from ..problem import CapabilityError
 from ._base import Array, Regularizer
-from .mirrors import EntropyMirror, Euclidean, Mirror, Same, Shifted
+from .mirrors import EntropyMirror, Euclidean, Mirror, PNormMirror, Same, Shifted
 
 Step = Callable[[Array, float], Array]
 
-_METHODS = {"euclidean": "prox", "entropy": "entropic_prox"}
-_MIRRORS = {"euclidean": Euclidean, "entropy": EntropyMirror}
+_METHODS = {"euclidean": "prox", "entropy": "entropic_prox", "pnorm": "pnorm_prox"}
+_MIRRORS = {"euclidean": Euclidean, "entropy": EntropyMirror, "pnorm": PNormMirror}
 
 
 def minimization_step(H: Regularizer, w: Any) -> Step:
@@ -54,20 +56,22 @@ def minimization_step(H: Regularizer, w: Any) -> Step:
             f"for w = {_available(H)}, or for a w of your own with a method prox(H, g, lam)"
         )
     solve = getattr(H, method)
+    if isinstance(w, PNormMirror):
+        return lambda g, lam: solve(g - lam * w.slope, lam, w.p)
     return lambda g, lam: solve(g - lam * w.slope, lam)
 
 
 def as_mirror(w: Any, H: Regularizer) -> Any:
     """Return the mirror map that ``w`` names: None (H's own geometry), a name, or itself."""
     if w is None:
-        w = H.geometry
+        w = H.own_mirror()
     if w == "same":
         return Same(H)
     if isinstance(w, str):
         if w not in _MIRRORS:
             known = ", ".join(map(repr, [*_MIRRORS, "same"]))
             raise ValueError(f"w must be one of {known}, or a mirror map, found {w!r}")
-        return _MIRRORS[w]()
+        return PNormMirror(getattr(H, "p", 2.0)) if w == "pnorm" else _MIRRORS[w]()
     if isinstance(w, Mirror | Shifted):
         return w
     missing = [name for name in ("nu", "z0", "prox") if not hasattr(w, name)]
