@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from problems import (
     small_logistic,
     small_simplex,
 )
+from wolfpack.problem import Problem
 from wolfpack.solvers.adaptive import Tuner
 
 
@@ -178,7 +181,7 @@ def test_curvature_that_changes_by_orders_along_the_path():
     res = wp.minimize(steep, K, x0, tol=0, rtol=1e-3, max_rounds=3000)
     assert res.success
     assert res.fun == pytest.approx(20 * 2.5**5, rel=2e-3)
-    assert res.state.L < 1e-2 * 20 * 50.0**3
+    assert res.state.L * res.state.control.kappa < 1e-2 * 20 * 50.0**3
 
 
 def test_logistic_far_from_the_optimum():
@@ -208,7 +211,7 @@ def test_wrong_first_guess_of_the_curvature_recovers():
 
     res = wp.minimize(shifted, K, np.zeros(4), method="anytime", tol=1e-3, max_rounds=5000)
     assert res.success
-    assert res.state.L > 100
+    assert res.state.L * res.state.control.kappa > 10
 
 
 def test_nonconvex_f_claims_no_gap():
@@ -254,14 +257,48 @@ def test_noise_per_coordinate():
 
 @pytest.mark.parametrize(("gap", "kappa"), [(0.1, 0.7 * 0.3), (1.0, 0.3), (9.0, 1.5 * 0.3)])
 def test_kappa_follows_the_certificate(gap, kappa):
-    tuner = Tuner(0.3, True)
+    tuner = Tuner(0.3)
     control = tuner.adapt(tuner.start(gap), 4, 0.0, bias=1.0)
     assert control.kappa == pytest.approx(kappa)
     assert control.next_look == 5
 
 
+@pytest.mark.parametrize("problem", [small_simplex, small_logistic, l1_logistic])
+def test_every_accepted_step_passes_the_step_test(problem):
+    """Proposition A2's inequality, formed here anew from the definition of the divergences."""
+    f, K, x0 = problem()
+    noise = "lifted" if K.closed_forms[0] == "lifted" else "gumbel"
+    states = []
+    wp.minimize(
+        f, K, x0, method="anytime", tol=0, max_rounds=60, callback=lambda r: states.append(r.state)
+    )
+    for before, after in itertools.pairwise(states):
+        tau, alpha = 3 / (before.k + 4), after.alpha
+        v = (1 - tau) * before.y + tau * before.at.gradient
+        slope = -K.smoothed(-v, alpha, noise)
+
+        def divergence(y, v=v, alpha=alpha, slope=slope):
+            values = [K.smoothed_support(-point, alpha, noise) for point in (y, v)]
+            return values[0] - values[1] - float(slope @ (y - v))
+
+        tangent = after.at.value + float(after.at.gradient @ (before.x - after.x))
+        allowed = (1 - tau) * (before.at.value - tangent + divergence(before.y))
+        assert divergence(after.y) <= allowed + 1e-12
+
+
+def test_step_test_doubles_a_kappa_that_is_too_small():
+    f, K, x0 = paper_simplex()
+    problem = Problem(f, K)
+    way = wp.smoothing.make_smoothing("ambient", f, K, wp.noise.get("gumbel"))
+    oracles = wp.smoothing.Oracles(problem, way)
+    solver = wp.solvers.Anytime()
+    state = solver.init(problem, x0, oracles)
+    bold = state._replace(control=state.control._replace(kappa=1e-9))
+    assert solver.step(problem, bold, oracles).control.kappa > 1e-4
+
+
 def test_kappa_remembers_a_failure_for_a_while():
-    tuner = Tuner(0.3, True)
+    tuner = Tuner(0.3)
     failed = tuner.adapt(tuner.start(9.0), 4, 0.0, bias=1.0)
     again = tuner.adapt(failed._replace(fun=0.0), 5, 0.0, bias=1.0)
     assert again.kappa == pytest.approx(failed.kappa)

@@ -67,6 +67,15 @@ class Smoothing(ABC):
         """Return the mean of the answers to -v in closed form."""
         raise CapabilityError(self.why_not_exact())
 
+    @property
+    def tells_support(self) -> bool:
+        """Whether `support` is known, which the step test of the anytime method needs."""
+        return self.exact and self.K.has("smoothed_support")
+
+    def support(self, y: Array, alpha: float) -> float:
+        """Return s_alpha(-y) in closed form."""
+        raise CapabilityError(self.why_not_exact())
+
     def why_not_exact(self) -> str:
         """Return the sentence that explains a missing closed form, and who has one."""
         law = getattr(self.law, "name", "lifted")

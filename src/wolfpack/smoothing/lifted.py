@@ -44,6 +44,9 @@ class Lifted(Smoothing):
     def mean_answer(self, v: Array, alpha: float) -> Array:
         return self.K.smoothed(-v, alpha, "lifted")
 
+    def support(self, y: Array, alpha: float) -> float:
+        return self.K.smoothed_support(-y, alpha, "lifted")
+
     @cached_property
     def smoothness(self) -> float:
         known = self.K.smoothness("lifted")

@@ -1,26 +1,78 @@
-"""How `anytime` follows its certificate: the factor kappa of the smoothing.
+r"""How `anytime` chooses the factor kappa of its smoothing.
 
-The bias of smoothing is at most alpha s_1(0). A gap well below that bias shows that alpha may be
-smaller; a gap that stays well above it shows that alpha, hence the steps, are too bold, or that
-sampling noise dominates, where a larger alpha does no harm. The rule looks about four times per
-doubling of k, and remembers a failure for a while as a floor below which kappa may not fall.
-This is a heuristic; the certificate is what makes its result true.
+Two rules. Where smoothing is exact, `passes_step_test` is Proposition A2 of docs/theory/anytime.md:
+a round whose step passes it loses nothing against the theorem, whatever kappa, L and the set are.
+So kappa may fall a little every round; when the test fails it is doubled and the round repeated.
+
+Where answers are sampled, `Tuner` follows the certificate, a heuristic. The bias of smoothing is at
+most alpha s_1(0). A gap well below that bias shows that alpha may be smaller; a gap that stays well
+above it shows that alpha, hence the steps, are too bold, or that sampling noise dominates, where a
+larger alpha does no harm. It looks about four times per doubling of k, and remembers a failure for
+a while as a floor below which kappa may not fall.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from ..arrays import epsilon, inner
+from ..problem import Evaluation
+from ..smoothing import Smoothing
+
+Array = Any
+
+
+class Step(NamedTuple):
+    """One step of the anytime method, before it is accepted.
+
+    Attributes
+    ----------
+    v, answer : array
+        The query point and the (mean) answer, -grad G(v) for G(y) = s_alpha(-y).
+    x, y : array
+        The new iterates.
+    at : Evaluation
+        f at the new x.
+    alpha, variance : float
+        Smoothing used, measured variance of one answer.
+    """
+
+    v: Array
+    answer: Array
+    x: Array
+    y: Array
+    at: Evaluation
+    alpha: float
+    variance: float
+
+
+def passes_step_test(
+    smoothing: Smoothing, tau: float, x: Array, at: Evaluation, y: Array, step: Step
+) -> bool:
+    r"""Tell whether a step satisfies inequality (7) of docs/theory/anytime.md.
+
+    .. math:: D_G(y_{k+1}, v_k) \le (1 - \tau_k) (D_f(x_k, x_{k+1}) + D_G(y_k, v_k))
+
+    with D the Bregman divergences and :math:`G(y) = s_\alpha(-y)`, up to rounding errors.
+    """
+    G_v = smoothing.support(step.v, step.alpha)
+    G_next, G_y = smoothing.support(step.y, step.alpha), smoothing.support(y, step.alpha)
+    D_next = G_next - G_v + inner(step.answer, step.y - step.v)
+    D_y = G_y - G_v + inner(step.answer, y - step.v)
+    D_f = at.value - step.at.value - inner(step.at.gradient, x - step.x)
+    rounding = 32.0 * epsilon(y) * (abs(G_v) + abs(at.value))
+    return D_next <= (1 - tau) * (D_f + D_y) + rounding
 
 
 class Control(NamedTuple):
-    """What the rule remembers: part of a solver's state.
+    """What the rules remember: part of a solver's state.
 
     Attributes
     ----------
     kappa, floor : float
-        The factor, and how far it may fall.
+        The factor, and how far it may fall (or the last that failed the step test), fading.
     next_look : int
         Round of the next look at the certificate.
     fun, lower_bound : float
@@ -48,14 +100,12 @@ class Control(NamedTuple):
 
 @dataclass(frozen=True)
 class Tuner:
-    """The rule.
+    """The rule that follows the certificate.
 
     Parameters
     ----------
     kappa : float
         Factor to begin with.
-    active : bool
-        Whether to change it at all.
     low, high : float
         Shrink when gap < low * bias, grow when gap > high * bias.
     shrink, grow : float
@@ -64,8 +114,7 @@ class Tuner:
         How the floor fades from look to look.
     """
 
-    kappa: float
-    active: bool
+    kappa: float = 0.3
     low: float = 0.3
     high: float = 4.0
     shrink: float = 0.7
@@ -75,10 +124,6 @@ class Tuner:
     def start(self, value: float) -> Control:
         """Return the memory of round 0."""
         return Control(self.kappa, 0.0, 4, value, -math.inf, math.nan)
-
-    def due(self, control: Control, k: int) -> bool:
-        """Tell whether round ``k`` is one to look at the certificate."""
-        return self.active and k >= control.next_look
 
     def adapt(self, control: Control, k: int, bound: float, bias: float) -> Control:
         """Return the memory after a look: ``bound`` is the certificate's, ``bias`` alpha s_1(0)."""
