@@ -32,8 +32,11 @@ class Ambient(Smoothing):
     def answers(self, v: Array, alpha: float, count: int, rng: Any) -> Atoms:
         if self._direct:
             return self.K.draw(-v, alpha * self.law.scale, count, rng)
+        return self.K._lmo(self.directions(v, alpha, count, rng))
+
+    def directions(self, v: Array, alpha: float, count: int, rng: Any) -> Array:
         delta = self.law.sample(rng, (count, *self.K.shape), dtype=v.dtype)
-        return self.K._lmo(v - alpha * delta)
+        return v - alpha * delta
 
     @property
     def exact(self) -> bool:
@@ -44,6 +47,9 @@ class Ambient(Smoothing):
 
     def mean_answer(self, v: Array, alpha: float) -> Array:
         return self.K.smoothed(-v, alpha, self.law)
+
+    def support(self, y: Array, alpha: float) -> float:
+        return self.K.smoothed_support(-y, alpha, self.law)
 
     @cached_property
     def smoothness(self) -> float:
