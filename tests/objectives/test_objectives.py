@@ -14,6 +14,7 @@ RNG = np.random.default_rng(0)
 A = RNG.standard_normal((12, 5))
 B = RNG.standard_normal((12, 3))
 LABELS = RNG.choice([0, 1], 12)
+CLASSES = np.arange(12) % 3
 Q = A.T @ A
 CASES = {
     "least squares": wp.objectives.LeastSquares(A, B[:, 0]),
@@ -26,6 +27,13 @@ CASES = {
     "quadratic, number": wp.objectives.Quadratic(2.0, B[:5], 1.0),
     "logistic": wp.objectives.Logistic(A, LABELS),
     "logistic, sum": wp.objectives.Logistic(A, 2 * LABELS - 1, reduction="sum"),
+    "multinomial": wp.objectives.Multinomial(A, CLASSES),
+    "multinomial, sparse": wp.objectives.Multinomial(sp.csr_array(A), CLASSES, 4, reduction="sum"),
+    "huber": wp.objectives.Huber(A, B[:, 0], delta=0.8),
+    "squared hinge": wp.objectives.SquaredHinge(A, LABELS),
+    "poisson": wp.objectives.Poisson(0.5 * A, CLASSES),
+    "poisson, beyond its cap": wp.objectives.Poisson(A, CLASSES, cap=-0.2, reduction="sum"),
+    "quantile": wp.objectives.Quantile(A, B[:, 0], q=0.8, delta=1.5),
     "logistic, sparse": wp.objectives.Logistic(sp.csr_matrix(A), LABELS),
 }
 

@@ -6,17 +6,27 @@ from typing import Any
 
 from ._base import Objective
 from .function import Function
+from .huber import Huber
 from .least_squares import LeastSquares
 from .logistic import Logistic
+from .multinomial import Multinomial
+from .poisson import Poisson
 from .quadratic import Quadratic
+from .quantile import Quantile
+from .squared_hinge import SquaredHinge
 from .stochastic import Stochastic
 
 __all__ = [
     "Function",
+    "Huber",
     "LeastSquares",
     "Logistic",
+    "Multinomial",
     "Objective",
+    "Poisson",
     "Quadratic",
+    "Quantile",
+    "SquaredHinge",
     "Stochastic",
     "as_objective",
 ]

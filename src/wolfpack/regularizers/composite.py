@@ -85,6 +85,8 @@ class Composite:
         (Riesz-Thorin) l_p to its dual with norm at most L1^(1-t) L^t, t = 2 (1 - 1/p).
         """
         L, l1, p = self.objective.L, getattr(self.objective, "L1", None), norm_order(self.norm)
+        if L == 0.0:
+            return self.mu  # a linear G is smooth with every constant, and this one is well scaled
         if L is None or l1 is None or p == 2.0:
             return L
         share = 2.0 * (1.0 - 1.0 / p)

@@ -1,0 +1,84 @@
+"""Losses that are a mean or a sum of one function of each row's prediction."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from ..arrays import as_float_array, check_finite
+from ._base import Array
+from .finite_sum import FiniteSum
+
+
+class RowLoss(FiniteSum):
+    r""":math:`f(x) = c \sum_i \phi_i(\langle a_i, x\rangle)` with c = 1/n ("mean") or 1 ("sum").
+
+    Subclasses give `unit`, `unit_conjugate` and `unit_smoothness`, all for one phi_i.
+
+    Parameters
+    ----------
+    features : array (n, d), sparse matrix or linear operator
+        One row a_i per observation.
+    reduction : {"mean", "sum"}
+        Divide by n or not.
+    batch : int, optional
+        As for `FiniteSum`.
+    """
+
+    unit_smoothness: float
+
+    def __init__(self, features: Any, reduction: str = "mean", batch: int | None = None) -> None:
+        super().__init__(features, "features", batch)
+        if reduction not in ("mean", "sum"):
+            raise ValueError(f"reduction must be 'mean' or 'sum', found {reduction!r}")
+        self.reduction = reduction
+        self.weight = 1.0 / self.n if reduction == "mean" else 1.0
+        self.shape = (self.A.shape[1],)
+
+    @abstractmethod
+    def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
+        """Return phi_i(z_i) and its derivatives for the given rows (an index array or slice)."""
+
+    @abstractmethod
+    def unit_conjugate(self, theta: Array) -> Array:
+        """Return phi_i*(theta_i) for all rows, theta clipped to the domain of phi_i*."""
+
+    @property
+    def loss_smoothness(self) -> float:
+        return self.unit_smoothness * self.weight
+
+    def loss(self, z: Array) -> tuple[float, Array]:
+        values, slopes = self.unit(z, slice(None))
+        return self.weight * float(values.sum(dtype=np.float64)), self.weight * slopes
+
+    def loss_conjugate(self, theta: Array) -> float:
+        return self.weight * float(self.unit_conjugate(theta / self.weight).sum(dtype=np.float64))
+
+    def row_loss_gradient(self, z: Array, rows: Array) -> Array:
+        return self.weight * self.unit(z, rows)[1]
+
+
+def as_targets(targets: Any, n: int, name: str = "targets") -> Array:
+    """Return n finite real numbers, or explain what is wrong."""
+    array = check_finite(as_float_array(targets, name), name)
+    if array.shape != (n,):
+        raise ValueError(f"{name} must have shape ({n},), found {tuple(array.shape)}")
+    return array
+
+
+def as_signs(labels: Any, n: int) -> Array:
+    """Return labels -1/+1 from -1/+1 or 0/1."""
+    labels = np.asarray(labels)
+    if labels.shape != (n,):
+        raise ValueError(f"labels must have shape ({n},), found {labels.shape}")
+    if labels.dtype.kind not in "iufb":
+        raise ValueError(f"labels must be -1/+1 or 0/1, found dtype {labels.dtype}")
+    labels = check_finite(labels.astype(np.float64), "labels")
+    classes = set(np.unique(labels).tolist())
+    if classes <= {-1.0, 1.0}:
+        return labels
+    if classes <= {0.0, 1.0}:
+        return 2.0 * labels - 1.0
+    raise ValueError(f"labels must be -1/+1 or 0/1, found {sorted(classes)[:6]}")

@@ -1,0 +1,92 @@
+"""Multinomial logistic regression."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp, xlogy
+
+from ._base import Array
+from ._rowwise import RowLoss
+
+
+class Multinomial(RowLoss):
+    r"""Cross-entropy of a softmax, :math:`f(X) = \frac1n \sum_i \bigl(\log \sum_c e^{\langle a_i,
+    x_c\rangle} - \langle a_i, x_{b_i}\rangle\bigr)`.
+
+    X is a (d, q) matrix, one column per class.
+
+    Parameters
+    ----------
+    features : array (n, d), sparse matrix or linear operator
+        One row a_i per observation.
+    labels : array (n,) of int
+        Classes 0, ..., q-1.
+    classes : int, optional
+        The number q; 1 + the largest label by default.
+    reduction : {"mean", "sum"}
+        Divide by n or not.
+    batch : int, optional
+        As for `Logistic`.
+
+    Notes
+    -----
+    The Hessian of log-sum-exp is at most 1/2, so :math:`L = \|A\|_2^2 / (2n)`. The conjugate of the
+    loss is the negative entropy of the predicted probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> f = Multinomial(np.eye(2), [0, 2], classes=3)
+    >>> f.value(np.zeros((2, 3))) == np.log(3)
+    np.True_
+    """
+
+    unit_smoothness = 0.5
+
+    def __init__(
+        self,
+        features: Any,
+        labels: Any,
+        classes: int | None = None,
+        reduction: str = "mean",
+        batch: int | None = None,
+    ) -> None:
+        super().__init__(features, reduction, batch)
+        self.labels = _class_numbers(labels, self.n, classes)
+        self.classes = int(self.labels.max()) + 1 if classes is None else int(classes)
+        if self.classes < 2:
+            raise ValueError(f"labels must have at least 2 classes, found {self.classes}")
+        self.shape = (self.A.shape[1], self.classes)
+
+    def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
+        labels = self.labels[rows]
+        at = np.arange(len(labels)), labels
+        level = logsumexp(z, axis=1, keepdims=True)
+        slopes = np.exp(z - level)
+        values = level[:, 0] - z[at]
+        slopes[at] -= 1.0
+        return values, slopes
+
+    def unit_conjugate(self, theta: Array) -> Array:
+        # theta_i = p - e_{b_i} with p on the simplex: the conjugate is sum p log p
+        p = theta.copy()
+        p[np.arange(self.n), self.labels] += 1.0
+        p = np.clip(p, 0.0, None)
+        return xlogy(p, p / p.sum(axis=1, keepdims=True))
+
+
+def _class_numbers(labels: Any, n: int, classes: int | None) -> Array:
+    labels = np.asarray(labels)
+    if labels.shape != (n,):
+        raise ValueError(f"labels must have shape ({n},), found {labels.shape}")
+    numbers = labels.astype(np.intp) if labels.dtype.kind in "iufb" else None
+    if numbers is None or not np.array_equal(numbers, labels):
+        raise ValueError(f"labels must be the integers 0, ..., q-1, found {labels[:4]!r}...")
+    top = numbers.max() if classes is None else classes - 1
+    if numbers.min() < 0 or numbers.max() > top:
+        raise ValueError(
+            f"labels must be between 0 and {top}, found {numbers.min()} to {numbers.max()}"
+        )
+    return numbers

@@ -1,0 +1,83 @@
+"""Poisson regression of counts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.special import xlogy
+
+from ._base import Array
+from ._rowwise import RowLoss, as_targets
+
+
+class Poisson(RowLoss):
+    r"""Poisson loss with a log link, :math:`f(x) = \frac1n \sum_i \bigl(E(\langle a_i, x\rangle) -
+    b_i \langle a_i, x\rangle\bigr)`.
+
+    E is the exponential up to ``cap`` and its parabola of second order from there on: the
+    exponential itself has no Lipschitz gradient. An x with :math:`\langle a_i, x\rangle \le` cap
+    for all i (see `within_cap`) that is optimal here is optimal for the exponential too.
+
+    Parameters
+    ----------
+    features : array (n, d), sparse matrix or linear operator
+        One row a_i per observation.
+    counts : array (n,)
+        The numbers b_i >= 0.
+    cap : float, optional
+        Largest log of a mean at which E is the exponential; by default log(max b) + 1.
+    reduction : {"mean", "sum"}
+        Divide by n or not.
+    batch : int, optional
+        As for `Logistic`.
+
+    Notes
+    -----
+    :math:`L = e^{\mathrm{cap}} \|A\|_2^2 / n`, and :math:`E^*(s) = s \log s - s` for
+    :math:`0 \le s \le e^{\mathrm{cap}}`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Poisson(np.eye(2), [0, 3]).gradient(np.zeros(2))
+    array([ 0.5, -1. ])
+    """
+
+    def __init__(
+        self,
+        features: Any,
+        counts: Any,
+        cap: float | None = None,
+        reduction: str = "mean",
+        batch: int | None = None,
+    ) -> None:
+        super().__init__(features, reduction, batch)
+        self.counts = as_targets(counts, self.n, "counts")
+        if self.counts.min() < 0:
+            raise ValueError(f"counts must be at least 0, found {self.counts.min():g}")
+        largest = max(float(self.counts.max()), 1.0)
+        self.cap = math.log(largest) + 1.0 if cap is None else float(cap)
+        if not -700 < self.cap < 700:
+            raise ValueError(f"cap must be the log of a mean, between -700 and 700, found {cap!r}")
+        self.top = math.exp(self.cap)
+        self.unit_smoothness = self.top
+
+    def within_cap(self, x: Array) -> bool:
+        """Tell whether the loss is the exponential's at all rows."""
+        return bool((self.A @ x).max() <= self.cap)
+
+    def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
+        counts = self.counts[rows]
+        low = np.exp(np.minimum(z, self.cap))
+        over = np.maximum(z - self.cap, 0.0)
+        slopes = low * (1.0 + over)
+        return low * (1.0 + over * (1.0 + 0.5 * over)) - counts * z, slopes - counts
+
+    def unit_conjugate(self, theta: Array) -> Array:
+        s = np.maximum(0.0, theta + self.counts)
+        low, over = np.minimum(s, self.top), np.maximum(s / self.top - 1.0, 0.0)
+        # beyond the cap z = cap + over, and E*(s) = s z - E(z)
+        beyond = s * (self.cap + over) - self.top * (1.0 + over * (1.0 + 0.5 * over))
+        return np.where(over > 0.0, beyond, xlogy(low, low) - low)
