@@ -255,7 +255,7 @@ def test_noise_per_coordinate():
     assert res.success
 
 
-@pytest.mark.parametrize(("gap", "kappa"), [(0.1, 0.7 * 0.3), (1.0, 0.3), (9.0, 1.5 * 0.3)])
+@pytest.mark.parametrize(("gap", "kappa"), [(0.1, 0.8 * 0.3), (1.0, 0.3), (9.0, 1.5 * 0.3)])
 def test_kappa_follows_the_certificate(gap, kappa):
     tuner = Tuner(0.3)
     control = tuner.adapt(tuner.start(gap), 4, 0.0, bias=1.0)
@@ -295,6 +295,13 @@ def test_step_test_doubles_a_kappa_that_is_too_small():
     state = solver.init(problem, x0, oracles)
     bold = state._replace(control=state.control._replace(kappa=1e-9))
     assert solver.step(problem, bold, oracles).control.kappa > 1e-4
+
+
+def test_kappa_grows_again_when_shrinking_stops_the_gap():
+    tuner = Tuner(0.3)
+    shrunk = tuner.adapt(tuner.start(0.1), 4, 0.0, bias=1.0)
+    stuck = tuner.adapt(shrunk, 5, 0.0, bias=1.0)
+    assert shrunk.kappa < 0.3 < stuck.kappa
 
 
 def test_kappa_remembers_a_failure_for_a_while():

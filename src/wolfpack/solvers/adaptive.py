@@ -77,6 +77,10 @@ class Control(NamedTuple):
         Round of the next look at the certificate.
     fun, lower_bound : float
         Best value of f and best bound seen.
+    gap : float
+        Certified gap at the last look.
+    shrunk : bool
+        Whether kappa was made smaller at the last look.
     variance : float
         Running mean of the measured variance of one perturbed answer.
     """
@@ -86,6 +90,8 @@ class Control(NamedTuple):
     next_look: int
     fun: float
     lower_bound: float
+    gap: float
+    shrunk: bool
     variance: float
 
     def saw(self, value: float, variance: float) -> Control:
@@ -108,8 +114,8 @@ class Tuner:
         Factor to begin with.
     low, high : float
         Shrink when gap < low * bias, grow when gap > high * bias.
-    shrink, grow : float
-        By how much.
+    shrink, grow, undo : float
+        By how much; ``undo`` when a gap that had been falling stopped after kappa was shrunk.
     decay : float
         How the floor fades from look to look.
     """
@@ -117,25 +123,34 @@ class Tuner:
     kappa: float = 0.3
     low: float = 0.3
     high: float = 4.0
-    shrink: float = 0.7
+    shrink: float = 0.8
     grow: float = 1.5
+    undo: float = 1.6
     decay: float = 0.95
 
     def start(self, value: float) -> Control:
         """Return the memory of round 0."""
-        return Control(self.kappa, 0.0, 4, value, -math.inf, math.nan)
+        return Control(self.kappa, 0.0, 4, value, -math.inf, math.inf, False, math.nan)
 
     def adapt(self, control: Control, k: int, bound: float, bias: float) -> Control:
         """Return the memory after a look: ``bound`` is the certificate's, ``bias`` alpha s_1(0)."""
         lower_bound = max(control.lower_bound, bound)
         gap = control.fun - lower_bound
+        falls = gap <= 0.95 * control.gap
         kappa, floor = control.kappa, self.decay * control.floor
-        if gap < self.low * bias:
-            kappa = max(self.shrink * kappa, min(floor, kappa))
-        elif gap > self.high * bias:
+        if gap > self.high * bias:
             kappa = min(1.0, self.grow * kappa)
             floor = min(1.0, max(floor, self.grow * kappa))
-        next_look = max(k + 1, math.ceil(1.25 * k))
+        elif control.shrunk and not falls:
+            kappa = min(1.0, self.undo * kappa)
+            floor = max(floor, kappa)
+        elif gap < self.low * bias and falls:
+            kappa = max(self.shrink * kappa, min(floor, kappa))
         return control._replace(
-            kappa=kappa, floor=floor, next_look=next_look, lower_bound=lower_bound
+            kappa=kappa,
+            floor=floor,
+            next_look=max(k + 1, math.ceil(1.25 * k)),
+            lower_bound=lower_bound,
+            gap=gap,
+            shrunk=kappa < control.kappa,
         )
