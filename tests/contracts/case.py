@@ -45,6 +45,8 @@ class Case:
     family : callable, optional
         (n, rng) -> (set, minimum), a random instance of size about n with its independent minimum;
         the property tests draw from it.
+    directions : int
+        How many Gaussian directions the test of the boundary asks for; fewer for slow oracles.
     exact_radius, exact_diameter : bool
         Whether the bounds are attained.
     rtol : float
@@ -65,6 +67,7 @@ class Case:
     family: (
         Callable[[int, np.random.Generator], tuple[Set, Callable[[np.ndarray], float]]] | None
     ) = None
+    directions: int = 1500
     exact_radius: bool = True
     exact_diameter: bool = True
     rtol: float = 1e-12

@@ -7,11 +7,13 @@ from collections import Counter
 
 import cvxpy as cp
 import numpy as np
+from scipy.linalg import block_diag
+from scipy.optimize import linprog
 
 from wolfpack import sets
 
 from .case import Case
-from .graphs import indicators, path_vectors, random_dag, tree_vectors
+from .graphs import indicators, path_vectors, paths, random_dag, tree_vectors
 
 
 def lowest(vertices: np.ndarray):
@@ -125,6 +127,52 @@ def matroid_family(n, rng):
         return int(np.linalg.matrix_rank(vectors[:, list(S)])) if S else 0
 
     return sets.MatroidBase(rank, n + 1), lowest(bases(rank, n + 1))
+
+
+STREETS = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("b", "d"), ("a", "b"), ("d", "e")]
+TRIPS = [("a", "d", 1.5), ("a", "c", 1.0), ("b", "d", 0.5)]
+
+
+def routings(edges, trips):
+    """Return the total flow of every choice of one simple path for each trip."""
+    return added(*(amount * path_vectors(edges, o, d) for o, d, amount in trips))
+
+
+def routing_family(n, rng):
+    n = min(n, 3)
+    edges = random_dag(n, rng)
+    pairs = [(o, d) for o, d in itertools.combinations(range(n + 2), 2) if paths(edges, o, d)]
+    chosen = [pairs[i] for i in rng.integers(0, len(pairs), 2)]
+    trips = [(o, d, float(rng.integers(1, 4))) for o, d in chosen]
+    return sets.FlowPolytope(edges, trips), lowest(routings(edges, trips))
+
+
+# both ways round a square with a diagonal: many cycles
+SQUARE_STREETS = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)]
+SQUARE_STREETS += [(b, a) for a, b in SQUARE_STREETS]
+SQUARE_TRIPS = [(0, 2, 2.0), (1, 3, 1.0), (0, 3, 0.5)]
+GRID = [(4 * i + j, 4 * i + j + 1) for i in range(4) for j in range(3)]
+GRID += [(4 * i + j, 4 * i + j + 4) for i in range(3) for j in range(4)]
+GRID += [(b, a) for a, b in GRID]
+GRID_TRIPS = [(0, 15, 2.0), (3, 12, 1.0), (5, 0, 1.5), (0, 10, 0.5)]
+
+
+def capacitated(edges, trips, capacity):
+    """Return g -> the least cost, by a linear program in the flows of the separate trips."""
+    nodes = sorted({v for edge in edges for v in edge})
+    incidence = np.array([[(e[0] == v) - float(e[1] == v) for e in edges] for v in nodes])
+    supplies = [a * ((v == o) - float(v == d)) for o, d, a in trips for v in nodes]
+
+    def minimum(g):
+        return linprog(
+            np.tile(g, len(trips)),
+            A_ub=np.tile(np.eye(len(edges)), len(trips)),
+            b_ub=np.full(len(edges), capacity),
+            A_eq=block_diag(*[incidence] * len(trips)),
+            b_eq=supplies,
+        ).fun
+
+    return minimum
 
 
 # the parts of composite sets, with their vertices
@@ -348,6 +396,7 @@ CASES = [
             *(x >= -1, x <= 1),
         ],
         family=linear_family,
+        directions=150,
         exact_radius=False,
         exact_diameter=False,
     ),
@@ -356,6 +405,7 @@ CASES = [
         small=knapsack,
         vertices=lambda: lattice(**KNAPSACK),
         family=integer_family,
+        directions=150,
         exact_radius=False,
         exact_diameter=False,
         rtol=1e-11,
@@ -372,5 +422,25 @@ CASES = [
         ],
         family=matroid_family,
         exact_diameter=False,
+    ),
+    Case(
+        "FlowPolytope",
+        small=lambda: sets.FlowPolytope(STREETS, TRIPS),
+        vertices=lambda: routings(STREETS, TRIPS),
+        family=routing_family,
+        exact_radius=False,
+        exact_diameter=False,
+    ),
+    Case(
+        "FlowPolytope-capacity",
+        small=lambda: sets.FlowPolytope(SQUARE_STREETS, SQUARE_TRIPS, capacity=2.5),
+        small_minimum=capacitated(SQUARE_STREETS, SQUARE_TRIPS, 2.5),
+        large=lambda: sets.FlowPolytope(GRID, GRID_TRIPS, capacity=2.0),
+        minimum=capacitated(GRID, GRID_TRIPS, 2.0),
+        exact_radius=False,
+        exact_diameter=False,
+        directions=150,
+        rtol=1e-8,
+        certify_rtol=1e-8,
     ),
 ]

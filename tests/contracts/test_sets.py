@@ -157,7 +157,8 @@ def test_contains_no_point_that_a_direction_separates(case):
     K = case.small()
     points, rng = case.answers(K), np.random.default_rng(14)
     middle = points.mean(axis=0)
-    us = np.concatenate([probes(K, seed=15, count=1500), np.sign(probes(K, seed=16, count=100))])
+    us = probes(K, seed=15, count=case.directions)
+    us = np.concatenate([us, np.sign(probes(K, seed=16, count=case.directions // 15))])
     room = K.support(us) - us.reshape(len(us), -1) @ middle.reshape(-1)
     seen = room > 1e-9 * K.radius * np.linalg.norm(us.reshape(len(us), -1), axis=1)
     for _ in range(20):

@@ -8,6 +8,7 @@ from .box import Box
 from .capped_simplex import CappedSimplex
 from .convex_hull import ConvexHull
 from .dag_flow import DagFlow
+from .flow_polytope import FlowPolytope
 from .group_l1_ball import GroupL1Ball
 from .hypersimplex import Hypersimplex
 from .k_sparse import KSparse
@@ -39,6 +40,7 @@ __all__ = [
     "CappedSimplex",
     "ConvexHull",
     "DagFlow",
+    "FlowPolytope",
     "GroupL1Ball",
     "Hypersimplex",
     "KSparse",

@@ -1,0 +1,242 @@
+"""Multi-commodity flows: how much passes over each edge when demands are routed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from ..arrays import as_float_array, check_finite
+from ..atoms import Atoms, Bounded, Sparse
+from ..problem import CapabilityError
+from ._base import Array, Set
+from ._batch import map_batch
+from ._graph import Graph
+from ._linear import COST, Answer, LinearSystem
+from ._routing import Routing
+
+_LARGE = 200_000
+"""Beyond this many (origin, edge) pairs membership is judged without the separate origins."""
+
+
+class FlowPolytope(Set):
+    r"""Total flows on the edges of a directed graph that serve all demands.
+
+    Without capacities: the convex hull of the routings in which every demand takes one simple path,
+    :math:`x = \sum_k a_k 1_{P_k}`. With capacities c: all :math:`x = \sum_k f_k \le c` with flows
+    :math:`f_k \ge 0` that carry a_k from o_k to d_k.
+
+    Parameters
+    ----------
+    graph : sequence of pairs, pair of integer arrays, or scipy sparse matrix
+        The edges (tail, head); labels may be any hashable objects. Parallel edges are allowed. A
+        matrix has an edge for each stored entry, row by row.
+    demands : sequence of triples, array or scipy sparse matrix
+        Triples (origin, destination, amount); or a square matrix of amounts, whose rows and
+        columns are the nodes 0, 1, ... Demands of a node from itself are ignored.
+    capacity : float or array, optional
+        The most that each edge may carry; finite.
+
+    Notes
+    -----
+    The oracle routes all demands on cheapest paths at once ("all or nothing"): Dijkstra's algorithm
+    from each origin, after Johnson's potentials if costs are negative, then one pass up the trees.
+    On a graph with cycles a direction may make a cycle's cost negative. Flow around it would never
+    end: that needs ``capacity`` (the total demand is a natural one), and is an error without. With
+    capacities the routing is right whenever it respects them and no cycle is negative; else the
+    oracle is a linear program in the flows from each origin.
+
+    A simple path has fewer than \|V\| edges, so R is at most the total demand times
+    sqrt(min(\|V\| - 1, \|E\|)), and at most ||c||; two nonnegative points are within sqrt(2) R.
+    `violation` asks a linear program for flows from each origin that add up to x and stay within
+    the total demand (it does not see a circulation below that); with more than 200,000 pairs of
+    origins and edges, only whether the nodes' balances add up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> K = FlowPolytope([(0, 1), (1, 2), (0, 2)], [(0, 2, 3.0), (1, 2, 1.0)])
+    >>> np.asarray(K.lmo(np.array([1.0, 1.0, 5.0])))
+    array([3., 4., 0.])
+    """
+
+    polytope: ClassVar[bool] = True
+
+    def __init__(self, graph: Any, demands: Any, capacity: Any = None) -> None:
+        self.graph = Graph(graph, "graph")
+        self.shape = (self.graph.edge_count,)
+        origins, demand = _table(self.graph, demands)
+        self.total = float(demand.sum())
+        self._routing = Routing(self.graph, origins, demand)
+        cut = self._routing.unreachable()
+        if cut is not None:
+            o, d = (self.graph.nodes[v] for v in cut)
+            raise ValueError(f"demands: no path leads from {o!r} to {d!r}")
+        self.capacity = None if capacity is None else _capacity(capacity, self.shape[0])
+        # no simple path puts more than the total demand on an edge
+        self._most = self.total if self.capacity is None else self.capacity
+        self._system = None if self.capacity is None else self._flows(self.capacity)
+
+    @property
+    def radius(self) -> float:
+        longest = min(self.graph.node_count - 1, self.shape[0])
+        if self.capacity is None:
+            return self.total * math.sqrt(longest)
+        return float(np.linalg.norm(self.capacity))
+
+    @property
+    def diameter(self) -> float:
+        return math.sqrt(2.0) * self.radius
+
+    def _lmo(self, g: Array) -> Atoms:
+        rows = np.asarray(g, dtype=np.float64).reshape(-1, self.shape[0])
+        answers = map_batch(self._route, rows)
+        x, bounds = (np.array(column) for column in zip(*answers, strict=True))
+        if self.capacity is not None:
+            single = g.ndim == 1
+            return Bounded(x[0] if single else x, self.shape, bounds[0] if single else bounds)
+        if g.ndim == 1:
+            edges = np.flatnonzero(x[0])
+            return Sparse(edges, x[0, edges], self.shape)
+        # used edges first, unused ones with flow 0 after them
+        width = max(1, int(np.count_nonzero(x, axis=1).max()))
+        edges = np.argsort(x == 0, axis=1, kind="stable")[:, :width]
+        return Sparse(edges, np.take_along_axis(x, edges, axis=1), self.shape)
+
+    def _route(self, cost: Array) -> Answer:
+        x = self._routing.load(cost)
+        if self._system is None:
+            if x is None:
+                raise CapabilityError(
+                    f"{self}: the direction has a cycle of negative cost, around which flow would "
+                    f"grow without end: pass capacity=... ({self.total:g}, the total demand, for "
+                    "example) to bound the flow on each edge"
+                )
+            return Answer(x, float(x @ cost) - self._rounding(cost))
+        if x is not None and bool(np.all(x <= self._most)):
+            return Answer(x, float(x @ cost) - self._rounding(cost))
+        origins = len(self._routing.origins)
+        flows, bound = self._system.minimise(np.tile(cost, origins))
+        return Answer(np.minimum(flows.reshape(origins, -1).sum(axis=0), self._most), bound)
+
+    def certify(self, g: Array, vertex: Any) -> float:
+        if self.capacity is None:
+            return float(vertex.dot(g)) - self._rounding(g)
+        return float(vertex.bound)
+
+    def _rounding(self, cost: Array) -> float:
+        """Return what the rounding of the potentials may have cost, on all edges of all paths."""
+        if cost.min() >= 0:
+            return 0.0
+        ulp = np.finfo(np.float64).eps * float(abs(cost).max())
+        return 32.0 * self.graph.node_count**2 * ulp * self.total
+
+    def violation(self, x: Array) -> float:
+        if not np.isfinite(x).all():
+            return np.inf
+        incidence, supply = self._incidence(), self._supply()
+        balance = abs(incidence @ x - supply.sum(axis=0)).max()
+        outside = float(max(-x.min(), (x - self._most).max(), balance))
+        origins = len(supply)
+        if origins == 1 or origins * self.shape[0] > _LARGE or outside > 1e-6 * self.total:
+            return outside
+        # the least t with flows f_o >= 0 that are within t of x on every edge when added up
+        sums = sparse.hstack([sparse.eye_array(self.shape[0])] * origins)
+        slack = np.ones((self.shape[0], 1))
+        conservation = sparse.block_diag(
+            [sparse.block_diag([incidence] * origins), np.zeros((0, 1))]
+        )
+        cost = np.zeros(conservation.shape[1])
+        cost[-1] = COST
+        result = linprog(
+            cost,
+            A_ub=sparse.vstack([sparse.hstack([sums, -slack]), sparse.hstack([-sums, -slack])]),
+            b_ub=np.concatenate([x, -x]) / self.total,
+            A_eq=conservation,
+            b_eq=supply.reshape(-1) / self.total,
+            method="highs",
+        )
+        if result.status != 0:
+            raise RuntimeError(f"{self}: HiGHS could not judge the point: {result.message}")
+        return max(outside, self.total * float(result.x[-1]))
+
+    def start(self) -> Array:
+        return self._lmo(np.ones(self.shape)).to_dense()
+
+    def _flows(self, capacity: Array) -> LinearSystem:
+        """Return the system of the flows from each origin within the capacities."""
+        supply = self._supply()
+        count = len(supply)
+        try:
+            return LinearSystem(
+                sparse.hstack([sparse.eye_array(self.shape[0])] * count),
+                capacity,
+                sparse.block_diag([self._incidence()] * count),
+                supply.reshape(-1),
+                np.column_stack([np.zeros(count * self.shape[0]), np.tile(capacity, count)]),
+            )
+        except ValueError as error:
+            raise ValueError(f"capacity is too small for the demands: {error}") from None
+
+    def _incidence(self) -> sparse.csr_array:
+        edges = np.arange(self.shape[0])
+        ends = (np.concatenate([self.graph.tails, self.graph.heads]), np.tile(edges, 2))
+        signs = np.repeat([1.0, -1.0], self.shape[0])
+        return sparse.csr_array((signs, ends), shape=(self.graph.node_count, self.shape[0]))
+
+    def _supply(self) -> Array:
+        """Return what leaves each node, net, for the demands of each origin."""
+        supply = -self._routing.demand.astype(np.float64)
+        supply[np.arange(len(supply)), self._routing.origins] -= supply.sum(axis=1)
+        return supply
+
+    def __repr__(self) -> str:
+        graph, demands = self.graph, np.count_nonzero(self._routing.demand)
+        return (
+            f"FlowPolytope({graph.edge_count} edges, {graph.node_count} nodes, {demands} demands)"
+        )
+
+
+def _table(graph: Graph, demands: Any) -> tuple[Array, Array]:
+    """Return the origins and what each node receives from each of them."""
+    if isinstance(demands, np.ndarray) or sparse.issparse(demands):
+        if demands.ndim != 2 or demands.shape[0] != demands.shape[1]:
+            raise ValueError(f"demands must be triples or a square matrix, found {demands.shape}")
+        matrix = sparse.coo_array(demands)
+        triples = zip(*(part.tolist() for part in (*matrix.coords, matrix.data)), strict=True)
+    else:
+        triples = demands
+    table: dict[int, Array] = {}
+    for triple in triples:
+        try:
+            o, d, amount = triple
+            amount = float(amount)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"demands must be triples (origin, destination, amount), found {triple!r}"
+            ) from None
+        if not (math.isfinite(amount) and amount >= 0):
+            raise ValueError(f"demands must be finite and not negative, found {triple!r}")
+        if o != d and amount > 0:
+            origin, node = (
+                graph.number(o, "demands: origin"),
+                graph.number(d, "demands: destination"),
+            )
+            table.setdefault(origin, np.zeros(graph.node_count))[node] += amount
+    if not table:
+        raise ValueError("demands must have a positive amount between different nodes, found none")
+    origins = sorted(table)
+    return np.array(origins), np.array([table[o] for o in origins])
+
+
+def _capacity(capacity: Any, n: int) -> Array:
+    array = check_finite(as_float_array(capacity, "capacity"), "capacity")
+    if array.shape not in ((), (n,)):
+        raise ValueError(f"capacity must be a number or one per edge ({n}), found {array.shape}")
+    negative = int((array < 0).sum())
+    if negative:
+        raise ValueError(f"capacity must not be negative, found {negative} entries that are")
+    return np.broadcast_to(array, (n,)).astype(np.float64)
