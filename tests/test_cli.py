@@ -69,7 +69,10 @@ def test_info_for_people_and_for_machines(capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["reproduce", "figure3"], "'figure3' is not one of 'figure1', 'figure2', 'all'"),
+        (
+            ["reproduce", "figure4"],
+            "'figure4' is not one of 'figure1', 'figure2', 'figure3', 'all'",
+        ),
         (["reproduce", "--rounds", "3"], "greater than or equal to 10"),
         (["reproduce", "--rounds", "many"], "--rounds"),
         (["reproduce", "--jobs", "0"], "--jobs"),
@@ -129,7 +132,7 @@ def test_json_agrees_with_the_page(capsys, tmp_path):
     summary = json.loads(capsys.readouterr().out)
     assert summary["rounds"] == 40
     assert {Path(file).name for file in summary["files"]} == {p.name for p in tmp_path.iterdir()}
-    assert len(summary["series"]) == 2 * 2 + 6 * 4
+    assert len(summary["series"]) == 2 * 2 + 6 * 4 + 2 * (7 + 6 + 7)
     document = Document((tmp_path / "index.html").read_text(encoding="utf-8"))
     numbers = {cell for table in document.tables for row in table for cell in row}
     from wolfpack.paper.explain import gap_text

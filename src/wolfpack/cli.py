@@ -61,6 +61,7 @@ class Selection(StrEnum):
 
     FIGURE1 = "figure1"
     FIGURE2 = "figure2"
+    FIGURE3 = "figure3"
     ALL = "all"
 
 

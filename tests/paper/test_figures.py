@@ -79,3 +79,20 @@ def test_charts_have_the_figures_panels_and_lines(results):
         for panel, spec in zip(chart.panels, figure.panels, strict=True):
             assert len(panel.lines) == len(spec.curves)
             assert all(np.isfinite(line.y).all() and (line.y > 0).all() for line in panel.lines)
+
+
+def test_figure_3_shows_that_many_answers_a_round_pay_in_high_dimension(results):
+    def last(series):
+        return results.last(curve_named(results, "figure3", "c", series))
+
+    assert last("anytime m=256") < 0.1 * last("anytime m=16") < 0.01 * last("FW")
+    assert last("anytime m=exact") < 1e-2 * last("anytime m=256")
+
+
+def test_figure_3_counts_oracle_calls_in_its_lower_row(results):
+    figure = FIGURES["figure3"]
+    chart = results.chart(figure)
+    for panel, spec in zip(chart.panels, figure.panels, strict=True):
+        for line, curve in zip(panel.lines, spec.curves, strict=True):
+            column = results.records[curve.run].columns[spec.against]
+            np.testing.assert_array_equal(line.x, column)

@@ -39,9 +39,9 @@ def test_figure_2_has_both_problems_both_M_and_both_L():
 
 def test_frank_wolfe_runs_once_for_all_panels_of_a_problem():
     methods = [run.method for run in runs_of(FIGURES.values())]
-    assert methods.count("fw") == methods.count("fw-ls") == 2
+    assert methods.count("fw") == methods.count("fw-ls") == 3
     assert methods.count("pfw") == 4
-    assert methods.count("r-pfw") == 12
+    assert methods.count("r-pfw") == 13
 
 
 def test_names_identify_a_curve_and_references_name_one():

@@ -64,7 +64,7 @@ def measured(dom: str) -> str:
     return found.group(1).replace("&quot;", '"')
 
 
-def test_the_page_loads_without_complaints_and_shows_both_figures(report, results, tmp_path):
+def test_the_page_loads_without_complaints_and_shows_every_figure(report, results, tmp_path):
     dom, log = browse(report, tmp_path, "--window-size=1100,900")
     assert "CONSOLE" not in log
     heights = re.search(r'"charts":\[([^\]]*)\]', measured(dom))

@@ -18,7 +18,7 @@ def chart(columns: int = 2) -> Chart:
     falling = Line("falling", K, 3.0 / K, "many")
     steep = Line("steep", K, 5.0 / K**2, "one", "dashed", 1.1)
     panels = [Panel("(a)", [falling, steep]), Panel("(b)", [falling]), Panel("(c)", [steep])]
-    return Chart(panels, columns, "iteration", "gap")
+    return Chart(panels, columns, {"round": "iteration", "nlmo": "oracle calls"}, "gap")
 
 
 def test_files_are_written_and_say_the_same_every_time(tmp_path):

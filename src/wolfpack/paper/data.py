@@ -7,7 +7,9 @@ The authors seed NumPy's legacy generator and draw, in this order:
 - trace ball, p = 10, q = 8: C = randn(p, p); X = randn(p, q), scaled to nuclear norm 1.5; D = C X;
   X_0 = randn(p, q), scaled to nuclear norm 0.5.
 
-Figure 1 has seed 42, Figure 2 seed 43, set anew for each of its two problems.
+Figure 1 has seed 42, Figure 2 seed 43, set anew for each of its two problems. Figure 3, which is
+not the paper's, adds the projection onto the simplex of 1.5 times a random probability vector in
+dimension 10,000, from a vertex.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from functools import cache, cached_property, partial
 import numpy as np
 
 from ..minimize import minimize
-from ..objectives import LeastSquares
+from ..objectives import LeastSquares, Quadratic
 from ..sets import Set, Simplex, TraceNormBall
 
 
@@ -33,7 +35,7 @@ class Instance:
         Key in `INSTANCES`.
     seed : int
         Seed of the legacy generator.
-    f : LeastSquares
+    f : LeastSquares or Quadratic
         The objective, (1/2) ||A x - b||^2.
     K : Set
         The simplex or the trace-norm ball.
@@ -45,7 +47,7 @@ class Instance:
 
     name: str
     seed: int
-    f: LeastSquares
+    f: LeastSquares | Quadratic
     K: Set
     x0: np.ndarray
     noise: str
@@ -58,6 +60,7 @@ class Instance:
     @property
     def frobenius_L(self) -> float:
         """The Frobenius norm of A'A, which the authors use on the trace ball."""
+        assert isinstance(self.f, LeastSquares)
         return float(np.linalg.norm(self.f.A.T @ self.f.A))
 
     @cached_property
@@ -91,10 +94,21 @@ def trace_ball(seed: int, p: int = 10, q: int = 8) -> Instance:
     return Instance(f"trace-{seed}", seed, LeastSquares(C, D), ball, X0, "gaussian")
 
 
+def projection(seed: int, d: int = 10_000) -> Instance:
+    """Projection onto the simplex, whose solution has thousands of nonzeros."""
+    t = np.random.RandomState(seed).rand(d)
+    t = 1.5 * t / t.sum()
+    x0 = np.zeros(d)
+    x0[0] = 1.0
+    f = Quadratic(1.0, -t, 0.5 * float(t @ t))
+    return Instance(f"projection-{seed}", seed, f, Simplex(d), x0, "gumbel")
+
+
 INSTANCES: dict[str, Callable[[], Instance]] = {
     "simplex-42": partial(simplex, 42),
     "simplex-43": partial(simplex, 43),
     "trace-43": partial(trace_ball, 43),
+    "projection-0": partial(projection, 0),
 }
 
 

@@ -33,7 +33,11 @@ POINTS = 500
 REFRESH = 0.1
 # Seconds per round and per perturbed oracle, for the order of the runs and the time left; only
 # their ratios matter.
-COST = {"simplex": (75e-6, 0.05e-6), "trace": (300e-6, 4e-6)}
+COST = {
+    "simplex": (75e-6, 0.05e-6),
+    "trace": (300e-6, 4e-6),
+    "projection": (400e-6, 0.05e-6),
+}
 
 _board: Board | None = None
 
@@ -104,8 +108,8 @@ def solve(run: Run, rounds: int, callback: Callable[[Any], None] | None = None) 
         on.x0,
         method=run.method,
         tol=0.0,
-        max_rounds=rounds,
-        L=run.smoothness(on),
+        max_rounds=run.length(rounds),
+        L=None if run.L == "estimated" else run.smoothness(on),
         callback=callback,
         progress=False,
         **dict(run.options),
@@ -190,6 +194,7 @@ def available_cores() -> int:
 
 def _work(run: Run, rounds: int) -> float:
     """Expected seconds of a run; its certificates are one more oracle call a round."""
+    rounds = run.length(rounds)
     return _seconds(run, rounds, run.oracle_calls(rounds) + rounds)
 
 

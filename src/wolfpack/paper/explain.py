@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -10,7 +11,7 @@ from ..report import Figure, Page, Section, Table
 from . import prose
 from .data import instance
 from .results import Results
-from .series import Curve, FigureSpec, PanelSpec, Run
+from .series import BEYOND_ROUNDS, Curve, FigureSpec, PanelSpec, Run
 
 MANY = "1/sqrt(alpha)"
 PACKAGES = ("wolfpack", "numpy", "scipy", "matplotlib")
@@ -35,7 +36,7 @@ def page(results: Results, drawings: dict[str, str], how: Circumstances) -> Page
         SVG element of each figure, by its name.
     how : Circumstances
     """
-    explain = {"figure1": _figure1, "figure2": _figure2}
+    explain = {"figure1": _figure1, "figure2": _figure2, "figure3": _figure3}
     sections = [explain[f.name](results, f, drawings[f.name]) for f in results.figures]
     sections += [
         _numbers(results),
@@ -53,6 +54,8 @@ def page(results: Results, drawings: dict[str, str], how: Circumstances) -> Page
 
 def gap_text(value: float) -> str:
     """Return a gap with two digits: 3.9, 0.16, 2.7e-3."""
+    if math.isnan(value):
+        return "–"
     if 0.1 <= value < 100:
         return f"{value:.2g}"
     digits, exponent = f"{value:.1e}".split("e")
@@ -115,6 +118,25 @@ def _figure2(results: Results, figure: FigureSpec, svg: str) -> Section:
             Figure(svg, _alt(results, figure), prose.FIGURE2_CAPTION, _files(figure)),
             ends,
             prose.M_IS_ONE,
+        ],
+    )
+
+
+def _figure3(results: Results, figure: FigureSpec, svg: str) -> Section:
+    panels = [panel for panel in figure.panels if panel.against == "round"]
+    names = list(dict.fromkeys(curve.series for panel in panels for curve in panel.curves))
+    rows = []
+    for panel in panels:
+        gaps = {curve.series: results.last(curve) for curve in panel.curves}
+        rows.append([panel_name(panel), *(gap_text(gaps.get(name, math.nan)) for name in names)])
+    rounds = min(results.rounds, BEYOND_ROUNDS)
+    return Section(
+        "Figure 3: past the paper",
+        [
+            prose.FIGURE3,
+            Figure(svg, _alt(results, figure), prose.FIGURE3_CAPTION, _files(figure)),
+            Table(f"Best gap after {rounds:,} iterations.", ["Panel", *map(plain, names)], rows),
+            prose.FIGURE3_HONESTLY,
         ],
     )
 

@@ -47,6 +47,26 @@ generalised matrix completion on the trace-norm ball, p = 10, q = 8, with the au
 Frobenius norm of CᵀC. (c′), (d′): the same with the spectral norm, the smallest valid L.
 """
 
+FIGURE3 = """
+The anytime method needs no accuracy, no L and no restarts: its smoothing shrinks with every round
+and follows the certificate. Where the set knows the mean of its perturbed answers in closed form,
+one evaluation stands for infinitely many oracles.
+"""
+
+FIGURE3_CAPTION = """
+Figure 3, which is ours. Best primal-dual gap so far against iterations (top) and against oracle
+calls, those of the certificates included (bottom). L is given to R-PFW and to no other method. (a),
+(b): the problems of Figure 2. (c): projection onto the simplex in dimension 10,000, whose solution
+has thousands of nonzeros.
+"""
+
+FIGURE3_HONESTLY = """
+More oracles a round buy fewer rounds, which is what counts when they run in parallel. Counted one
+by one, as in the bottom row, m = 16 and m = 256 are no better than m = 1 on the small problems. In
+(c) a method that adds one vertex a round cannot have found the thousands that the solution needs,
+and only many answers a round, or their mean in closed form, get past that.
+"""
+
 M_IS_ONE = """
 The paper reports that M = 1 worked better than the theory’s √d and √(pq). It is the right
 constant: the curvature of the smoothed support function is at most R/α times the square root of

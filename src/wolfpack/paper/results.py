@@ -38,8 +38,17 @@ class Results:
         """Return rounds and gaps (or bounds on them) of a curve."""
         columns = self.records[curve.run].columns
         if curve.bound is None:
-            return columns["round"], columns["gap"]
+            drawn = self._drawn(curve)
+            return columns["round"][drawn], columns["gap"][drawn]
         return columns["round"], _bound(curve, tuple(columns["round"].tolist()))
+
+    def _drawn(self, curve: Curve) -> np.ndarray:
+        rounds = self.records[curve.run].columns["round"]
+        return rounds <= (curve.most or math.inf)
+
+    def last(self, curve: Curve) -> float:
+        """Return the curve's value after its last round."""
+        return float(self.xy(curve)[1][-1])
 
     def value(self, curve: Curve, k: int) -> float:
         """Return the curve's value after ``k`` rounds, NaN when it was not kept."""
@@ -72,13 +81,17 @@ class Results:
     def chart(self, figure: FigureSpec) -> Chart:
         """Return the figure as it is drawn."""
         panels = [
-            Panel(
-                panel.title,
-                [Line(c.label, *self.xy(c), c.color, c.dash, c.width) for c in panel.curves],
-            )
+            Panel(panel.title, [self._line(c, panel.against) for c in panel.curves], panel.against)
             for panel in figure.panels
         ]
-        return Chart(panels, figure.columns, "iteration", "best primal-dual gap")
+        names = {"round": "iteration", "nlmo": "oracle calls, certificates included"}
+        return Chart(panels, figure.columns, names, "best primal-dual gap")
+
+    def _line(self, curve: Curve, against: str) -> Line:
+        x, y = self.xy(curve)
+        if against != "round":
+            x = self.records[curve.run].columns[against][self._drawn(curve)]
+        return Line(curve.label, x, y, curve.color, curve.dash, curve.width)
 
     def write_csv(self, figure: FigureSpec, path: Path) -> None:
         """Write the figure's curves, one row for each point; bounds have a gap and no more."""

@@ -30,14 +30,17 @@ class Run:
         Name of a method of `wolfpack.minimize`.
     options : tuple of (name, value)
         Its options.
-    L : {"spectral", "frobenius"}
-        Which norm of A'A is the smoothness constant.
+    L : {"spectral", "frobenius", "estimated"}
+        Which norm of A'A is the smoothness constant, if one is given at all.
+    most : int, optional
+        Longest that this run may be.
     """
 
     problem: str
     method: str
     options: tuple[tuple[str, Any], ...] = ()
     L: str = "spectral"
+    most: int | None = None
 
     @property
     def name(self) -> str:
@@ -45,6 +48,10 @@ class Run:
         extra = [f"{name}={value}" for name, value in self.options]
         extra += [] if self.L == "spectral" else [f"L={self.L}"]
         return " ".join([self.problem, self.method, *extra])
+
+    def length(self, rounds: int) -> int:
+        """Return how many rounds this run has when ``rounds`` are asked for."""
+        return rounds if self.most is None else min(rounds, self.most)
 
     def smoothness(self, on: Instance) -> float:
         """Return the constant L of this run on its problem."""
@@ -57,7 +64,7 @@ class Run:
     def oracle_calls(self, rounds: int) -> int:
         """Return how many linear problems the run solves, certificates not counted."""
         m = self.option("m")
-        if m is None:
+        if m is None or m == "exact":
             return rounds
         if m != "theory":
             return m * rounds
@@ -93,6 +100,8 @@ class Curve:
         The computation.
     bound : {None, "paper", "sharp"}
         None for the run itself; else Theorem 2 with these constants.
+    most : int, optional
+        Last round to draw.
     """
 
     series: str
@@ -102,6 +111,7 @@ class Curve:
     run: Run
     bound: str | None = None
     width: float = 1.5
+    most: int | None = None
 
 
 @dataclass(frozen=True)
@@ -117,12 +127,15 @@ class PanelSpec:
     title : str
         The same above the axes, with mathematics in Matplotlib's notation.
     curves : tuple of Curve
+    against : {"round", "nlmo"}
+        What the horizontal axis counts: rounds, or oracle calls.
     """
 
     letter: str
     about: str
     title: str
     curves: tuple[Curve, ...]
+    against: str = "round"
 
 
 @dataclass(frozen=True)
@@ -232,7 +245,76 @@ FIGURE2 = FigureSpec(
     columns=3,
 )
 
-FIGURES = {figure.name: figure for figure in (FIGURE1, FIGURE2)}
+BEYOND_ROUNDS = 10_000
+
+
+def _beyond_panel(letter: str, problem: str, about: str, against: str) -> PanelSpec:
+    exact = not problem.startswith("trace")
+    sizes: list[tuple[Any, str, str, float]] = [
+        (1, "1", "dotted", 0.9),
+        (16, "16", "dashed", 1.4),
+        (256, "256", "solid", 2.0),
+    ]
+    sizes += [("exact", "exact", "solid", 1.6)] if exact else []
+
+    def curve(series: str, label: str, look: tuple[str, str, float], run: Run) -> Curve:
+        color, dash, width = look
+        return Curve(series, label, color, dash, run, None, width, BEYOND_ROUNDS)
+
+    most = None if problem in ("simplex-43", "trace-43") else BEYOND_ROUNDS  # Figure 2 has these
+    restarted = Run(problem, "r-pfw", (("m", "theory"), ("M", 1.0)), "spectral", most)
+    anytime = [
+        curve(
+            f"anytime m={name}",
+            "anytime, closed form" if m == "exact" else f"anytime, $m = {name}$",
+            ("exact" if m == "exact" else "many", dash, width),
+            Run(problem, "anytime", (("m", m),), "estimated", BEYOND_ROUNDS),
+        )
+        for m, name, dash, width in sizes
+    ]
+    what = "rounds" if against == "round" else "oracle calls"
+    return PanelSpec(
+        letter,
+        f"{about}, against {what}",
+        f"({letter})  {about}",
+        (
+            curve(
+                "FW",
+                r"FW, step $2/(k+2)$",
+                ("fw", "solid", 1.5),
+                Run(problem, "fw", most=most),
+            ),
+            curve(
+                "FW-LS",
+                "FW, exact line search",
+                ("fw-ls", "dashdot", 1.5),
+                Run(problem, "fw-ls", most=most),
+            ),
+            curve("R-PFW", "R-PFW, $M = 1$", ("one", "solid", 1.5), restarted),
+            *anytime,
+        ),
+        against,
+    )
+
+
+_BEYOND = (
+    ("simplex-43", "simplex, d = 50"),
+    ("trace-43", "trace ball, 10 × 8"),
+    ("projection-0", "projection, d = 10,000"),
+)
+
+FIGURE3 = FigureSpec(
+    "figure3",
+    "Past the paper: the anytime method",
+    tuple(
+        _beyond_panel(letter, *problem, against)
+        for letters, against in (("abc", "round"), ("def", "nlmo"))
+        for letter, problem in zip(letters, _BEYOND, strict=True)
+    ),
+    columns=3,
+)
+
+FIGURES = {figure.name: figure for figure in (FIGURE1, FIGURE2, FIGURE3)}
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ LIGHT = {
     "one": "#d1382c",
     "fw": "#b36b00",
     "fw-ls": "#6f4aa8",
+    "exact": "#0b7a53",
 }
 DARK = {
     "page": "#12171e",
@@ -29,6 +30,7 @@ DARK = {
     "one": "#ff8374",
     "fw": "#efb04a",
     "fw-ls": "#c3a3ff",
+    "exact": "#5fd0a2",
 }
 
 

@@ -40,27 +40,33 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One set of axes."""
+    """One set of axes; ``axis`` says what its horizontal axis is, a key of the chart's names."""
 
     title: str
     lines: Sequence[Line]
+    axis: str = "round"
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Panels row by row that share both axes, with one legend below.
+    """Panels row by row with one legend below.
+
+    Panels with the same horizontal axis share it; when all have the same, they share the vertical
+    one as well.
 
     Attributes
     ----------
     panels : sequence of Panel
     columns : int
         Panels in a row.
-    xlabel, ylabel : str
+    xlabels : dict of str
+        What each horizontal axis is called.
+    ylabel : str
     """
 
     panels: Sequence[Panel]
     columns: int
-    xlabel: str
+    xlabels: dict[str, str]
     ylabel: str
 
 
@@ -125,7 +131,9 @@ def _draw(chart: Chart) -> Any:
     legend = 0.35
     size = (PANEL[0] * chart.columns, PANEL[1] * rows + legend)
     figure = Figure(figsize=size, layout="constrained")
-    grid = figure.subplots(rows, chart.columns, sharex=True, sharey=True, squeeze=False)
+    kinds = {panel.axis for panel in chart.panels}
+    share: Any = len(kinds) == 1
+    grid = figure.subplots(rows, chart.columns, sharex=share, sharey=share, squeeze=False)
     handles: dict[str, Any] = {}
     for index, axes in enumerate(grid.flat):
         if index >= len(chart.panels):
@@ -137,10 +145,12 @@ def _draw(chart: Chart) -> Any:
         axes.set(xscale="log", yscale="log")
         axes.xaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_minor_locator(NullLocator())
-    lines = [line for panel in chart.panels for line in panel.lines]
-    grid[0, 0].set(xlim=(1, max(line.x[-1] for line in lines)), ylim=_decades(lines))
-    for axes in grid[-1]:
-        axes.set_xlabel(chart.xlabel)
+    for index, (panel, axes) in enumerate(zip(chart.panels, grid.flat, strict=False)):
+        alike = [p for p in chart.panels if p.axis == panel.axis] if share else [panel]
+        lines = [line for p in alike for line in p.lines]
+        axes.set(xlim=(1, max(line.x[-1] for line in lines)), ylim=_decades(lines))
+        if not share or index >= len(chart.panels) - chart.columns:
+            axes.set_xlabel(chart.xlabels[panel.axis])
     for axes in grid[:, 0]:
         axes.set_ylabel(chart.ylabel)
     figure.legend(
