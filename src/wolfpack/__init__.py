@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import arrays, noise, objectives, regularizers, sets, smoothing, solvers, theory
+from . import arrays, engines, noise, objectives, regularizers, sets, smoothing, solvers, theory
 from .choose import explain
 from .loop import Result, Status, load
 from .loop.checkpoint import Checkpoint
@@ -20,6 +20,7 @@ __all__ = [
     "Result",
     "Status",
     "arrays",
+    "engines",
     "explain",
     "load",
     "minimize",

@@ -5,16 +5,18 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 from . import noise as noise_laws
 from .arrays import as_float_array, check_finite, check_shape
 from .choose import choose
+from .engines import Policy
 from .execute import Config, as_checkpoint, execute
 from .loop import Limits, Result
 from .loop.run import Options
 from .objectives import as_objective
-from .problem import CapabilityError, Problem
+from .problem import Problem
 from .sets import Set
 from .smoothing import make_smoothing
 from .solvers import (
@@ -34,6 +36,7 @@ from .solvers import (
 from .solvers._options import check_positive
 
 Array = Any
+POLICY = tuple(field.name for field in fields(Policy))
 
 METHODS: dict[str, Callable[..., Any]] = {
     "anytime": Anytime,
@@ -101,8 +104,11 @@ def minimize(
         Law of the perturbations: "gumbel", "gaussian", "logistic", an object, or "auto", the set's
         own. None makes "anytime" draw no noise at all (momentum Frank-Wolfe) and is "auto" for
         methods that cannot do without.
-    engine : None
-        Where the oracles of a round run; None is this process, one vectorised batch.
+    engine : None, str, Executor, Client or Engine
+        Where the oracles of a round run: None for this process, "threads[:n]", "processes[:n]",
+        "dask[:n or address]", "ray[:n or address]", "mpi", any `concurrent.futures.Executor` (or a
+        function that makes one), a Dask client, an engine of `wolfpack.engines`, or "auto", which
+        measures the oracle. The result has the same bits everywhere.
     seed : int
         Same seed, same bits.
     max_rounds, max_seconds, max_lmo : optional
@@ -121,7 +127,9 @@ def minimize(
         ``L`` (smoothness constant, when the objective does not know it), ``record_every`` (certify
         and record every so many rounds), ``smoothing`` ("ambient", "lifted" or "image": noise on
         coordinates, on the scores of vertices, on the observations), ``sampling`` ("iid",
-        "antithetic" or "sobol"), and the options of the method.
+        "antithetic" or "sobol"), ``block`` (answers per block of draws, the unit of work that is
+        given to a worker), ``oracle_timeout``, ``stragglers``, ``quorum``, ``mode`` and
+        ``staleness`` (see `wolfpack.engines.Policy`), and the options of the method.
 
     Returns
     -------
@@ -136,8 +144,6 @@ def minimize(
     >>> res.success, bool(res.gap <= 1e-3)
     (True, True)
     """
-    if engine is not None:
-        raise CapabilityError(f"engine={engine!r} is not available: engine=None runs in process")
     objective = as_objective(f)
     if not isinstance(K, Set):
         raise TypeError(f"K must be a set (wolfpack.sets), found {type(K).__name__}")
@@ -154,11 +160,13 @@ def minimize(
         options = choice.options | options
         m = options.pop("m", m)
     smoothing, sampling = options.pop("smoothing", None), options.pop("sampling", "iid")
+    policy = Policy(**{name: options.pop(name) for name in POLICY if name in options})
+    block = options.pop("block", None)
     name, solver = _solver(method, {"m": m, **options})
     ways = smoothing_of(name, solver, (objective, K), noise, smoothing)
-    saved = noise, smoothing, sampling, seed, L, limits, talk.record_every
+    saved = noise, smoothing, sampling, block, policy, seed, L, limits, talk.record_every
     config = Config(name, solver, *saved, checkpoint=as_checkpoint(checkpoint))
-    result = execute(config, Problem(objective, K, L), ways, start, talk)
+    result = execute(config, Problem(objective, K, L), ways, start, talk, engine)
     result.message += remark
     if raise_on_failure and not result.success:
         raise ConvergenceError(result)
@@ -205,7 +213,7 @@ def _solver(method: Any, options: dict[str, Any]) -> tuple[str, Any]:
     known = list(inspect.signature(METHODS[method]).parameters)
     unknown = [name for name in given if name not in known]
     if unknown:
-        everywhere = ["L", "record_every", "smoothing", "sampling"]
+        everywhere = ["L", "record_every", "smoothing", "sampling", "block", *POLICY]
         raise TypeError(
             f"method {method!r} has no option {', '.join(map(repr, unknown))}; it has "
             f"{', '.join([*known, *everywhere])}"

@@ -80,9 +80,8 @@ def resume(
     ways = smoothing_of(
         config.method, config.solver, (objective, K), config.noise, config.smoothing
     )
-    talk = Options(callback, progress, config.record_every)
-    problem = Problem(objective, K, config.L)
-    result = execute(config, problem, ways, None, talk, snapshot)
+    talk = Options(callback, progress, config.record_every, origin=snapshot)
+    result = execute(config, Problem(objective, K, config.L), ways, None, talk, engine)
     if raise_on_failure and not result.success:
         raise ConvergenceError(result)
     return result

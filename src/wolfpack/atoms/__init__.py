@@ -12,6 +12,7 @@ from ._permutation import Permutation
 from ._rank_one import RankOne
 from ._rows import Rows
 from ._sparse import Sparse
+from ._summary import DenseSummary, Summary, portable, summarize
 
 __all__ = [
     "Affine",
@@ -20,12 +21,16 @@ __all__ = [
     "Bounded",
     "Corner",
     "Dense",
+    "DenseSummary",
     "OneHot",
     "Permutation",
     "RankOne",
     "Rows",
     "Sparse",
+    "Summary",
     "Sums",
     "join_blocks",
+    "portable",
     "split_blocks",
+    "summarize",
 ]

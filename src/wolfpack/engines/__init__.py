@@ -1,7 +1,35 @@
-"""Where the oracles of a round run."""
+"""Where the oracles of a round run: this process, threads, processes, Dask, Ray or MPI.
+
+What is heavy (Dask, Ray, mpi4py) is imported when an engine that needs it starts.
+"""
 
 from __future__ import annotations
 
-from ._protocol import EngineFailure
+from ._choose import choose_engine
+from ._driver import Driver, EngineLog, Policy
+from ._protocol import Engine, EngineFailure, OracleError, Stats
+from .dask_ import Dask
+from .executor import Executor
+from .local import Local
+from .mpi_ import Mpi
+from .processes import Processes
+from .ray_ import Ray
+from .threads import Threads
 
-__all__ = ["EngineFailure"]
+__all__ = [
+    "Dask",
+    "Driver",
+    "Engine",
+    "EngineFailure",
+    "EngineLog",
+    "Executor",
+    "Local",
+    "Mpi",
+    "OracleError",
+    "Policy",
+    "Processes",
+    "Ray",
+    "Stats",
+    "Threads",
+    "choose_engine",
+]

@@ -1,7 +1,111 @@
-"""What an engine is."""
+"""What an engine is: workers that hold a job and answer the blocks of a round."""
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from ..smoothing.job import Job, Partial, Question
 
 
 class EngineFailure(RuntimeError):
     """No worker is left, or the oracle's answers cannot be had from the engine."""
+
+
+class OracleError(RuntimeError):
+    """The oracle raised on a worker; the message names the set, the round and the block."""
+
+
+class Stats(NamedTuple):
+    """What one round cost.
+
+    Attributes
+    ----------
+    workers : int
+        Workers alive at its end.
+    recomputed : int
+        Blocks computed again because their worker was lost.
+    dropped : int
+        Blocks that were not waited for.
+    bytes_out, bytes_in : int
+        Bytes sent to workers and received from them.
+    busy : float
+        Share of the workers' time that went into oracles.
+    """
+
+    workers: int
+    recomputed: int = 0
+    dropped: int = 0
+    bytes_out: int = 0
+    bytes_in: int = 0
+    busy: float = 0.0
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Workers that compute blocks of a job; the driver alone adds them up.
+
+    A block is the same bits wherever, in whatever order and how often it is computed.
+    """
+
+    name: str
+
+    def open(self, job: Job) -> None:
+        """Ship the job to every worker, starting them if need be."""
+        ...
+
+    def run_round(
+        self,
+        question: Question,
+        blocks: range,
+        need: int | None = None,
+        timeout: float | None = None,
+    ) -> dict[int, Partial]:
+        """Return the contributions of the blocks, or of the first ``need`` of them to arrive.
+
+        Parameters
+        ----------
+        question : Question
+            What the round asks.
+        blocks : range
+            The blocks wanted.
+        need : int, optional
+            How many are enough; all by default.
+        timeout : float, optional
+            Seconds after which a single oracle call counts as hanging.
+        """
+        ...
+
+    def late(self) -> list[tuple[int, int, Partial]]:
+        """Return, once, the (round, block, contribution) that came after their round was over."""
+        ...
+
+    def stats(self) -> Stats:
+        """Return what the last round cost."""
+        ...
+
+    def close(self) -> None:
+        """Stop the workers that this engine has started."""
+        ...
+
+
+def missing(package: str, engine: str) -> ImportError:
+    """Return the error that says how to install what an engine needs."""
+    return ImportError(
+        f"engine={engine!r} needs {package}, which is not installed: "
+        "pip install 'wolfpack[engines]', or make install-engines in a checkout"
+    )
+
+
+def serialize(job: Any) -> bytes:
+    """Return a job as bytes; functions of scripts and notebooks travel too."""
+    try:
+        import cloudpickle as pickler
+    except ImportError:
+        import pickle as pickler
+    try:
+        return pickler.dumps(job)
+    except Exception as error:
+        raise TypeError(
+            f"the set, the noise or the objective cannot be sent to workers: {error}; "
+            "engine='threads' needs no copy of them"
+        ) from error

@@ -67,6 +67,11 @@ def map_batch(fun: Callable[[Any], Any], batch: Any, threads: bool = False) -> l
     return results
 
 
+def stay_serial() -> None:
+    """Answer the batches of this thread one by one from now on: it is one of several workers."""
+    _inside.worker = True
+
+
 def _shared_pool() -> ThreadPoolExecutor:
     global _pool
     with _pool_lock:

@@ -41,8 +41,11 @@ class ImageSpace(Smoothing):
         return max(self.K.dimension, math.prod(self.objective.image_shape))
 
     def answers(self, v: Array, alpha: float, count: int, rng: Any) -> Atoms:
+        return self.K._lmo(self.directions(v, alpha, count, rng))
+
+    def directions(self, v: Array, alpha: float, count: int, rng: Any) -> Array:
         delta = self.law.sample(rng, (count, *self.objective.image_shape), dtype=v.dtype)
-        return self.K._lmo(v - alpha * self.objective.pull_back(delta))
+        return v - alpha * self.objective.pull_back(delta)
 
     @cached_property
     def smoothness(self) -> float:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..arrays import Streams, inner
+from ..arrays import inner
 from ..atoms import Atoms
 from ..problem import CapabilityError, Problem
 from ._base import Array, Smoothing
-from .draws import SAMPLINGS
+from .job import Job, Partial, Question
 
 
 class Answer(NamedTuple):
@@ -41,6 +40,8 @@ class Oracles:
         Seed of the random streams; round k, block b draws from stream (k, b).
     sampling : {"iid", "antithetic", "sobol"}
         How the draws of a block depend on each other.
+    block : int, optional
+        Answers per block; see `Job`.
     """
 
     def __init__(
@@ -49,13 +50,12 @@ class Oracles:
         smoothing: Smoothing | None = None,
         seed: int = 0,
         sampling: str = "iid",
+        block: int | None = None,
     ) -> None:
-        if sampling not in SAMPLINGS:
-            raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, found {sampling!r}")
         self.problem = problem
         self.smoothing = smoothing
-        self.streams = Streams(seed)
-        self._couple = SAMPLINGS[sampling]
+        self.job = None if smoothing is None else Job(smoothing, seed, sampling, block)
+        self.driver: Any = None
 
     @property
     def noisy(self) -> bool:
@@ -75,6 +75,8 @@ class Oracles:
     def lmo(self, g: Array) -> Atoms:
         """Return the clean answer to ``g``."""
         self.problem.counts.nlmo += 1
+        if self.driver is not None and self.driver.guards:
+            return self.driver.clean(g)
         return self.problem.set._lmo(g)
 
     def mean(self, v: Array, alpha: float, m: Any, k: int) -> Array:
@@ -91,40 +93,71 @@ class Oracles:
         k : int
             Round, which selects the random streams.
         """
-        if self.smoothing is None:
+        if self.job is None:
             return self.lmo(v).to_dense()
         if m == "exact":
             return self._closed_form(v, alpha)
-        total = None
-        for answers in self._blocks(v, alpha, m, k):
-            if answers.count == m:
-                return answers.mean()
-            part = answers.count * answers.mean()
-            total = part if total is None else total + part
-        return total / m
+        question = Question(k, v, alpha, m)
+        if self._fits(m):
+            return self.job.answers(question).mean()
+        return _mean(self._ask(question))
 
     def sample(self, v: Array, alpha: float, m: Any, k: int) -> Answer:
         """Return the same mean as `mean`, together with the measured variance of one answer."""
-        if self.smoothing is None or m == "exact":
+        if self.job is None or m == "exact":
             return Answer(self.mean(v, alpha, m, k), 0.0)
-        total, squares = 0.0, 0.0
-        for answers in self._blocks(v, alpha, m, k):
-            total = total + answers.count * answers.mean()
-            squares += float(answers.norms_squared().sum())
-        mean = total / m
-        if m == 1:
+        question = Question(k, v, alpha, m)
+        if self._fits(m):
+            answers = self.job.answers(question)
+            mean, count, squares = answers.mean(), m, float(answers.norms_squared().sum())
+        else:
+            partials = self._ask(question)
+            mean, count = _mean(partials), sum(partial.count for partial in partials)
+            squares = sum(partial.squares for partial in partials)
+        if count == 1:
             return Answer(mean, float("nan"))
-        return Answer(mean, max(0.0, (squares - m * inner(mean, mean)) / (m - 1)))
+        return Answer(mean, max(0.0, (squares - count * inner(mean, mean)) / (count - 1)))
 
-    def _blocks(self, v: Array, alpha: float, m: int, k: int) -> Iterator[Any]:
-        assert self.smoothing is not None
-        length = self.smoothing.block
+    def answers(self, v: Array, alpha: float, m: int, k: int) -> list[Atoms]:
+        """Return the answers themselves, in batches, for methods that keep vertices."""
+        if self.job is None:
+            raise CapabilityError("answers need a way of smoothing, and this method has none")
+        partials = self._ask(Question(k, v, alpha, m, keep=True))
+        return [partial.answers for partial in partials if partial.answers is not None]
+
+    def _fits(self, m: int) -> bool:
+        """Tell whether a round is one block that is answered here and now, and count it."""
+        assert self.job is not None
+        if self.driver is not None or m > self.job.length(m):
+            return False
         self.problem.counts.nlmo += m
-        for block, start in enumerate(range(0, m, length)):
-            rng = self._couple(self.streams.at(k, block))
-            yield self.smoothing.answers(v, alpha, min(length, m - start), rng)
+        return True
+
+    def _ask(self, question: Question) -> list[Partial]:
+        """Return what the blocks of a round contribute, in the order of the blocks."""
+        assert self.job is not None
+        blocks = range(self.job.blocks(question.m))
+        if self.driver is not None:
+            partials = self.driver.ask(question, blocks)
+        else:
+            partials = self.job.compute(question, blocks, pack=False)
+        self.problem.counts.nlmo += sum(partial.count for partial in partials)
+        return partials
 
     def _closed_form(self, v: Array, alpha: float) -> Array:
         assert self.smoothing is not None
         self.problem.counts.nlmo += 1
         return self.smoothing.mean_answer(v, alpha)
+
+
+def _mean(partials: list[Partial]) -> Array:
+    """Return the mean over all blocks; one block's is its own, to the bit."""
+    first, *others = partials
+    if not others:
+        return first.mean.mean()
+    total, count = first.count * first.mean.mean(), first.count
+    for partial in others:
+        partial.mean.add_to(total, partial.count)
+        count += partial.count
+    # a sum without the zeros of the structured means must not keep the sign of a zero
+    return (total + 0.0) / count

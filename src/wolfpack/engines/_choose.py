@@ -1,0 +1,132 @@
+"""From the ``engine`` argument of `minimize` to an engine."""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import Executor as AnyExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..smoothing.job import Job, Question
+from ._protocol import Engine
+from .dask_ import Dask
+from .executor import Executor
+from .local import Local
+from .mpi_ import Mpi
+from .processes import Processes
+from .ray_ import Ray
+from .threads import Threads
+
+NAMES = "None, 'auto', 'local', 'threads[:n]', 'processes[:n]', 'dask[:n or address]', "
+NAMES += "'ray[:n or address]', 'mpi', an Executor or a function that makes one, a Dask Client"
+
+_WORTH = 1e-3
+"""Seconds of oracle work per round below which no engine pays."""
+
+
+class Choice(NamedTuple):
+    """An engine, whether it is to be closed after the run, and why it was chosen.
+
+    Attributes
+    ----------
+    engine : Engine or None
+        None for this process.
+    ours : bool
+        Whether it was started for this run.
+    reason : str
+        What ``engine="auto"`` has to say.
+    """
+
+    engine: Any
+    ours: bool
+    reason: str = ""
+
+
+def choose_engine(engine: Any, job: Job, m: Any) -> Choice:
+    """Return the engine that the user has asked for.
+
+    Parameters
+    ----------
+    engine : object
+        The argument of `minimize`.
+    job : Job
+        What will be asked, for "auto".
+    m : int or str
+        How many oracles a round will take, as far as is known.
+    """
+    if engine is None:
+        return Choice(None, False)
+    if isinstance(engine, str):
+        if engine == "auto":
+            name, reason = _measured(job, m)
+            return Choice(None if name is None else _named(name), True, reason)
+        return Choice(_named(engine), True)
+    if isinstance(engine, Engine):
+        return Choice(engine, False)
+    if isinstance(engine, AnyExecutor) or callable(engine):
+        return Choice(Executor(engine), True)
+    if type(engine).__module__.partition(".")[0] == "distributed":
+        return Choice(Dask(engine), True)
+    raise TypeError(
+        f"engine must be {NAMES}, or an object with open and run_round, found {engine!r}"
+    )
+
+
+def _named(text: str) -> Any:
+    name, _, rest = text.partition(":")
+    if name == "local" and not rest:
+        return Local()
+    if name == "threads":
+        return Threads(_count(text, rest))
+    if name == "processes":
+        return Processes(_count(text, rest))
+    if name == "dask":
+        return Dask(_count(text, rest) if _is_count(rest) else rest)
+    if name == "ray":
+        return Ray(_count(text, rest) if _is_count(rest) else rest)
+    if name == "mpi" and not rest:
+        return Mpi()
+    raise ValueError(f"unknown engine {text!r}; known: {NAMES}")
+
+
+def _is_count(rest: str) -> bool:
+    return not rest or rest.lstrip("-").isdigit()
+
+
+def _count(text: str, rest: str) -> int:
+    """Return the number of workers that an engine's name asks for; one per core by default."""
+    if not rest:
+        return cores()
+    if not rest.isdigit() or int(rest) < 1:
+        raise ValueError(f"engine={text!r} must name at least 1 worker, as in 'processes:4'")
+    return int(rest)
+
+
+def cores() -> int:
+    """Return the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _measured(job: Job, m: Any) -> tuple[str | None, str]:
+    """Return the name of the engine that pays for this oracle on this machine, and why."""
+    m = m if isinstance(m, int) else 32
+    K, count = job.smoothing.K, cores()
+    question = Question(0, np.zeros(K.shape), 1.0, m)
+    job.compute(question, range(1))  # caches and imports are no part of an oracle's time
+    began = time.perf_counter()
+    job.compute(question, range(1))
+    seconds = (time.perf_counter() - began) * job.blocks(m)
+    work = f"{m} oracles take {1e3 * seconds:.3g} ms"
+    if count == 1:
+        return None, f"{work}, and there is one core: in process"
+    if seconds < _WORTH:
+        return None, f"{work}, less than an engine costs: in process"
+    if job.blocks(m) == 1:
+        return None, f"{work} as one vectorised block: in process; block= would cut it"
+    if K.releases_gil:
+        return f"threads:{count}", f"{work} and free Python's lock: threads:{count}"
+    return f"processes:{count}", f"{work}: processes:{count}"

@@ -1,0 +1,150 @@
+"""The driver's side: what a run asks of an engine, how long it waits, and what it records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..smoothing.job import Job, Partial, Question
+from ._protocol import Engine, Stats
+
+COLUMNS = ("round", "blocks", "late", *Stats._fields)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How long a round waits for its workers.
+
+    Parameters
+    ----------
+    oracle_timeout : float, optional
+        Seconds after which a single oracle call counts as hanging: its worker is given up and the
+        block computed elsewhere, and if that hangs too the run ends with ``engine_failure``.
+    stragglers : {"wait", "drop"}
+        Whether to wait for every block, or to go on with the mean over the first ones. Dropping is
+        unbiased only if the time of an oracle call does not depend on its answer, and its results
+        depend on timing.
+    quorum : float
+        Which share of the blocks is enough when stragglers are dropped or the mode is async.
+    mode : {"sync", "async"}
+        "async" uses late answers in the rounds after, instead of dropping them.
+    staleness : int
+        By how many rounds an answer may be late in async mode.
+    """
+
+    oracle_timeout: float | None = None
+    stragglers: str = "wait"
+    quorum: float = 0.75
+    mode: str = "sync"
+    staleness: int = 2
+
+    def __post_init__(self) -> None:
+        timeout = self.oracle_timeout
+        if timeout is not None and not (math.isfinite(timeout) and timeout > 0):
+            raise ValueError(f"oracle_timeout must be a positive number, found {timeout!r}")
+        for name, allowed in (("stragglers", ("wait", "drop")), ("mode", ("sync", "async"))):
+            if getattr(self, name) not in allowed:
+                found = getattr(self, name)
+                raise ValueError(
+                    f"{name} must be {' or '.join(map(repr, allowed))}, found {found!r}"
+                )
+        if not 0 < self.quorum <= 1:
+            raise ValueError(f"quorum must be in (0, 1], found {self.quorum!r}")
+        if not isinstance(self.staleness, int) or self.staleness < 0:
+            raise ValueError(f"staleness must be an integer >= 0, found {self.staleness!r}")
+
+
+class EngineLog(Mapping[str, np.ndarray]):
+    """What each round cost on an engine, as columns of equal length.
+
+    ``round``; ``blocks`` of samples that were asked for; ``late`` blocks of earlier rounds that
+    were used; ``workers`` alive; blocks ``recomputed`` because their worker was lost; blocks
+    ``dropped``, not waited for; ``bytes_out`` and ``bytes_in``; ``busy``, the share of the workers'
+    time that went into oracles.
+
+    Attributes
+    ----------
+    name : str
+        The engine.
+    reason : str
+        Why, when it was chosen by ``engine="auto"``.
+    """
+
+    def __init__(self, name: str, reason: str = "") -> None:
+        self.name = name
+        self.reason = reason
+        self.rows: list[tuple[float, ...]] = []
+
+    def __getitem__(self, column: str) -> np.ndarray:
+        if column not in COLUMNS:
+            raise KeyError(f"{column!r}; the columns are {', '.join(COLUMNS)}")
+        index = COLUMNS.index(column)
+        kind = np.float64 if column == "busy" else np.int64
+        return np.array([row[index] for row in self.rows], dtype=kind)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COLUMNS)
+
+    def __len__(self) -> int:
+        return len(COLUMNS)
+
+    def __repr__(self) -> str:
+        return f"EngineLog({self.name}: {len(self.rows)} rounds of {', '.join(COLUMNS)})"
+
+
+class Driver:
+    """Asks an engine the questions of one run.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the oracles run.
+    job : Job
+        What they are asked; it is shipped here, once.
+    policy : Policy
+        How long to wait.
+    log : EngineLog
+        Where rounds are recorded.
+    """
+
+    def __init__(self, engine: Engine, job: Job, policy: Policy, log: EngineLog) -> None:
+        self.engine = engine
+        self.policy = policy
+        self.log = log
+        engine.open(job)
+        log.name = engine.name
+
+    @property
+    def guards(self) -> bool:
+        """Whether clean answers are to be asked of workers too, since the oracle may hang."""
+        return self.policy.oracle_timeout is not None
+
+    def clean(self, g: Any) -> Any:
+        """Return a worker's answer to ``g``, unperturbed."""
+        question = Question(-1, g, 0.0, 1, keep=True, clean=True)
+        found = self.engine.run_round(question, range(1), timeout=self.policy.oracle_timeout)
+        return found[0].answers
+
+    def ask(self, question: Question, blocks: range) -> list[Partial]:
+        """Return the contributions to a round, in the order of rounds and blocks."""
+        late = self._late(question)
+        policy, need = self.policy, None
+        if policy.mode == "async" or policy.stragglers == "drop":
+            need = max(1, math.ceil(policy.quorum * len(blocks)) - len(late))
+        found = self.engine.run_round(question, blocks, need, policy.oracle_timeout)
+        late += self._late(question)
+        parts = [(question.k, block, partial) for block, partial in found.items()] + late
+        parts.sort(key=lambda part: part[:2])
+        self.log.rows.append((question.k, len(blocks), len(late), *self.engine.stats()))
+        return [partial for _, _, partial in parts]
+
+    def _late(self, question: Question) -> list[tuple[int, int, Partial]]:
+        """Return what has come of earlier rounds, if it is wanted and not too old."""
+        late = self.engine.late()
+        if self.policy.mode == "sync":
+            return []
+        return [part for part in late if question.k - part[0] <= self.policy.staleness]

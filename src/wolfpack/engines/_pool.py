@@ -1,0 +1,309 @@
+"""Handing the blocks of a round to workers that may be slow, hang, die or join late.
+
+Blocks travel in *tickets*, runs of consecutive blocks. Each worker has a short queue of them, so
+that it need not wait for the next message. What a lost worker had is given to others; when a worker
+has nothing to do, it repeats what a slower one has not begun or not finished. All of this changes
+when a block is computed, never what it is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from typing import Any, ClassVar
+
+from ..smoothing.job import Job, Partial, Question
+from ._protocol import EngineFailure, OracleError, Stats
+from ._worker import Reply
+
+_CHANCES = 3
+"""Workers that one ticket may cost before the oracle itself is suspected."""
+
+
+class Ticket:
+    """A message: some blocks of one round."""
+
+    __slots__ = ("began", "blocks", "copied", "done", "id", "lost", "place", "question", "samples")
+
+    def __init__(self, id: int, question: Question, blocks: range, samples: int) -> None:
+        self.id = id
+        self.question = question
+        self.blocks = blocks
+        self.samples = samples
+        self.began = 0.0
+        self.lost = 0
+        self.place: Any = None
+        self.copied = self.done = False
+
+
+class Worker:
+    """A worker as the driver sees it: its address and what it has been asked, oldest first."""
+
+    __slots__ = ("address", "alive", "queue")
+
+    def __init__(self, address: Any) -> None:
+        self.address = address
+        self.alive = True
+        self.queue: dict[int, Ticket] = {}
+
+    def head(self) -> Ticket | None:
+        """Return what the worker is computing."""
+        return next(iter(self.queue.values()), None)
+
+
+class Pool(ABC):
+    """An engine of workers that receive tickets; subclasses say how messages travel.
+
+    Attributes
+    ----------
+    workers : list of Worker
+        Those that are alive and have the job.
+    latency : float
+        About how many seconds a message and its reply take, for choosing the size of tickets.
+    depth : int
+        Tickets that a worker may have at a time.
+    patience : float
+        Seconds to wait for a worker when none is left.
+    """
+
+    name: str
+    latency: ClassVar[float] = 1e-4
+    depth: ClassVar[int] = 2
+    patience: float = 30.0
+
+    def __init__(self) -> None:
+        self.workers: list[Worker] = []
+        self.job: Job | None = None
+        self._ids = itertools.count()
+        self._late: list[tuple[int, int, Partial]] = []
+        self._pace = 0.0
+        self._stats = Stats(0)
+        self._reset()
+
+    @abstractmethod
+    def _start(self, job: Job) -> None:
+        """Ship the job to all workers, starting them if need be."""
+
+    @abstractmethod
+    def _send(self, worker: Worker, ticket: Ticket) -> int:
+        """Send a ticket and return its bytes; raise OSError if the worker cannot be reached."""
+
+    @abstractmethod
+    def _receive(self, timeout: float) -> list[tuple[Worker, Reply | None, int]]:
+        """Return the replies that arrive in time with their bytes; None for a lost worker."""
+
+    @abstractmethod
+    def _stop(self) -> None:
+        """Stop the workers that were started here."""
+
+    def _announce(self, question: Question) -> int:
+        """Make a round's question known before its tickets; return the bytes."""
+        return 0
+
+    @abstractmethod
+    def _maintain(self) -> None:
+        """Replace lost workers and take in new ones, where the engine can."""
+
+    @abstractmethod
+    def _abandon(self, worker: Worker) -> None:
+        """Give up a worker that hangs."""
+
+    def open(self, job: Job) -> None:
+        """Ship the job to every worker, starting them if need be."""
+        self.job, self._late, self._pace = job, [], 0.0
+        for worker in self.workers:
+            for ticket in worker.queue.values():
+                ticket.done = True  # what an earlier job left behind is of no use
+        try:
+            self._start(job)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Stop the workers that were started here."""
+        self._stop()
+        for worker in self.workers:
+            worker.alive = False
+        self.workers = []
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def stats(self) -> Stats:
+        """Return what the last round cost."""
+        return self._stats
+
+    def late(self) -> list[tuple[int, int, Partial]]:
+        """Return, once, what came after its round was over."""
+        late, self._late = self._late, []
+        return late
+
+    def run_round(
+        self,
+        question: Question,
+        blocks: range,
+        need: int | None = None,
+        timeout: float | None = None,
+    ) -> dict[int, Partial]:
+        """Return the contributions of the blocks, or of the first ``need`` of them to arrive."""
+        self._reset()
+        began = time.perf_counter()
+        self._sent += self._announce(question)
+        todo, done = deque(self._cut(question, blocks, timeout)), dict[int, Partial]()
+        wait = 1.0 if timeout is None else min(1.0, timeout / 4)
+        while len(done) < (len(blocks) if need is None else need):
+            self._maintain()
+            self._hand_out(todo, question)
+            for worker, reply, size in self._receive(wait):
+                self._got += size
+                if reply is None:
+                    self._lose(worker, todo, question)
+                else:
+                    self._take(worker, reply, done, question)
+            if timeout is not None:
+                self._expire(timeout, todo, question)
+            self._check_alive(question)
+        count = len(self.workers)
+        busy = self._busy / (max(count, 1) * max(time.perf_counter() - began, 1e-9))
+        dropped = len(blocks) - len(done)
+        self._stats = Stats(count, self._again, dropped, self._sent, self._got, min(1.0, busy))
+        return done
+
+    def _reset(self) -> None:
+        self._sent = self._got = self._again = 0
+        self._busy = 0.0
+        self._alone: float | None = None
+
+    def _cut(self, question: Question, blocks: range, timeout: float | None) -> list[Ticket]:
+        """Cut a round into tickets: even shares, or larger first where imbalance costs more."""
+        count, workers = len(blocks), max(1, len(self.workers))
+        share = math.ceil(count / workers)
+        if timeout is not None and self._pace == 0:
+            sizes = [1] * count  # how long a block takes is not known yet
+        elif self._pace * share < 20 * self.latency or share < 4:
+            sizes = [share] * workers  # not worth more messages
+        else:
+            sizes = [math.ceil(share / 2)] * workers + [math.ceil(share / 4)] * (2 * workers + 2)
+        ends = [min(end, count) for end in itertools.accumulate(sizes)]
+        pairs = zip([0, *ends], ends, strict=False)
+        return [self._ticket(question, blocks[a:b]) for a, b in pairs if a < b]
+
+    def _ticket(self, question: Question, blocks: range) -> Ticket:
+        assert self.job is not None
+        return Ticket(next(self._ids), question, blocks, len(blocks) * self.job.length(question.m))
+
+    def _hand_out(self, todo: deque[Ticket], question: Question) -> None:
+        while self.workers:
+            worker = min(self.workers, key=lambda w: len(w.queue))
+            ticket = None
+            if todo and len(worker.queue) < self.depth:
+                ticket = todo.popleft()
+            elif not todo and not worker.queue:
+                ticket = self._second_try(question)
+            if ticket is None:
+                return
+            try:
+                self._sent += self._send(worker, ticket)
+            except OSError:
+                self._lose(worker, todo, question)
+                todo.appendleft(ticket)
+                continue
+            if not worker.queue:
+                ticket.began = time.perf_counter()
+            worker.queue[ticket.id] = ticket
+
+    def _second_try(self, question: Question) -> Ticket | None:
+        """Return a ticket that a slower worker has not begun, or has had for too long."""
+        now = time.perf_counter()
+        for worker in self.workers:
+            for ticket in worker.queue.values():
+                expected = self._pace * len(ticket.blocks) + 20 * self.latency
+                late = ticket is not worker.head() or now - ticket.began > 3 * expected
+                current = ticket.question is question and not (ticket.copied or ticket.done)
+                if current and late:
+                    ticket.copied = True
+                    return ticket
+        return None
+
+    def _take(
+        self, worker: Worker, reply: Reply, done: dict[int, Partial], question: Question
+    ) -> None:
+        ticket = worker.queue.pop(reply.ticket, None)
+        head = worker.head()
+        if head is not None:
+            head.began = time.perf_counter()
+        if ticket is None or ticket.done or not worker.alive:
+            return
+        if reply.error is not None:
+            cause, text = reply.error
+            raise OracleError(text) from cause
+        assert reply.partials is not None
+        ticket.done = True
+        pace = reply.busy / len(ticket.blocks)
+        self._pace = pace if self._pace == 0 else 0.8 * self._pace + 0.2 * pace
+        self._busy += reply.busy
+        if ticket.question is question:
+            done.update(zip(ticket.blocks, reply.partials, strict=True))
+        else:
+            k = ticket.question.k
+            pairs = zip(ticket.blocks, reply.partials, strict=True)
+            self._late += [(k, block, partial) for block, partial in pairs]
+
+    def _lose(self, worker: Worker, todo: deque[Ticket], question: Question) -> None:
+        if worker.alive:
+            worker.alive = False
+            self.workers.remove(worker)
+        head = worker.head()
+        for ticket in reversed(worker.queue.values()):
+            if ticket.done or ticket.question is not question:
+                continue
+            ticket.lost += ticket is head
+            ticket.copied = False
+            if ticket.lost >= _CHANCES:
+                raise EngineFailure(
+                    f"{_CHANCES} workers were lost one after the other on blocks "
+                    f"{ticket.blocks[0]} to {ticket.blocks[-1]} of round {question.k}: the oracle "
+                    "itself seems to hang or to end its process"
+                )
+            self._again += len(ticket.blocks)
+            todo.appendleft(ticket)
+        worker.queue.clear()
+
+    def _expire(self, timeout: float, todo: deque[Ticket], question: Question) -> None:
+        """Give up workers whose oracle hangs."""
+        now = time.perf_counter()
+        for worker in list(self.workers):
+            head = worker.head()
+            if head is None or now - head.began <= self._limit(head, timeout):
+                continue
+            self._abandon(worker)
+            if len(head.blocks) > 1:
+                # suspected from the usual pace only: block by block it will be judged exactly
+                del worker.queue[head.id]
+                head.done = True
+                self._again += len(head.blocks)
+                todo.extendleft(self._ticket(question, range(b, b + 1)) for b in head.blocks)
+            self._lose(worker, todo, question)
+
+    def _limit(self, ticket: Ticket, timeout: float) -> float:
+        """Return how long a ticket may take when a single answer may take ``timeout``."""
+        exact = timeout * ticket.samples
+        if len(ticket.blocks) == 1 or self._pace == 0:
+            return exact
+        return min(exact, timeout + 3 * self._pace * len(ticket.blocks))
+
+    def _check_alive(self, question: Question) -> None:
+        if self.workers:
+            self._alone = None
+            return
+        now = time.perf_counter()
+        self._alone = now if self._alone is None else self._alone
+        if now - self._alone > self.patience:
+            raise EngineFailure(f"no worker is left on {self.name} in round {question.k}")

@@ -1,0 +1,79 @@
+"""The worker's side: a job, and the blocks that it is asked for."""
+
+from __future__ import annotations
+
+import pickle
+import time
+import traceback
+from typing import Any, NamedTuple
+
+from threadpoolctl import ThreadpoolController
+
+from ..sets._batch import stay_serial
+from ..smoothing.job import Job, Partial, Question
+
+
+class Reply(NamedTuple):
+    """What a worker answers to one message.
+
+    Attributes
+    ----------
+    ticket : int
+        Number of the message.
+    partials : list of Partial or None
+        One per block, None after an error.
+    error : tuple or None
+        The exception, if it can travel, and its text with the worker's traceback.
+    busy : float
+        Seconds spent.
+    """
+
+    ticket: int
+    partials: list[Partial] | None
+    error: tuple[BaseException | None, str] | None
+    busy: float
+
+
+class Bench:
+    """Where a worker keeps the job that was shipped to it.
+
+    Parameters
+    ----------
+    job : Job or bytes
+        The job, or what `serialize` made of it.
+    pin : bool
+        Whether to hold BLAS to one thread during the work; workers are the parallelism.
+    pack : bool
+        Whether contributions are to be made small for sending.
+    """
+
+    def __init__(self, job: Any, pin: bool = True, pack: bool = True) -> None:
+        self.job: Job = pickle.loads(job) if isinstance(job, bytes) else job
+        self._blas = ThreadpoolController() if pin else None
+        self._pack = pack
+
+    def work(self, ticket: int, question: Question, blocks: range) -> Reply:
+        """Compute some blocks; an exception of the oracle becomes part of the reply."""
+        began = time.perf_counter()
+        try:
+            if self._blas is None:
+                partials = self.job.compute(question, blocks, self._pack)
+            else:
+                stay_serial()
+                with self._blas.limit(limits=1, user_api="blas"):
+                    partials = self.job.compute(question, blocks, self._pack)
+        except Exception as error:
+            return Reply(ticket, None, _portable(error), time.perf_counter() - began)
+        return Reply(ticket, partials, None, time.perf_counter() - began)
+
+
+def _portable(error: Exception) -> tuple[BaseException | None, str]:
+    """Return an exception, or None where it cannot be pickled, and all that is known as text."""
+    notes = "".join(f", {note}" for note in getattr(error, "__notes__", []))
+    text = f"{type(error).__name__}: {error}{notes}"
+    lines = "".join(traceback.format_exception(error, limit=-4))
+    text = f"{text}\n\nOn the worker:\n{lines}"
+    try:
+        return pickle.loads(pickle.dumps(error)), text
+    except Exception:
+        return None, text

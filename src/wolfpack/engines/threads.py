@@ -1,0 +1,94 @@
+"""Threads of this process, for oracles that free Python's lock."""
+
+from __future__ import annotations
+
+import copy
+import queue
+import threading
+from typing import Any, ClassVar
+
+from threadpoolctl import ThreadpoolController
+
+from ..sets._batch import stay_serial
+from ..smoothing.job import Job, Partial, Question
+from ._pool import Pool, Ticket, Worker
+from ._worker import Bench, Reply
+
+
+class Threads(Pool):
+    """Oracles in threads: no copies, no messages.
+
+    Parameters
+    ----------
+    workers : int
+        Number of threads.
+
+    Notes
+    -----
+    Threads run in parallel only while the oracle frees Python's lock: most of SciPy's compiled
+    solvers do (``K.releases_gil``), Python code does not. BLAS is held to one thread during a
+    round, since the workers are the parallelism. A thread that hangs cannot be killed; it is left
+    behind and replaced.
+    """
+
+    latency: ClassVar[float] = 5e-5
+    depth: ClassVar[int] = 1
+
+    def __init__(self, workers: int) -> None:
+        super().__init__()
+        self.name = f"threads:{workers}"
+        self._count = workers
+        self._replies: Any = queue.SimpleQueue()
+        self._blas = ThreadpoolController()
+
+    def run_round(
+        self,
+        question: Question,
+        blocks: range,
+        need: int | None = None,
+        timeout: float | None = None,
+    ) -> dict[int, Partial]:
+        """Return the contributions of the blocks, or of the first ``need`` of them to arrive."""
+        with self._blas.limit(limits=1, user_api="blas"):
+            return super().run_round(question, blocks, need, timeout)
+
+    def _start(self, job: Job) -> None:
+        self.close()
+        self.workers = [self._spawn() for _ in range(self._count)]
+
+    def _spawn(self) -> Worker:
+        worker = Worker(queue.SimpleQueue())
+        # a job must not be shared between threads: each has random streams of its own
+        bench = Bench(copy.copy(self.job), pin=False, pack=False)
+        arguments = (worker, bench, self._replies)
+        thread = threading.Thread(target=_serve, args=arguments, daemon=True, name="wolfpack")
+        thread.start()
+        return worker
+
+    def _send(self, worker: Worker, ticket: Ticket) -> int:
+        worker.address.put((ticket.id, ticket.question, ticket.blocks))
+        return 0
+
+    def _receive(self, timeout: float) -> list[tuple[Worker, Reply | None, int]]:
+        try:
+            worker, reply = self._replies.get(timeout=timeout)
+        except queue.Empty:
+            return []
+        return [(worker, reply, 0)]
+
+    def _maintain(self) -> None:
+        while len(self.workers) < self._count:
+            self.workers.append(self._spawn())
+
+    def _abandon(self, worker: Worker) -> None:
+        worker.address.put(None)
+
+    def _stop(self) -> None:
+        for worker in self.workers:
+            worker.address.put(None)
+
+
+def _serve(worker: Worker, bench: Bench, replies: Any) -> None:
+    stay_serial()
+    while (message := worker.address.get()) is not None:
+        replies.put((worker, bench.work(*message)))

@@ -1,0 +1,213 @@
+"""What a worker needs to answer the questions of a run: shipped once, asked every round.
+
+A round's m answers are drawn in blocks, block b of round k from the stream (seed, k, b). Which
+block is computed where, and how often, does not change a bit of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import Streams, epsilon, norm
+from ..atoms import Atoms, DenseSummary, Summary, portable, summarize
+from ._base import BLOCK_NUMBERS, Array, Smoothing
+from .draws import SAMPLINGS
+
+BLOCKS = 64
+"""Into how many blocks a round is cut when the oracle answers directions one by one."""
+
+_AT_ONCE = 16 * BLOCK_NUMBERS
+
+
+class Question(NamedTuple):
+    """What a round asks: m answers to -v perturbed with scale alpha.
+
+    Attributes
+    ----------
+    k : int
+        Round, which selects the random streams.
+    v : array
+        Query point.
+    alpha : float
+        Smoothing.
+    m : int
+        Number of answers.
+    keep : bool
+        Whether the answers themselves are wanted, besides their mean.
+    clean : bool
+        Whether the question is v itself, unperturbed.
+    """
+
+    k: int
+    v: Array
+    alpha: float
+    m: int
+    keep: bool = False
+    clean: bool = False
+
+
+class Partial(NamedTuple):
+    """What one block contributes.
+
+    Attributes
+    ----------
+    count : int
+        Number of answers.
+    mean : Summary
+        Their mean.
+    squares : float
+        Sum of their squared norms.
+    answers : Atoms or None
+        The answers, if they were asked for.
+    """
+
+    count: int
+    mean: Summary
+    squares: float
+    answers: Atoms | None = None
+
+
+class Job:
+    """Perturbed answers of one set under one law and one seed, block by block.
+
+    Parameters
+    ----------
+    smoothing : Smoothing
+        How questions are perturbed, and the set that answers them.
+    seed : int
+        Seed of the random streams.
+    sampling : {"iid", "antithetic", "sobol"}
+        How the draws of a block depend on each other.
+    block : int, optional
+        Answers per block. By default as many as fill the cache, and fewer for sets that answer
+        directions one by one (``batch_hint = 1``), so that m oracles split over workers. It is part
+        of what a seed means, and never depends on the number of workers.
+
+    Notes
+    -----
+    Not to be shared between threads: `copy.copy` gives each its own.
+    """
+
+    def __init__(
+        self, smoothing: Smoothing, seed: int = 0, sampling: str = "iid", block: int | None = None
+    ) -> None:
+        if sampling not in SAMPLINGS:
+            raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, found {sampling!r}")
+        if block is not None and (
+            not isinstance(block, int) or isinstance(block, bool) or block < 1
+        ):
+            raise ValueError(f"block must be an integer >= 1, found {block!r}")
+        self.smoothing = smoothing
+        self.sampling = sampling
+        self.streams = Streams(seed)
+        hint = getattr(smoothing.K, "batch_hint", None)
+        self._fixed = block or (None if sampling == "iid" and hint else smoothing.block)
+        self._hint = hint
+        self._couple = SAMPLINGS[sampling]
+        # answers that do not depend on what else is in the batch may be asked for together
+        asks = hasattr(smoothing, "directions") and smoothing.numbers_per_answer > 1
+        self._joins = hint == 1 and asks
+
+    def __reduce__(self) -> Any:
+        return Job, (self.smoothing, self.streams.seed, self.sampling, self._fixed)
+
+    def length(self, m: int) -> int:
+        """Return the answers per block of a round of m."""
+        if self._fixed is not None:
+            return self._fixed
+        return min(self.smoothing.block, max(self._hint or 1, math.ceil(m / BLOCKS)))
+
+    def blocks(self, m: int) -> int:
+        """Return the number of blocks of a round of m."""
+        return math.ceil(m / self.length(m))
+
+    def answers(self, question: Question, block: int = 0) -> Atoms:
+        """Return the answers of one block."""
+        k, v, alpha, m = question[:4]
+        rng = self._couple(self.streams.at(k, block))
+        try:
+            answers = self.smoothing.answers(v, alpha, self._count(m, block), rng)
+            if block == 0 and k & (k - 1) == 0:
+                self._check(answers, v)
+        except Exception as error:
+            self._locate(error, k, range(block, block + 1))
+            raise
+        return answers
+
+    def compute(self, question: Question, blocks: range, pack: bool = True) -> list[Partial]:
+        """Return what each of some blocks contributes, packed for sending or as dense arrays."""
+        if question.clean:
+            found = [self._clean(question)]
+        elif not self._joins:
+            found = (self.answers(question, block) for block in blocks)
+        else:
+            at_once = max(1, _AT_ONCE // (self.length(question.m) * self.smoothing.K.dimension))
+            found = itertools.chain.from_iterable(
+                self._joined(question, blocks[i : i + at_once])
+                for i in range(0, len(blocks), at_once)
+            )
+        return [self._partial(answers, question, pack) for answers in found]
+
+    def _joined(self, question: Question, blocks: range) -> Iterator[Atoms]:
+        """Ask the oracle for several blocks in one batch, which it may answer in threads."""
+        k, v, alpha, m = question[:4]
+        counts = [self._count(m, block) for block in blocks]
+        draws = [
+            self.smoothing.directions(v, alpha, count, self._couple(self.streams.at(k, block)))  # pyright: ignore
+            for block, count in zip(blocks, counts, strict=True)
+        ]
+        try:
+            answers = self.smoothing.K._lmo(np.concatenate(draws))
+            if blocks[0] == 0 and k & (k - 1) == 0:
+                self._check(answers, v)
+        except Exception as error:
+            self._locate(error, k, blocks)
+            raise
+        ends = itertools.accumulate(counts)
+        return (answers.take(slice(end - n, end)) for n, end in zip(counts, ends, strict=True))
+
+    def _clean(self, question: Question) -> Atoms:
+        try:
+            return self.smoothing.K._lmo(question.v)
+        except Exception as error:
+            error.add_note(f"in the oracle of {self.smoothing.K}, asked for a certificate")
+            raise
+
+    def _count(self, m: int, block: int) -> int:
+        length = self.length(m)
+        return min(length, m - block * length)
+
+    def _partial(self, answers: Atoms, question: Question, pack: bool) -> Partial:
+        squares = float(np.sum(answers.norms_squared()))
+        if not math.isfinite(squares):
+            error = ValueError("the oracle answered NaN or infinite entries")
+            self._locate(error, question.k, range(0))
+            raise error
+        mean = summarize(answers) if pack else DenseSummary(answers.mean())
+        kept = portable(answers) if question.keep else None
+        return Partial(answers.count or 1, mean, squares, kept)
+
+    def _locate(self, error: Exception, k: int, blocks: range) -> None:
+        """Say in an exception where it happened."""
+        where = f", blocks {blocks[0]} to {blocks[-1]}" if len(blocks) > 1 else ""
+        where = f", block {blocks[0]}" if len(blocks) == 1 else where
+        error.add_note(f"in the oracle of {self.smoothing.K}, round {k}{where}")
+
+    def _check(self, answers: Atoms, v: Array) -> None:
+        """Spot-check one answer against the set: in rounds 0, 1, 2, 4, 8 and so on."""
+        K = self.smoothing.K
+        if tuple(answers.vertex_shape) != tuple(K.shape):
+            raise ValueError(
+                f"the oracle must answer shape {K.shape}, found {answers.vertex_shape}"
+            )
+        # a set known through its oracle alone would take many oracle calls to judge one answer
+        point = answers.take(0).to_dense()
+        judged = getattr(K, "member", True) is not None
+        violation = K.violation(point) if judged else norm(point) - K.radius
+        if not violation <= 1e2 * math.sqrt(epsilon(v)) * max(1.0, K.radius):
+            raise ValueError(f"the oracle answered a point outside the set, by {violation:.3g}")
