@@ -1,4 +1,4 @@
-"""Two losses over four polytopes, with independent minima: what every sequential method solves."""
+"""Two losses over four polytopes, with independent minima, and a small traffic problem."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 import wolfpack as wp
 
@@ -72,3 +74,50 @@ def iterates(f: Any, K: Any, **settings: Any) -> tuple[Any, list[Any]]:
     points: list[Any] = []
     res = wp.minimize(f, K, callback=lambda r: points.append(r.state.x), **settings)
     return res, points
+
+
+class Traffic:
+    """User equilibrium on a grid of streets: link flows of several pairs, BPR travel times.
+
+    f is the Beckmann function, the integral of the travel times t (1 + 0.15 (x/c)^4), and the
+    oracle sends each pair along its shortest path.
+    """
+
+    def __init__(self, n: int = 4) -> None:
+        rng = np.random.default_rng(2)
+        nodes = np.arange(n * n).reshape(n, n)
+        pairs = [(nodes[:, :-1], nodes[:, 1:]), (nodes[:-1], nodes[1:])]
+        tails = np.concatenate([a.reshape(-1) for pair in pairs for a in pair])
+        heads = np.concatenate([a.reshape(-1) for pair in pairs for a in pair[::-1]])
+        self.tails, self.heads, self.n = tails, heads, n * n
+        self.time = rng.uniform(1.0, 3.0, len(tails))
+        self.capacity = rng.uniform(2.0, 6.0, len(tails))
+        self.link = np.full((n * n, n * n), -1)
+        self.link[tails, heads] = np.arange(len(tails))
+        corners = [0, n - 1, n * n - n, n * n - 1]
+        self.demand = {(o, d): rng.uniform(1, 4) for o in corners for d in corners if o != d}
+        # flows of nonnegative times only: shortest paths know no other directions
+        self.K = wp.sets.Oracle(
+            self.load, shape=len(tails), radius=40.0 * len(tails), contains=lambda x: x.min() >= 0
+        )
+        self.x0 = self.load(self.time)
+
+    def load(self, times: np.ndarray) -> np.ndarray:
+        """All demand on the shortest paths."""
+        graph = csr_array((times, (self.tails, self.heads)), shape=(self.n, self.n))
+        _, before = dijkstra(graph, return_predecessors=True)
+        x = np.zeros(len(times))
+        for (origin, node), amount in self.demand.items():
+            while node != origin:
+                x[self.link[before[origin, node], node]] += amount
+                node = before[origin, node]
+        return x
+
+    def f(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """Beckmann's function."""
+        share = x / self.capacity
+        value = self.time @ (x + 0.03 * self.capacity * share**5)
+        return float(value), self.time * (1 + 0.15 * share**4)
+
+    def hessian_product(self, x: np.ndarray, d: np.ndarray) -> np.ndarray:
+        return self.time * 0.6 * (x / self.capacity) ** 3 / self.capacity * d

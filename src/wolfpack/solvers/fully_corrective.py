@@ -144,9 +144,11 @@ class FullyCorrective:
         u = [active.vertex(i) - x for i in range(len(scores))]
         Hu = [hessian_product(problem, x, at, u_i) for u_i in u]
         G = np.array([[inner(u_i, Hu_j) for Hu_j in Hu] for u_i in u])
-        slopes = scores - inner(at.gradient, x)
+        G = 0.5 * (G + G.T)
         tol = 4.0 * epsilon(x) * float(abs(scores).max())
-        weights = minimize_quadratic(0.5 * (G + G.T), slopes, active.weights, tol)
+        # G w is 0 but for the error of differences, which must not pass for a slope
+        c = scores - G @ active.weights
+        weights = minimize_quadratic(G, c, active.weights, tol)
         d = active._replace(weights=weights).point() - x
         gamma, memory = self.rule(problem, Ray(k, x, at, d, 1.0, memory))
         active = active.reweighted((1.0 - gamma) * active.weights + gamma * weights)

@@ -1,0 +1,66 @@
+"""Momentum: the printed steps, the bound on every round's certificate, acceleration on a ball."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wolfpack as wp
+from problems import paper_simplex, small_logistic, small_simplex
+
+KINDS = ["nesterov", "heavy-ball"]
+
+
+def reference(f, x0, rounds, kind):
+    """The printed iteration on the simplex."""
+    x, theta = x0, f.gradient(x0)
+    v = np.eye(len(x))[np.argmin(theta)]
+    for k in range(rounds):
+        delta = 2 / (k + 3)
+        y = (1 - delta) * x + delta * v if kind == "nesterov" else x
+        theta = (1 - delta) * theta + delta * f.gradient(y)
+        v = np.eye(len(x))[np.argmin(theta)]
+        x = (1 - delta) * x + delta * v
+    return x
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_steps_are_the_printed_ones(kind):
+    f, K, x0 = small_simplex()
+    res = wp.minimize(f, K, x0, method="momentum", kind=kind, tol=0, max_rounds=40)
+    np.testing.assert_allclose(res.state.x, reference(f, x0, 40, kind), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [small_simplex, small_logistic, paper_simplex])
+def test_the_gap_of_every_single_round_obeys_its_bound(kind, make):
+    f, K, x0 = make()
+    res = wp.minimize(f, K, x0, method="momentum", kind=kind, tol=0, max_rounds=200)
+    k = res.history["round"]
+    gap = res.history["fun"] - res.history["lower_bound"]
+    bound = 2 * gap[0] / ((k + 1) * (k + 2)) + 2 * f.L * K.diameter**2 / (k + 2)
+    assert np.all(gap <= bound + 1e-9)
+
+
+def test_the_certificate_is_free():
+    f, K, x0 = small_simplex()
+    res = wp.minimize(f, K, x0, method="momentum", kind="heavy-ball", tol=0, max_rounds=30)
+    assert (res.njev, res.nlmo) == (31, 31)
+    ahead = wp.minimize(f, K, x0, method="momentum", tol=0, max_rounds=30, record_every=30)
+    # the start, 30 gradients on the way, and f(x_30) for the record
+    assert (ahead.njev, ahead.nlmo) == (32, 31)
+
+
+def test_momentum_accelerates_on_the_ball_where_the_constraint_is_active():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((40, 10))
+    f = wp.objectives.LeastSquares(A, A @ rng.standard_normal(10) * 2)
+    K = wp.sets.L2Ball(10)
+    gap = wp.minimize(f, K, method="momentum", tol=0, max_rounds=1000).history["gap"]
+    # a rate 1/k would give a tenth, 1/k^2 a hundredth
+    assert gap[1000] <= gap[100] / 50
+
+
+def test_other_kinds_are_refused():
+    with pytest.raises(ValueError, match="kind must be 'nesterov' or 'heavy-ball', found 'polyak'"):
+        wp.solvers.Momentum("polyak")
