@@ -3,7 +3,8 @@
     python benchmarks/oracles.py [--json FILE] [--only NAME ...]
 
 "plain" is what one would write without the library: a few lines of NumPy or one call of SciPy that
-answers one direction with a dense vertex. All three are timed in turns in the same run, and the
+answers one direction with a dense vertex. All three are timed in turns in the same run, in
+processor time, so that other work on the machine counts little (and threads bring no gain); the
 best of several rounds counts.
 """
 
@@ -132,10 +133,10 @@ def graphs_and_programs() -> list[Entry]:
 
 
 def seconds_per_call(call: Callable[[], Any], times: int) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(times):
         call()
-    return (time.perf_counter() - start) / times
+    return (time.process_time() - start) / times
 
 
 def measure(entry: Entry, seed: int = 1) -> Row:
@@ -162,7 +163,7 @@ def measure(entry: Entry, seed: int = 1) -> Row:
 
 
 def as_table(rows: list[Row]) -> Table:
-    table = Table(title=f"microseconds per oracle (batch of {BATCH}: per vertex)")
+    table = Table(title=f"processor microseconds per vertex, batch of {BATCH}")
     table.add_column("set")
     for column in ("plain", "single", "batch", "gain", "vs plain", "floor"):
         table.add_column(column, justify="right")
