@@ -64,6 +64,7 @@ class FlowPolytope(Set):
     """
 
     polytope: ClassVar[bool] = True
+    one_by_one: ClassVar[bool] = True
 
     def __init__(self, graph: Any, demands: Any, capacity: Any = None) -> None:
         self.graph = Graph(graph, "graph")

@@ -41,6 +41,8 @@ class LinearProgram(Set):
     """
 
     polytope: ClassVar[bool] = True
+    one_by_one: ClassVar[bool] = True
+    batch_hint: ClassVar[int | None] = 1
 
     def __init__(
         self,

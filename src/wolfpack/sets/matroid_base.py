@@ -49,6 +49,7 @@ class MatroidBase(Set):
     """
 
     polytope: ClassVar[bool] = True
+    one_by_one: ClassVar[bool] = True
 
     def __init__(self, rank_or_independence: Callable[[tuple[int, ...]], Any], n: int) -> None:
         if not callable(rank_or_independence):

@@ -56,6 +56,8 @@ class MixedInteger(Set):
     """
 
     polytope: ClassVar[bool] = True
+    one_by_one: ClassVar[bool] = True
+    batch_hint: ClassVar[int | None] = 1
     releases_gil: ClassVar[bool] = True
 
     def __init__(

@@ -55,6 +55,8 @@ class Oracle(Set):
         self.r = as_positive(radius, "radius")
         self.d = 2.0 * self.r if diameter is None else as_positive(diameter, "diameter")
         self.batched = batched
+        self.one_by_one = not batched
+        self.batch_hint = None if batched else 1
         self.member = contains
 
     @property
