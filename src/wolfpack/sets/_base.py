@@ -31,6 +31,12 @@ class Set(ABC):
         Whether K has finitely many vertices.
     releases_gil : bool
         Whether the oracle frees Python's lock, so that threads run oracles in parallel.
+    one_by_one : bool
+        Whether each direction of a batch is answered on its own, so that an answer does not depend
+        on what else is in the batch.
+    batch_hint : int or None
+        How many directions a worker should get at least; 1 for expensive oracles. By default the
+        library chooses by the dimension.
     default_noise : str
         Law of the perturbation to use when the user names none.
     closed_forms : tuple of str
@@ -40,6 +46,8 @@ class Set(ABC):
     shape: tuple[int, ...]
     polytope: bool = False
     releases_gil: bool = False
+    one_by_one: bool = False
+    batch_hint: int | None = None
     default_noise: str = "gaussian"
     closed_forms: tuple[str, ...] = ()
 

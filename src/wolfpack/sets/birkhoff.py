@@ -42,6 +42,7 @@ class Birkhoff(Set):
     """
 
     polytope: ClassVar[bool] = True
+    one_by_one: ClassVar[bool] = True
     releases_gil: ClassVar[bool] = True
 
     def __init__(self, n: int) -> None:

@@ -51,6 +51,7 @@ class TransportPolytope(Set):
     """
 
     polytope: ClassVar[bool] = True
+    one_by_one: ClassVar[bool] = True
 
     def __init__(self, a: Any, b: Any, solver: str = "auto") -> None:
         self.a, self.b = _marginal(a, "a"), _marginal(b, "b")

@@ -19,7 +19,10 @@ from ._base import BLOCK_NUMBERS, Array, Smoothing
 from .draws import SAMPLINGS
 
 BLOCKS = 64
-"""Into how many blocks a round is cut when the oracle answers directions one by one."""
+"""Into how many blocks at most a round is cut when small blocks are wanted."""
+
+SMALL = 2**12
+"""Random numbers per block for sets that answer directions one by one, unless they know better."""
 
 _AT_ONCE = 16 * BLOCK_NUMBERS
 
@@ -85,8 +88,8 @@ class Job:
         How the draws of a block depend on each other.
     block : int, optional
         Answers per block. By default as many as fill the cache, and fewer for sets that answer
-        directions one by one (``batch_hint = 1``), so that m oracles split over workers. It is part
-        of what a seed means, and never depends on the number of workers.
+        directions one by one or say so (``batch_hint``), so that m oracles split over workers. It
+        is part of what a seed means, and never depends on the number of workers.
 
     Notes
     -----
@@ -105,13 +108,13 @@ class Job:
         self.smoothing = smoothing
         self.sampling = sampling
         self.streams = Streams(seed)
-        hint = getattr(smoothing.K, "batch_hint", None)
-        self._fixed = block or (None if sampling == "iid" and hint else smoothing.block)
-        self._hint = hint
+        K = smoothing.K
+        alone = K.one_by_one and smoothing.numbers_per_answer > 1
+        self._hint = K.batch_hint or (max(1, SMALL // K.dimension) if alone else None)
+        self._fixed = block or (None if sampling == "iid" and self._hint else smoothing.block)
         self._couple = SAMPLINGS[sampling]
         # answers that do not depend on what else is in the batch may be asked for together
-        asks = hasattr(smoothing, "directions") and smoothing.numbers_per_answer > 1
-        self._joins = hint == 1 and asks
+        self._joins = alone and hasattr(smoothing, "directions")
 
     def __reduce__(self) -> Any:
         return Job, (self.smoothing, self.streams.seed, self.sampling, self._fixed)
