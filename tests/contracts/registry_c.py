@@ -11,6 +11,7 @@ from scipy.linalg import block_diag
 from scipy.optimize import linprog
 
 from wolfpack import sets
+from wolfpack.atoms import OneHot
 
 from .case import Case
 from .graphs import indicators, path_vectors, paths, random_dag, tree_vectors
@@ -286,6 +287,14 @@ def random_polytope():
     return A, abs(A).sum(axis=1) / 4
 
 
+def corner_of_cube(g):
+    return np.where(g < 0, 1.0, -1.0)
+
+
+def best_axis(g):
+    return OneHot(g.argmin(axis=-1), 1.0, (4,))
+
+
 COMPOSITES = [
     Case(
         "Product-gumbel",
@@ -360,6 +369,16 @@ COMPOSITES = [
 
 CASES = [
     *COMPOSITES,
+    Case(
+        "Oracle",
+        small=lambda: sets.Oracle(corner_of_cube, 3, 3**0.5),
+        vertices=lambda: np.array(list(itertools.product((-1.0, 1.0), repeat=3))),
+    ),
+    Case(
+        "Oracle-batched",
+        small=lambda: sets.Oracle(best_axis, 4, 1.0, diameter=2**0.5, batched=True),
+        vertices=lambda: np.eye(4),
+    ),
     Case(
         "DagFlow",
         small=lambda: sets.DagFlow(DAG, "s", "t"),

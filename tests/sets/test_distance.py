@@ -38,6 +38,19 @@ def test_inside_it_proves_nothing(K):
     assert max(separation(K, x) for x in inside) <= 1e-12 * K.radius
 
 
+@pytest.mark.parametrize("size", [1e-10, 1e-8, 1e-5])
+@pytest.mark.parametrize("K", [K for K in SETS if K.polytope], ids=repr)
+def test_just_off_a_face_it_finds_the_faces_direction(K, size):
+    # points inside a face, whose direction has to be found among the rounding of the others
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        g = rng.standard_normal(K.shape) * (rng.random(K.shape) < 0.3)
+        g.reshape(-1)[0] += 1.0
+        on_face = K.lmo(g + 1e-9 * rng.standard_normal((30, *K.shape))).mean()
+        found = separation(K, on_face - size * g / np.linalg.norm(g))
+        assert 0.45 * size <= found <= 1.01 * size
+
+
 def test_what_is_not_finite_is_outside():
     assert separation(Simplex(2), np.array([np.nan, 0.0])) == np.inf
 

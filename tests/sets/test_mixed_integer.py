@@ -130,7 +130,7 @@ def test_products_add_the_bounds_up():
         ({"bounds": [(0, 1)], "integrality": 2}, "integrality must be 0 or 1.*found 2"),
         ({"bounds": [(0, 1)], "integrality": [1, 0]}, r"length 1, found \[1, 0\]"),
         ({"bounds": [(0, 1)], "time_limit": 0}, "time_limit must be positive"),
-        ({"bounds": [(0, 1)], "mip_gap": -0.1}, "mip_gap must be positive"),
+        ({"bounds": [(0, 1)], "mip_gap": -0.1}, "mip_gap, unless 0, must be positive"),
     ],
 )
 def test_what_is_no_mixed_integer_set_is_refused(arguments, message):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ._base import Array, Dense
 
 
@@ -17,12 +19,21 @@ class Bounded(Dense):
     vertex_shape : tuple of int
         Shape of one vertex.
     bound : float or array, shape ([count])
-        What no value of <g, v> falls below, g being the direction that was answered.
+        What no value of <g, v> falls below.
+    direction : array, like ``array``
+        The directions g for which that was proved.
     """
 
-    def __init__(self, array: Array, vertex_shape: tuple[int, ...], bound: Any) -> None:
+    def __init__(
+        self, array: Array, vertex_shape: tuple[int, ...], bound: Any, direction: Array
+    ) -> None:
         super().__init__(array, vertex_shape)
         self.bound = bound
+        self.direction = direction
+
+    def bound_for(self, g: Array) -> float | None:
+        """Return the bound of a single vertex if it was proved for ``g``, else None."""
+        return float(self.bound) if np.array_equal(self.direction, g) else None
 
     def take(self, i: Any) -> Bounded:
-        return Bounded(self.array[i], self.vertex_shape, self.bound[i])
+        return Bounded(self.array[i], self.vertex_shape, self.bound[i], self.direction[i])

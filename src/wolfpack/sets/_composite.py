@@ -43,6 +43,15 @@ class Composite(Set):
         return all(part.releases_gil for part in self.parts)
 
     @property
+    def one_by_one(self) -> bool:  # type: ignore[override]
+        return any(part.one_by_one for part in self.parts)
+
+    @property
+    def batch_hint(self) -> int | None:  # type: ignore[override]
+        hints = [part.batch_hint for part in self.parts if part.batch_hint is not None]
+        return min(hints, default=None)
+
+    @property
     def closed_forms(self) -> tuple[str, ...]:  # type: ignore[override]
         first, *others = self.parts
         return tuple(

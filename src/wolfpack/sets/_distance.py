@@ -42,21 +42,21 @@ def separation(K: Any, x: Array, rounds: int = 1000) -> float:
     x = np.asarray(x, dtype=np.float64)
     scale = max(K.radius, float(np.linalg.norm(x))) or 1.0
     hull = _Hull((K.start() - x).reshape(-1) / scale)
-    best, last = -np.inf, np.inf
+    best, shortest, stalls = -np.inf, np.inf, 0
     for _ in range(rounds):
         z = hull.shortest()
         length = float(np.linalg.norm(z))
         if length <= 1e-12:
             return 0.0
-        if length >= last:  # rounding has taken over
-            break
-        last = length
+        # short of the last digits only the direction of z improves, for a while
+        stalls = stalls + 1 if length >= shortest * (1.0 - 1e-9) else 0
+        shortest = min(shortest, length)
         direction = z.reshape(K.shape)
         vertex = K._lmo(direction)
         answer = (vertex.to_dense() - x).reshape(-1) / scale
         missed = float(vertex.dot(direction)) - K.certify(direction, vertex)
         best = max(best, (float(z @ answer) - missed / scale) / length)
-        if best >= 0.5 * length or not hull.add(answer):
+        if best >= 0.5 * length or stalls > 30 or not hull.add(answer):
             break
     return best * scale
 
@@ -89,15 +89,26 @@ class _Hull:
         while True:
             target = solve_triangular(self.r, self.q[0], check_finite=False)
             target /= target.sum()
-            if target.min() > 0:
-                self.weights = target
-                return (self.columns @ self.weights)[1:]
+            if target.min() > -1e-13:  # the sign of such a weight is rounding
+                self.weights = np.maximum(target, 0.0)
+                return self._residual()
             # towards the target until a weight vanishes
             falling = np.flatnonzero(target <= 0)
             weights = self.weights[falling]
             steps = np.divide(weights, weights - target[falling], where=weights > 0, out=weights)
             self.weights = self.weights + steps.min() * (target - self.weights)
             self._drop(int(falling[steps.argmin()]))
+
+    def _residual(self) -> Array:
+        """Return the shortest vector of the affine hull, from the residual of the equations.
+
+        The sum of weighted columns would lose its direction to rounding when it is short; the
+        residual, projected twice, stays orthogonal to the affine hull to full relative accuracy.
+        """
+        residual = -self.q @ self.q[0]
+        residual[0] += 1.0
+        residual -= self.q @ (self.q.T @ residual)
+        return -residual[1:] / (1.0 - residual[0])
 
     def _drop(self, i: int) -> None:
         q, r = qr_delete(self.q, self.r, i, 1, "col", check_finite=False)

@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.optimize import Bounds, linprog
 
 from ..arrays import as_float_array, check_finite
+from ..atoms import Bounded
 
 Array = Any
 
@@ -25,6 +26,20 @@ class Answer(NamedTuple):
 
     x: Array
     bound: float
+
+
+def bounded(answers: list[Answer], directions: Array, shape: tuple[int, ...]) -> Bounded:
+    """Return the answers to rows of directions, a batch or (``directions`` of one axis) one."""
+    if directions.ndim == 1:
+        return Bounded(answers[0].x, shape, answers[0].bound, directions.copy())
+    x, bounds = (np.array(column) for column in zip(*answers, strict=True))
+    return Bounded(x, shape, bounds, directions.copy())
+
+
+def proved(K: Any, g: Array, vertex: Any) -> float:
+    """Return the bound that came with the answer to ``g``, solving again for any other vertex."""
+    bound = vertex.bound_for(g) if isinstance(vertex, Bounded) else None
+    return float(K._lmo(g).bound) if bound is None else bound
 
 
 class LinearSystem:

@@ -10,12 +10,12 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from ..arrays import as_float_array, check_finite
-from ..atoms import Atoms, Bounded, Sparse
+from ..atoms import Atoms, Sparse
 from ..problem import CapabilityError
 from ._base import Array, Set
 from ._batch import map_batch
 from ._graph import Graph
-from ._linear import COST, Answer, LinearSystem
+from ._linear import COST, Answer, LinearSystem, bounded, proved
 from ._routing import Routing
 
 _LARGE = 200_000
@@ -93,12 +93,11 @@ class FlowPolytope(Set):
         return math.sqrt(2.0) * self.radius
 
     def _lmo(self, g: Array) -> Atoms:
-        rows = np.asarray(g, dtype=np.float64).reshape(-1, self.shape[0])
-        answers = map_batch(self._route, rows)
-        x, bounds = (np.array(column) for column in zip(*answers, strict=True))
+        g = np.asarray(g, dtype=np.float64)
+        answers = map_batch(self._route, g.reshape(-1, self.shape[0]))
         if self.capacity is not None:
-            single = g.ndim == 1
-            return Bounded(x[0] if single else x, self.shape, bounds[0] if single else bounds)
+            return bounded(answers, g, self.shape)
+        x = np.array([answer.x for answer in answers])
         if g.ndim == 1:
             edges = np.flatnonzero(x[0])
             return Sparse(edges, x[0, edges], self.shape)
@@ -126,7 +125,7 @@ class FlowPolytope(Set):
     def certify(self, g: Array, vertex: Any) -> float:
         if self.capacity is None:
             return float(vertex.dot(g)) - self._rounding(g)
-        return float(vertex.bound)
+        return proved(self, g, vertex)
 
     def _rounding(self, cost: Array) -> float:
         """Return what the rounding of the potentials may have cost, on all edges of all paths."""

@@ -9,7 +9,7 @@ import numpy as np
 from ..atoms import Bounded
 from ._base import Array, Set
 from ._batch import map_batch
-from ._linear import LinearSystem
+from ._linear import LinearSystem, bounded, proved
 
 
 class LinearProgram(Set):
@@ -65,15 +65,12 @@ class LinearProgram(Set):
         return min(2.0 * self.radius, float(np.linalg.norm(self.system.high - self.system.low)))
 
     def _lmo(self, g: Array) -> Bounded:
-        rows = np.asarray(g, dtype=np.float64).reshape(-1, self.shape[0])
-        answers = map_batch(self.system.minimise, rows)
-        if g.ndim == 1:
-            return Bounded(answers[0].x, self.shape, answers[0].bound)
-        x, bounds = zip(*answers, strict=True)
-        return Bounded(np.array(x), self.shape, np.array(bounds))
+        g = np.asarray(g, dtype=np.float64)
+        rows = g.reshape(-1, self.shape[0])
+        return bounded(map_batch(self.system.minimise, rows), g, self.shape)
 
     def certify(self, g: Array, vertex: Any) -> float:
-        return float(vertex.bound)
+        return proved(self, g, vertex)
 
     def violation(self, x: Array) -> float:
         return self.system.violation(x)

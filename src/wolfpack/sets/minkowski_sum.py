@@ -58,6 +58,7 @@ class MinkowskiSum(Composite):
         return Sums([part._lmo(g) for part in self.parts])
 
     def certify(self, g: Array, vertex: Any) -> float:
+        vertex = vertex if isinstance(vertex, Sums) else self._lmo(g)
         answers = zip(self.parts, vertex.parts, strict=True)
         values = np.array([part.certify(g, answer) for part, answer in answers])
         # where they cancel, the rounding of the larger numbers is what is left

@@ -13,7 +13,7 @@ from ..atoms import Bounded
 from ._base import Array, Set, as_positive
 from ._batch import map_batch
 from ._distance import separation
-from ._linear import COST, Answer, LinearSystem
+from ._linear import COST, Answer, LinearSystem, bounded, proved
 
 _ABSOLUTE_GAP = 2e-6
 """HiGHS drops branches that gain less than 1e-6 and ends at a gap of 1e-6, whatever is asked."""
@@ -76,11 +76,12 @@ class MixedInteger(Set):
         self.shape = (self.system.n,)
         self.integer = _flags(integrality, self.system.n)
         self.time_limit = None if time_limit is None else as_positive(time_limit, "time_limit")
-        self.mip_gap = 0.0 if mip_gap == 0 else as_positive(mip_gap, "mip_gap")
+        self.mip_gap = 0.0 if mip_gap == 0 else as_positive(mip_gap, "mip_gap, unless 0,")
         self.system.bound_all()
         low, high = self.system.low, self.system.high
-        low[self.integer] = np.ceil(low[self.integer] - 1e-9)
-        high[self.integer] = np.floor(high[self.integer] + 1e-9)
+        # + 0.0 turns -0.0, which answers would inherit, into 0.0
+        low[self.integer] = np.ceil(low[self.integer] - 1e-9) + 0.0
+        high[self.integer] = np.floor(high[self.integer] + 1e-9) + 0.0
         self._constraints = _constraints(self.system)
         self._known = self._some_point()
 
@@ -107,15 +108,12 @@ class MixedInteger(Set):
         return min(2.0 * self.radius, float(np.linalg.norm(self.system.high - self.system.low)))
 
     def _lmo(self, g: Array) -> Bounded:
-        rows = np.asarray(g, dtype=np.float64).reshape(-1, self.shape[0])
-        answers = map_batch(self._minimise, rows, threads=True)
-        if g.ndim == 1:
-            return Bounded(answers[0].x, self.shape, answers[0].bound)
-        x, bounds = zip(*answers, strict=True)
-        return Bounded(np.array(x), self.shape, np.array(bounds))
+        g = np.asarray(g, dtype=np.float64)
+        rows = g.reshape(-1, self.shape[0])
+        return bounded(map_batch(self._minimise, rows, threads=True), g, self.shape)
 
     def certify(self, g: Array, vertex: Any) -> float:
-        return float(vertex.bound)
+        return proved(self, g, vertex)
 
     def violation(self, x: Array) -> float:
         outside = self.system.violation(x)
@@ -160,7 +158,8 @@ class MixedInteger(Set):
 
     def _feasible(self, x: Array, c: Array) -> Array | None:
         """Return ``x`` with integers rounded and the other variables adapted, if possible."""
-        x = np.clip(np.where(self.integer, np.round(x), x), self.system.low, self.system.high)
+        whole = np.round(x) + 0.0  # no -0.0
+        x = np.clip(np.where(self.integer, whole, x), self.system.low, self.system.high)
         if self.system.violation(x) <= 1e-10 * max(1.0, self.radius):
             return x
         return self.system.complete(x, self.integer, c)

@@ -9,6 +9,8 @@ import numpy as np
 
 from ..atoms import Atoms, Dense
 from ._base import Array, Set, as_positive, as_shape
+from ._batch import map_batch
+from ._distance import separation
 
 
 class Oracle(Set):
@@ -17,18 +19,25 @@ class Oracle(Set):
     Parameters
     ----------
     lmo : callable
-        ``lmo(g)`` returns a minimiser of <g, v> over the set, an array of shape ``shape``.
+        ``lmo(g)`` returns a minimiser of <g, v> over the set: an array of the shape of g, or
+        structured vertices (see `wolfpack.atoms`). It may write to the g it is given, a copy.
     shape : int or tuple of int
         Shape of the points.
     radius : float
-        A number that no point's norm exceeds.
+        A number that no point's norm exceeds. An answer beyond it is an error.
     diameter : float, optional
         A bound on the distance of two points; twice the radius by default.
     batched : bool
-        Whether ``lmo`` accepts a batch of directions ``(batch, *shape)``.
+        Whether ``lmo`` also accepts a batch of directions ``(batch, *shape)``; else it is called
+        for one after the other, and a batch of its answers is dense.
     contains : callable, optional
-        ``contains(x)`` tells whether x is in the set. Without it, membership is judged from the
-        oracle: a direction in which x sticks out proves that it is outside.
+        ``contains(x)`` tells whether x is in the set.
+
+    Notes
+    -----
+    The oracle is taken to be exact: certificates are only as good as its answers. Without
+    ``contains``, membership is judged with the oracle, by Wolfe's algorithm: up to 1,000 calls, a
+    few in low dimension, and a point counts as outside only if a direction proves it.
 
     Examples
     --------
@@ -36,6 +45,8 @@ class Oracle(Set):
     >>> K = Oracle(lambda g: -np.sign(g), shape=2, radius=np.sqrt(2))
     >>> K.support(np.array([3.0, -4.0]))
     7.0
+    >>> K.contains(np.array([0.9, -1.0])), K.contains(np.array([1.1, 0.0]))
+    (True, False)
     """
 
     def __init__(
@@ -48,12 +59,14 @@ class Oracle(Set):
         batched: bool = False,
         contains: Callable[[Array], bool] | None = None,
     ) -> None:
-        if not callable(lmo):
-            raise TypeError(f"lmo must be callable, found {type(lmo).__name__}")
+        for name, fun in (("lmo", lmo), ("contains", contains)):
+            if not (callable(fun) or (name == "contains" and fun is None)):
+                raise TypeError(f"{name} must be callable, found {type(fun).__name__}")
         self.fun = lmo
         self.shape = as_shape(shape, "shape")
         self.r = as_positive(radius, "radius")
-        self.d = 2.0 * self.r if diameter is None else as_positive(diameter, "diameter")
+        widest = 2.0 * self.r
+        self.d = widest if diameter is None else min(widest, as_positive(diameter, "diameter"))
         self.batched = batched
         self.one_by_one = not batched
         self.batch_hint = None if batched else 1
@@ -69,36 +82,43 @@ class Oracle(Set):
 
     def _lmo(self, g: Array) -> Atoms:
         if g.ndim == len(self.shape) or self.batched:
-            return Dense(self._checked(self.fun(g), g), self.shape)
-        answers = [self._checked(self.fun(row), row) for row in g]
-        return Dense(np.stack(answers), self.shape)
+            return self._ask(g)
+        answers = map_batch(lambda row: self._ask(row).to_dense(), g)
+        return Dense(np.array(answers).reshape(g.shape), self.shape)
 
-    def _checked(self, answer: Any, g: Array) -> Array:
-        array = np.asarray(answer, dtype=np.float64)
-        if array.shape != g.shape:
-            raise ValueError(f"{self}: lmo must answer shape {g.shape}, found {array.shape}")
-        if not np.isfinite(array).all():
+    def _ask(self, g: Array) -> Atoms:
+        """Return the checked answer to ``g``; what the callable raises is raised, with a note."""
+        try:
+            answer = self.fun(np.array(g))
+        except Exception as error:
+            error.add_note(f"raised by the oracle of {self}, for directions of shape {g.shape}")
+            raise
+        found = answer if isinstance(answer, Atoms) else self._as_array(answer)
+        if found.shape != g.shape:
+            raise ValueError(f"{self}: lmo must answer shape {g.shape}, found {found.shape}")
+        answer = found if isinstance(found, Atoms) else Dense(found, self.shape)
+        size = float(np.max(answer.norms_squared(), initial=0.0)) ** 0.5
+        if not np.isfinite(size):
             raise ValueError(f"{self}: lmo answered NaN or infinite entries")
+        if size > self.r * (1 + 1e-6):
+            raise ValueError(
+                f"{self}: lmo answered a point of norm {size:g}, beyond radius={self.r:g}"
+            )
+        return answer
+
+    def _as_array(self, answer: Any) -> Array:
+        try:
+            array = np.array(answer, dtype=np.float64)
+        except (TypeError, ValueError):
+            array = np.array(np.nan)
+        if array.ndim == 0:
+            raise TypeError(f"{self}: lmo must answer an array, found {type(answer).__name__}")
         return array
 
     def violation(self, x: Array) -> float:
-        if self.member is not None:
-            return -1.0 if self.member(x) else np.inf
-        # Frank-Wolfe on the squared distance to x: u separates x from K by <u, x> - s(u)
-        point, worst = self.start(), -np.inf
-        for _ in range(100):
-            u = x - point
-            length = float(np.linalg.norm(u))
-            if length == 0.0:
-                return 0.0
-            vertex = self._lmo(-u).to_dense()
-            worst = max(worst, float(((x - vertex) * u).sum()) / length)
-            step = vertex - point
-            size = float((step * step).sum())
-            if worst > 0 or size == 0.0:
-                break
-            point = point + min(1.0, max(0.0, float((u * step).sum()) / size)) * step
-        return worst
+        if self.member is None:
+            return separation(self, x)
+        return 0.0 if self.member(np.array(x)) else np.inf
 
     def __repr__(self) -> str:
         name = getattr(self.fun, "__name__", type(self.fun).__name__)

@@ -78,6 +78,7 @@ class Product(Composite):
         return Blocks([part._lmo(block) for part, block in self._blocks(g)])
 
     def certify(self, g: Array, vertex: Any) -> float:
+        vertex = vertex if isinstance(vertex, Blocks) else self._lmo(g)
         answers = zip(self._blocks(g), vertex.parts, strict=True)
         return sum(part.certify(block, answer) for (part, block), answer in answers)
 

@@ -72,6 +72,7 @@ class Scale(Composite):
         return Affine(self.K._lmo(g if self.factor > 0 else -g), self.factor)
 
     def certify(self, g: Array, vertex: Any) -> float:
+        vertex = vertex if isinstance(vertex, Affine) else self._lmo(g)
         return abs(self.factor) * self.K.certify(g if self.factor > 0 else -g, vertex.base)
 
     def violation(self, x: Array) -> float:

@@ -64,6 +64,7 @@ class Translate(Composite):
         return Affine(self.K._lmo(g), 1.0, self.offset)
 
     def certify(self, g: Array, vertex: Any) -> float:
+        vertex = vertex if isinstance(vertex, Affine) else self._lmo(g)
         least, shift = self.K.certify(g, vertex.base), inner(g, self.offset)
         # where they cancel, the rounding of the larger numbers is what is left
         return least + shift - 4.0 * epsilon(self.offset) * (abs(least) + abs(shift))
