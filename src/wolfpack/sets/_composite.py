@@ -44,7 +44,7 @@ class Composite(Set):
 
     @property
     def one_by_one(self) -> bool:  # type: ignore[override]
-        return any(part.one_by_one for part in self.parts)
+        return all(part.one_by_one for part in self.parts)
 
     @property
     def batch_hint(self) -> int | None:  # type: ignore[override]
