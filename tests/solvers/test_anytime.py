@@ -255,10 +255,13 @@ def test_noise_per_coordinate():
     assert res.success
 
 
-@pytest.mark.parametrize(("gap", "kappa"), [(0.1, 0.8 * 0.3), (1.0, 0.3), (9.0, 1.5 * 0.3)])
-def test_kappa_follows_the_certificate(gap, kappa):
+@pytest.mark.parametrize(
+    ("before", "gap", "kappa"), [(1.0, 0.1, 0.255), (2.0, 1.0, 0.3), (1.0, 1.0, 0.45)]
+)
+def test_kappa_follows_the_certificate(before, gap, kappa):
     tuner = Tuner(0.3)
-    control = tuner.adapt(tuner.start(gap), 4, 0.0, bias=1.0)
+    control = tuner.start(gap)._replace(gap=before)
+    control = tuner.adapt(control, 4, 0.0, bias=1.0)
     assert control.kappa == pytest.approx(kappa)
     assert control.next_look == 5
 
@@ -297,18 +300,11 @@ def test_step_test_doubles_a_kappa_that_is_too_small():
     assert solver.step(problem, bold, oracles).control.kappa > 1e-4
 
 
-def test_kappa_grows_again_when_shrinking_stops_the_gap():
-    tuner = Tuner(0.3)
-    shrunk = tuner.adapt(tuner.start(0.1), 4, 0.0, bias=1.0)
-    stuck = tuner.adapt(shrunk, 5, 0.0, bias=1.0)
-    assert shrunk.kappa < 0.3 < stuck.kappa
-
-
 def test_kappa_remembers_a_failure_for_a_while():
     tuner = Tuner(0.3)
-    failed = tuner.adapt(tuner.start(9.0), 4, 0.0, bias=1.0)
+    failed = tuner.adapt(tuner.start(9.0)._replace(gap=9.0), 4, 0.0, bias=1.0)
     again = tuner.adapt(failed._replace(fun=0.0), 5, 0.0, bias=1.0)
-    assert again.kappa == pytest.approx(failed.kappa)
+    assert again.kappa == pytest.approx(0.95 * failed.kappa)
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,9 @@ a round whose step passes it loses nothing against the theorem, whatever kappa, 
 So kappa may fall a little every round; when the test fails it is doubled and the round repeated.
 
 Where answers are sampled, `Tuner` follows the certificate, a heuristic. The bias of smoothing is at
-most alpha s_1(0). A gap well below that bias shows that alpha may be smaller; a gap that stays well
-above it shows that alpha, hence the steps, are too bold, or that sampling noise dominates, where a
-larger alpha does no harm. It looks about four times per doubling of k, and remembers a failure for
-a while as a floor below which kappa may not fall.
+most alpha s_1(0). A gap well below that bias shows that alpha may be smaller; a gap that has
+stopped falling shows that alpha, hence the steps, are too bold. It looks about four times per
+doubling of k, and remembers a failure for a while as a floor below which kappa may not fall.
 """
 
 from __future__ import annotations
@@ -79,8 +78,6 @@ class Control(NamedTuple):
         Best value of f and best bound seen.
     gap : float
         Certified gap at the last look.
-    shrunk : bool
-        Whether kappa was made smaller at the last look.
     variance : float
         Running mean of the measured variance of one perturbed answer.
     """
@@ -91,7 +88,6 @@ class Control(NamedTuple):
     fun: float
     lower_bound: float
     gap: float
-    shrunk: bool
     variance: float
 
     def saw(self, value: float, variance: float) -> Control:
@@ -112,39 +108,34 @@ class Tuner:
     ----------
     kappa : float
         Factor to begin with.
-    low, high : float
-        Shrink when gap < low * bias, grow when gap > high * bias.
-    shrink, grow, undo : float
-        By how much; ``undo`` when a gap that had been falling stopped after kappa was shrunk.
+    low, shrink : float
+        When the gap is below ``low`` times the bias, kappa falls by the factor ``shrink``.
+    slow, grow : float
+        When the gap is above ``slow`` times that of the last look, kappa grows by ``grow``.
     decay : float
         How the floor fades from look to look.
     """
 
     kappa: float = 0.3
     low: float = 0.3
-    high: float = 4.0
-    shrink: float = 0.8
+    shrink: float = 0.85
+    slow: float = 0.95
     grow: float = 1.5
-    undo: float = 1.6
     decay: float = 0.95
 
     def start(self, value: float) -> Control:
         """Return the memory of round 0."""
-        return Control(self.kappa, 0.0, 4, value, -math.inf, math.inf, False, math.nan)
+        return Control(self.kappa, 0.0, 4, value, -math.inf, math.inf, math.nan)
 
     def adapt(self, control: Control, k: int, bound: float, bias: float) -> Control:
         """Return the memory after a look: ``bound`` is the certificate's, ``bias`` alpha s_1(0)."""
         lower_bound = max(control.lower_bound, bound)
         gap = control.fun - lower_bound
-        falls = gap <= 0.95 * control.gap
         kappa, floor = control.kappa, self.decay * control.floor
-        if gap > self.high * bias:
+        if gap > self.slow * control.gap:
             kappa = min(1.0, self.grow * kappa)
-            floor = min(1.0, max(floor, self.grow * kappa))
-        elif control.shrunk and not falls:
-            kappa = min(1.0, self.undo * kappa)
             floor = max(floor, kappa)
-        elif gap < self.low * bias and falls:
+        elif gap < self.low * bias:
             kappa = max(self.shrink * kappa, min(floor, kappa))
         return control._replace(
             kappa=kappa,
@@ -152,5 +143,4 @@ class Tuner:
             next_look=max(k + 1, math.ceil(1.25 * k)),
             lower_bound=lower_bound,
             gap=gap,
-            shrunk=kappa < control.kappa,
         )

@@ -81,7 +81,7 @@ class Anytime:
     kappa : float or "auto"
         Factor of alpha. 1 is the theorem's. "auto" starts at 0.3; with exact smoothing it falls by
         5% to 20% a round and is doubled when the step test fails, else it follows the certificate:
-        smaller while the bias alpha s_1(0) exceeds the gap, larger when the gap fails to follow.
+        smaller while the bias alpha s_1(0) exceeds the gap, larger when the gap stops falling.
     theta : float, optional
         Share of the curvature kept for sampling noise, in [0, 1). By default 1/2, and 0 when
         smoothing is exact or kappa, being "auto", stands for it.
