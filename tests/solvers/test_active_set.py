@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wolfpack as wp
-from wolfpack.atoms import Dense, OneHot, RankOne, Sparse
+from wolfpack.atoms import Blocks, Corner, Dense, OneHot, Permutation, RankOne, Rows, Sparse
 from wolfpack.solvers.active_set import PURGE, ActiveSet, digest
 
 ORIGIN = np.array([0.1, 0.2, 0.3, 0.4])
@@ -147,3 +147,30 @@ def test_digests_identify_vertices_and_survive_the_process():
         b"abc",
     ]
     assert len({digest(key) for key in keys}) == len(keys)
+
+
+def structured() -> dict[str, tuple[wp.sets.Set, type]]:
+    sets = wp.sets
+    edges = [(0, 1), (0, 2), (1, 3), (2, 3), (1, 2), (3, 4), (2, 4)]
+    return {
+        "one-hot": (sets.L1Ball(6), OneHot),
+        "permutations": (sets.Birkhoff(4), Permutation),
+        "paths": (sets.DagFlow(edges, 0, 4), Sparse),
+        "corners": (sets.Box(np.zeros(5), np.ones(5)), Corner),
+        "rank one": (sets.TraceNormBall((4, 3)), RankOne),
+        "blocks": (sets.Product(sets.Simplex(3), sets.Box(np.zeros(2), np.ones(2))), Blocks),
+        "rows": (sets.ConvexHull(np.random.default_rng(0).standard_normal((9, 3))), Rows),
+    }
+
+
+@pytest.mark.parametrize("name", structured())
+@pytest.mark.parametrize("method", ["bpcg", "fcfw", "lazy"])
+def test_vertices_stay_structured_in_a_run(name, method):
+    K, kind = structured()[name]
+    centre = np.random.default_rng(1).standard_normal(K.shape)
+    f = wp.objectives.Quadratic(1.0, -centre, 0.5 * float((centre * centre).sum()))
+    tol = {"bpcg": 1e-6, "fcfw": 1e-6, "lazy": 0.05}[method]
+    res = wp.minimize(f, K, method=method, tol=tol, max_rounds=3000)
+    assert res.success
+    kept = res.state.cache.atoms if method == "lazy" else res.state.active.atoms
+    assert isinstance(kept, kind)

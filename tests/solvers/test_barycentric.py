@@ -60,3 +60,10 @@ def test_the_starting_weights_are_not_written_to():
     w0 = np.full(25, 1 / 25)
     minimize_quadratic(root.T @ root, c, w0, 1e-12)
     np.testing.assert_array_equal(w0, np.full(25, 1 / 25))
+
+
+def test_a_matrix_that_is_not_semidefinite_does_not_trap_the_search():
+    G = np.diag([1.0, -1e9, 2.0, 3.0])
+    w = minimize_quadratic(G, np.zeros(4), np.full(4, 0.25), 1e-9)
+    assert w.sum() == pytest.approx(1.0)
+    assert w @ G @ w < np.full(4, 0.25) @ G @ np.full(4, 0.25)

@@ -95,3 +95,14 @@ def test_a_step_without_effect_ends_a_correction():
     f = wp.objectives.Function(lambda x: (1.0, np.zeros(3)))
     res = wp.minimize(f, wp.sets.Simplex(3), method="fcfw", tol=1e-9)
     assert res.success
+
+
+def test_a_hessian_that_is_not_finite_ends_the_run():
+    start = np.array([0.2, 0.3, 0.5])
+
+    def f(x):
+        return float(x @ x), 2 * x if np.array_equal(x, start) else np.full(3, np.nan)
+
+    res = wp.minimize(f, wp.sets.Simplex(3), start, method="fcfw", tol=1e-9)
+    assert res.status == "nonfinite"
+    np.testing.assert_array_equal(res.x, start)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..arrays import epsilon, norm
-from ..problem import Evaluation, Problem
+from ..arrays import all_finite, epsilon, norm
+from ..problem import Evaluation, NonFiniteError, Problem
 
 Array = Any
 
@@ -25,4 +25,7 @@ def hessian_product(problem: Problem, x: Array, at: Evaluation, d: Array) -> Arr
         return 0.0 * d
     t = min(1.0, math.sqrt(epsilon(d)) * max(1.0, norm(x)) / length)
     problem.counts.njev += 1
-    return (problem.objective.gradient(x + t * d) - at.gradient) / t
+    gradient = problem.objective.gradient(x + t * d)
+    if not all_finite(gradient):
+        raise NonFiniteError("f returned a NaN or infinite gradient near a point of K")
+    return (gradient - at.gradient) / t

@@ -93,9 +93,10 @@ def _towards_minimum(G: Array, slopes: Array, w: Array, active: Array, damping: 
 def _solve(matrix: Array, right: Array, damping: float) -> Array:
     """Return matrix^-1 right, with as much more damping as a Cholesky factor needs."""
     diagonal = np.diag_indices(len(matrix))
-    while True:
+    for _ in range(40):
         try:
             return cho_solve(cho_factor(matrix, check_finite=False), right, check_finite=False)
         except np.linalg.LinAlgError:
             damping *= 10.0
             matrix[diagonal] += damping
+    return right / damping  # far from semidefinite: the steepest way down

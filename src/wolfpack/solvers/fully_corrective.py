@@ -132,7 +132,7 @@ class FullyCorrective:
                 break
             state, gamma = self._newton(problem, state, scores)
             if gamma == 0.0:
-                break
+                break  # rounding hides the descent
         return state
 
     def _newton(self, problem: Problem, state: State, scores: Array) -> tuple[State, float]:
@@ -143,7 +143,7 @@ class FullyCorrective:
         k, x, at, _, bound, active, memory, patience, phi = state
         u = [active.vertex(i) - x for i in range(len(scores))]
         Hu = [hessian_product(problem, x, at, u_i) for u_i in u]
-        G = np.array([[inner(u_i, Hu_j) for Hu_j in Hu] for u_i in u])
+        G = np.stack(u).reshape(len(u), -1) @ np.stack(Hu).reshape(len(u), -1).T
         G = 0.5 * (G + G.T)
         tol = 4.0 * epsilon(x) * float(abs(scores).max())
         # G w is 0 but for the error of differences, which must not pass for a slope
