@@ -85,7 +85,7 @@ MISMATCHED: dict[str, list[Atoms]] = {
         Corner(np.ones(4, dtype=bool), LOW, HIGH + 1, (4,)),
     ],
     "offsets": [Affine(OneHot(1, 1.0, (4,)), 1.0, LOW), Affine(OneHot(1, 1.0, (4,)), 1.0, HIGH)],
-    "proofs": [Bounded(TABLE[0], (4,), 1.0), Bounded(TABLE[1], (4,), 2.0)],
+    "proofs": [Bounded(TABLE[i], (4,), 1.0 + i, TABLE[2]) for i in range(2)],
 }
 
 
