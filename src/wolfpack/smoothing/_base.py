@@ -12,6 +12,8 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..arrays import inner
 from ..atoms import Atoms
 from ..problem import CapabilityError
@@ -40,8 +42,11 @@ class Smoothing(ABC):
         self.law = law
 
     @abstractmethod
-    def answers(self, v: Array, alpha: float, count: int, rng: Any) -> Atoms:
-        """Return ``count`` answers to -v perturbed with scale alpha, drawn from ``rng``."""
+    def answers(self, v: Array, alpha: Any, count: int, rng: Any) -> Atoms:
+        """Return ``count`` answers to -v perturbed with scale alpha, drawn from ``rng``.
+
+        ``alpha`` is a number, or an array with one for each answer, of which zeros ask -v itself.
+        """
 
     @property
     @abstractmethod
@@ -99,3 +104,8 @@ class Smoothing(ABC):
         seed gives the same sums everywhere.
         """
         return max(1, BLOCK_NUMBERS // self.numbers_per_answer)
+
+
+def column(alpha: Any, ndim: int) -> Any:
+    """Return one scale per answer in the shape that multiplies a batch with ``ndim`` axes."""
+    return alpha if np.ndim(alpha) == 0 else np.reshape(alpha, (-1, *[1] * (ndim - 1)))

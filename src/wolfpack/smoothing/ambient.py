@@ -9,9 +9,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
+
 from .. import theory
 from ..atoms import Atoms
-from ._base import Array, Smoothing
+from ._base import Array, Smoothing, column
 
 
 class Ambient(Smoothing):
@@ -29,14 +31,14 @@ class Ambient(Smoothing):
     def numbers_per_answer(self) -> int:
         return 1 if self._direct else self.K.dimension
 
-    def answers(self, v: Array, alpha: float, count: int, rng: Any) -> Atoms:
-        if self._direct:
+    def answers(self, v: Array, alpha: Any, count: int, rng: Any) -> Atoms:
+        if self._direct and np.ndim(alpha) == 0:
             return self.K.draw(-v, alpha * self.law.scale, count, rng)
         return self.K._lmo(self.directions(v, alpha, count, rng))
 
-    def directions(self, v: Array, alpha: float, count: int, rng: Any) -> Array:
+    def directions(self, v: Array, alpha: Any, count: int, rng: Any) -> Array:
         delta = self.law.sample(rng, (count, *self.K.shape), dtype=v.dtype)
-        return v - alpha * delta
+        return v - column(alpha, delta.ndim) * delta
 
     @property
     def exact(self) -> bool:

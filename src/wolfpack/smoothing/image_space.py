@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import Streams, inner
 from ..atoms import Atoms
 from ..problem import CapabilityError
-from ._base import Array, Smoothing
+from ._base import Array, Smoothing, column
 
 _SAMPLES = 1024
 
@@ -40,12 +40,13 @@ class ImageSpace(Smoothing):
     def numbers_per_answer(self) -> int:
         return max(self.K.dimension, math.prod(self.objective.image_shape))
 
-    def answers(self, v: Array, alpha: float, count: int, rng: Any) -> Atoms:
+    def answers(self, v: Array, alpha: Any, count: int, rng: Any) -> Atoms:
         return self.K._lmo(self.directions(v, alpha, count, rng))
 
-    def directions(self, v: Array, alpha: float, count: int, rng: Any) -> Array:
+    def directions(self, v: Array, alpha: Any, count: int, rng: Any) -> Array:
         delta = self.law.sample(rng, (count, *self.objective.image_shape), dtype=v.dtype)
-        return v - alpha * self.objective.pull_back(delta)
+        pulled = self.objective.pull_back(delta)
+        return v - column(alpha, pulled.ndim) * pulled
 
     @cached_property
     def smoothness(self) -> float:

@@ -36,8 +36,8 @@ class Question(NamedTuple):
         Round, which selects the random streams.
     v : array
         Query point.
-    alpha : float
-        Smoothing.
+    alpha : float or array (m,)
+        Smoothing; one number per answer for methods that try several. Zero asks v itself.
     m : int
         Number of answers.
     keep : bool
@@ -48,7 +48,7 @@ class Question(NamedTuple):
 
     k: int
     v: Array
-    alpha: float
+    alpha: Any
     m: int
     keep: bool = False
     clean: bool = False
@@ -131,9 +131,10 @@ class Job:
 
     def answers(self, question: Question, block: int = 0) -> Atoms:
         """Return the answers of one block."""
-        k, v, alpha, m = question[:4]
+        k, v, _, m = question[:4]
         rng = self._couple(self.streams.at(k, block))
         try:
+            alpha = self._scale(question, block)
             answers = self.smoothing.answers(v, alpha, self._count(m, block), rng)
             if block == 0 and k & (k - 1) == 0:
                 self._check(answers, v)
@@ -158,10 +159,13 @@ class Job:
 
     def _joined(self, question: Question, blocks: range) -> Iterator[Atoms]:
         """Ask the oracle for several blocks in one batch, which it may answer in threads."""
-        k, v, alpha, m = question[:4]
+        k, v, _, m = question[:4]
         counts = [self._count(m, block) for block in blocks]
+        directions: Any = self.smoothing.directions  # pyright: ignore[reportAttributeAccessIssue]
         draws = [
-            self.smoothing.directions(v, alpha, count, self._couple(self.streams.at(k, block)))  # pyright: ignore
+            directions(
+                v, self._scale(question, block), count, self._couple(self.streams.at(k, block))
+            )
             for block, count in zip(blocks, counts, strict=True)
         ]
         try:
@@ -184,6 +188,13 @@ class Job:
     def _count(self, m: int, block: int) -> int:
         length = self.length(m)
         return min(length, m - block * length)
+
+    def _scale(self, question: Question, block: int) -> Any:
+        """Return alpha, or the part of one alpha per answer that belongs to a block."""
+        if np.ndim(question.alpha) == 0:
+            return question.alpha
+        first = block * self.length(question.m)
+        return question.alpha[first : first + self._count(question.m, block)]
 
     def _partial(self, answers: Atoms, question: Question, pack: bool) -> Partial:
         squares = float(np.sum(answers.norms_squared()))

@@ -10,9 +10,13 @@ paths or trees, compute its gradient exactly.
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import groupby
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..atoms import Atoms
+from ..atoms._pool import join
 from ..problem import CapabilityError
 from ._base import Array, Smoothing
 
@@ -34,8 +38,17 @@ class Lifted(Smoothing):
     def numbers_per_answer(self) -> int:
         return 1 if self.K.closed_forms[0] == "lifted" else self.K.dimension
 
-    def answers(self, v: Array, alpha: float, count: int, rng: Any) -> Atoms:
-        return self.K.draw(-v, alpha, count, rng)
+    def answers(self, v: Array, alpha: Any, count: int, rng: Any) -> Atoms:
+        if np.ndim(alpha) == 0:
+            return self.K.draw(-v, alpha, count, rng)
+        # a set draws many answers of one scale at a time
+        runs = [(scale, len(list(run))) for scale, run in groupby(alpha.tolist())]
+        return join(
+            [
+                self.K.draw(-v, a, n, rng) if a else self.K._lmo(np.broadcast_to(v, (n, *v.shape)))
+                for a, n in runs
+            ]
+        )
 
     @property
     def exact(self) -> bool:
