@@ -118,8 +118,11 @@ class Oracles:
             return Answer(mean, float("nan"))
         return Answer(mean, max(0.0, (squares - count * inner(mean, mean)) / (count - 1)))
 
-    def answers(self, v: Array, alpha: float, m: int, k: int) -> list[Atoms]:
-        """Return the answers themselves, in batches, for methods that keep vertices."""
+    def answers(self, v: Array, alpha: Any, m: int, k: int) -> list[Atoms]:
+        """Return the answers themselves, in batches, for methods that keep vertices.
+
+        ``alpha`` is a number, or one for each answer; zero asks -v itself.
+        """
         if self.job is None:
             raise CapabilityError("answers need a way of smoothing, and this method has none")
         partials = self._ask(Question(k, v, alpha, m, keep=True))
