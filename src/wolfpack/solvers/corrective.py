@@ -1,0 +1,226 @@
+r"""Parallel corrective Frank-Wolfe: m oracles a round find vertices, a correction weighs them.
+
+Problem
+    min f(x) over x in K, f convex and smooth, K compact and convex; made for polytopes with sparse
+    solutions and for oracles that cost more than gradients.
+
+Iteration
+    P_k is a pool of vertices, x_k a point of its hull, h_k a bound on f(x_k) - min f.
+
+    .. math::
+
+        &v_k = \arg\min_{v\in K} \langle \nabla f(x_k), v\rangle, \qquad
+        v_{k,i} = \arg\min_{v\in K} \langle \nabla f(x_k) - \sigma_i h_k \Delta_i, v\rangle,
+            \quad i = 1, \dots, m - 1 \\
+        &x_{k+1} \approx \arg\min \{ f(x) : x \in \operatorname{conv}(P_{k+1}) \}, \qquad
+            P_{k+1} = P_k \cup \{v_k, v_{k,1}, \dots, v_{k,m-1}\}.
+
+    Sets that can list their k best vertices do so instead of being perturbed. One of the m - 1
+    questions is the average of the gradients so far, without noise: its answer is a vertex like the
+    others, and gives a second lower bound. The scales sigma_i are learned (`_scales`): those whose
+    answers got weight in the correction are used more.
+
+Guarantee
+    Round for round at least that of fully corrective Frank-Wolfe, whatever m and the noise
+    (docs/theory/corrective.md): f(x_k) - min f <= 2 L D^2 / (k + 2), and linear for strongly convex
+    f on a polytope. That m > 1 saves rounds is measured, not proved.
+
+Symbols
+    P_k ``state.pool``, v_k the first of ``state.answers``, h_k ``state.fun - state.bound``.
+
+Cost of a round
+    m oracle calls, which may run in parallel. Quadratics: one gradient and m products with the
+    Hessian; otherwise a few gradients more (`_correction`). Memory: the pool and its Gram matrix.
+
+Sources
+    C. Holloway, An extension of the Frank and Wolfe method of feasible directions, Mathematical
+    Programming 6, 1974.
+    S. Lacoste-Julien, M. Jaggi, On the global linear convergence of Frank-Wolfe optimization
+    variants, NeurIPS 2015.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..arrays import epsilon, inner
+from ..atoms import Atoms
+from ..atoms._pool import join
+from ..problem import Evaluation, Problem
+from ..smoothing import Oracles
+from ._correction import correct, metric_of, way_of
+from ._moves import Patience
+from ._options import check_count, check_positive
+from ._pool import Pool
+from ._scales import Scales
+
+Array = Any
+
+_FIRST_RUNG = -3
+_FORGET = 0.5
+
+
+class Average(NamedTuple):
+    """The running average of gradients and dual points, with more weight on the last ones."""
+
+    y: Array
+    dual: Any
+
+    def saw(self, at: Evaluation) -> Average:
+        """Return the average after one more gradient."""
+        y = _FORGET * self.y + (1.0 - _FORGET) * at.gradient
+        return Average(y, _FORGET * self.dual + (1.0 - _FORGET) * at.dual)
+
+
+class State(NamedTuple):
+    """Iterate with its evaluation, then the oracles' answers to it, then what is remembered.
+
+    ``answers`` holds the clean vertex first, ``rungs`` the scale of each perturbed answer at its
+    end. ``bound`` is the best lower bound so far.
+    """
+
+    k: int
+    x: Array
+    at: Evaluation
+    answers: Atoms
+    rungs: Array
+    bound: float
+    pool: Pool
+    way: str
+    scales: Scales
+    average: Average
+    patience: Patience
+    alpha: float
+    m: int
+
+    @property
+    def stalled(self) -> bool:
+        """Whether rounding errors keep the method from going on."""
+        return self.patience.over
+
+
+@dataclass(frozen=True)
+class Corrective:
+    """Fully corrective Frank-Wolfe with m oracle calls a round.
+
+    Parameters
+    ----------
+    m : int
+        Vertices asked for in each round.
+    accuracy : float
+        Of a correction, as a fraction of the gap, in (0, 1).
+    max_pool : int
+        Vertices to remember at most. Those with weight are kept in any case.
+    max_age : int
+        Rounds after which a vertex without weight is forgotten.
+    """
+
+    m: int = 1
+    accuracy: float = 0.03
+    max_pool: int = 2000
+    max_age: int = 200
+    name: ClassVar[str] = "corrective"
+    samples: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_count("m", self.m)
+        check_positive("accuracy", self.accuracy)
+        if self.accuracy >= 1:
+            raise ValueError(f"accuracy must be between 0 and 1, found {self.accuracy!r}")
+        check_count("max_pool", self.max_pool)
+        check_count("max_age", self.max_age)
+
+    def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
+        """Return the state of round 0."""
+        at, way = problem.evaluate(x0), way_of(problem, x0)
+        vertex = oracles.lmo(at.gradient)
+        bound = problem.dual_bound(at.gradient, at.dual, vertex)
+        state = State(
+            k=0,
+            x=x0,
+            at=at,
+            answers=join([vertex]),
+            rungs=np.zeros(0, dtype=int),
+            bound=bound,
+            pool=Pool.start(x0, metric_of(way, problem, x0)),
+            way=way,
+            scales=Scales.start(_FIRST_RUNG),
+            average=Average(at.gradient, at.dual),
+            patience=Patience(at.value, bound),
+            alpha=math.nan,
+            m=self.m,
+        )
+        return self._ask(problem, state, oracles) if self.m > 1 else state
+
+    def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
+        """Return the state after one more round."""
+        x, at, pool, way = state.x, state.at, state.pool, state.way
+        scores = pool.scores(at.gradient)
+        pool = pool.trimmed(self.max_pool - self.m, self.max_age, scores)
+        known = pool.size
+        pool, places = pool.extend(state.answers, metric_of(way, problem, x))
+        clean = float(state.answers.take(0).dot(at.gradient))
+        gap = min(inner(at.gradient, x) - clean, at.value - state.bound)
+        # what rounding leaves of the slopes is no tolerance
+        floor = 16.0 * epsilon(x) * max(abs(clean), float(abs(scores).max()))
+        tol = max(self.accuracy * gap, floor)
+        found = correct(way, problem, pool, x, at, (int(places[0]), tol))
+        pool = pool.reweighted(found.weights)
+        perturbed = places[len(places) - len(state.rungs) :]
+        new = perturbed >= known
+        state = state._replace(
+            k=state.k + 1,
+            x=found.x,
+            at=found.at,
+            pool=pool,
+            scales=state.scales.learned(state.rungs, new, new & (pool.weights[perturbed] > 0)),
+            average=state.average.saw(found.at),
+            patience=state.patience.saw(found.at.value, state.bound),
+        )
+        return self._ask(problem, state, oracles)
+
+    def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
+        """Return the best bound of the clean answers so far."""
+        return state.bound
+
+    def _ask(self, problem: Problem, state: State, oracles: Oracles) -> State:
+        """Return the state with the oracles' answers to the gradient at x, and their bounds."""
+        K, at, average, m = problem.set, state.at, state.average, self.m
+        rungs, alpha = np.zeros(0, dtype=int), math.nan
+        if m == 1:
+            parts = [oracles.lmo(at.gradient)]
+        elif K.has("k_best"):
+            problem.counts.nlmo += m
+            parts = [K.k_best(at.gradient, m)]
+        else:
+            rungs = state.scales.rungs(m - 2)
+            unit = _unit(problem, oracles) * max(0.0, at.value - state.bound)
+            alpha = unit * 2.0**state.scales.rung
+            noise = np.concatenate([[0.0], unit * np.exp2(rungs)])
+            parts = oracles.answers(at.gradient, noise, m - 1, state.k)
+        bound = max(state.bound, problem.dual_bound(at.gradient, at.dual, _first(parts)))
+        if m > 1 and state.k > 0:
+            vertex = oracles.lmo(average.y)
+            bound = max(bound, problem.dual_bound(average.y, average.dual, vertex))
+            parts = [join([_first(parts), vertex]), *parts]
+        return state._replace(answers=join(parts), rungs=rungs, bound=bound, alpha=alpha)
+
+
+def _first(parts: list[Atoms]) -> Atoms:
+    return parts[0] if parts[0].count is None else parts[0].take(0)
+
+
+def _unit(problem: Problem, oracles: Oracles) -> float:
+    """Return the scale of noise that moves values of vertices by about one."""
+    K, smoothing = problem.set, oracles.smoothing
+    assert smoothing is not None
+    if smoothing.name == "lifted":
+        return 1.0
+    across = (
+        K.diameter if smoothing.name == "ambient" else K.diameter * smoothing.smoothness / K.radius
+    )
+    return 1.0 / max(across, 1e-300)
