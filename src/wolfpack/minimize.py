@@ -56,6 +56,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     "biconjugate": conjugate.biconjugate,
 }
 
+_EVERYWHERE = ["L", "record_every", "smoothing", "sampling", "block", *POLICY]
+
 
 def minimize(
     f: Any,
@@ -162,7 +164,7 @@ def minimize(
     smoothing, sampling = options.pop("smoothing", None), options.pop("sampling", "iid")
     policy = Policy(**{name: options.pop(name) for name in POLICY if name in options})
     block = options.pop("block", None)
-    name, solver = _solver(method, {"m": m, **options})
+    name, solver = solver_of(method, {"m": m, **options}, METHODS, _EVERYWHERE)
     ways = smoothing_of(name, solver, (objective, K), noise, smoothing)
     saved = noise, smoothing, sampling, block, policy, seed, L, limits, talk.record_every
     config = Config(name, solver, *saved, checkpoint=as_checkpoint(checkpoint))
@@ -197,8 +199,13 @@ def _starting_point(objective: Any, K: Set, x0: Any) -> Array:
     return x0
 
 
-def _solver(method: Any, options: dict[str, Any]) -> tuple[str, Any]:
-    """Return the method's name and its solver with the given options."""
+def solver_of(
+    method: Any, options: dict[str, Any], methods: dict[str, Callable[..., Any]], others: list[str]
+) -> tuple[str, Any]:
+    """Return the method's name and its solver with the given options.
+
+    ``others`` names the options that belong to no method, for the error message.
+    """
     given = {name: value for name, value in options.items() if value is not None}
     if not isinstance(method, str):
         if not hasattr(method, "step"):
@@ -206,19 +213,18 @@ def _solver(method: Any, options: dict[str, Any]) -> tuple[str, Any]:
         if given:
             raise TypeError(f"options {sorted(given)} must be set in the solver object itself")
         return method.name, method
-    if method not in METHODS:
-        close = difflib.get_close_matches(method, METHODS, 1)
+    if method not in methods:
+        close = difflib.get_close_matches(method, methods, 1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
-        raise ValueError(f"unknown method {method!r}{hint}; known: {', '.join(METHODS)}")
-    known = list(inspect.signature(METHODS[method]).parameters)
+        raise ValueError(f"unknown method {method!r}{hint}; known: {', '.join(methods)}")
+    known = list(inspect.signature(methods[method]).parameters)
     unknown = [name for name in given if name not in known]
     if unknown:
-        everywhere = ["L", "record_every", "smoothing", "sampling", "block", *POLICY]
         raise TypeError(
             f"method {method!r} has no option {', '.join(map(repr, unknown))}; it has "
-            f"{', '.join([*known, *everywhere])}"
+            f"{', '.join([*known, *others])}"
         )
-    return method, METHODS[method](**given)
+    return method, methods[method](**given)
 
 
 def smoothing_of(name: str, solver: Any, pair: tuple[Any, Set], noise: Any, kind: Any) -> Any:

@@ -24,6 +24,10 @@ class NonFiniteError(ArithmeticError):
     """The objective returned a NaN or infinite value or gradient in the middle of a run."""
 
 
+class EndOfData(RuntimeError):
+    """A source of data that can be read once has ended in the middle of a run."""
+
+
 class Evaluation(NamedTuple):
     """One look at f: its value, its gradient and the dual point of the certificate.
 

@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from .composite import CompositeConfig
 from .execute import Config, as_checkpoint, execute
 from .loop import Limits, Result
 from .loop.checkpoint import read
 from .loop.fingerprint import Fingerprint
 from .loop.run import Options
 from .minimize import ConvergenceError, smoothing_of
+from .minimize_composite import resume_composite
 from .objectives import as_objective
 from .problem import Problem
 from .sets import Set
@@ -23,7 +25,7 @@ _LIMITS = ("tol", "rtol", "max_rounds", "max_seconds", "max_lmo")
 def resume(
     path: str | Path,
     f: Any,
-    K: Set,
+    K: Any,
     *,
     engine: Any = None,
     checkpoint: Any = True,
@@ -39,8 +41,8 @@ def resume(
     path : str or Path
         The checkpoint. If it is missing or damaged, the generation before is used, with a warning.
     f, K : as for `minimize`
-        The same problem; the checkpoint holds the state of the run, not the data. Another problem
-        is noticed and refused.
+        The same problem (G and H for a run of `minimize_composite`); the checkpoint holds the state
+        of the run, not the data. Another problem is noticed and refused.
     engine
         As for `minimize`; it need not be the one of the run before.
     checkpoint : True, None, str, Path or Checkpoint
@@ -66,14 +68,21 @@ def resume(
     40
     """
     config, snapshot = read(path)
+    if checkpoint is True and isinstance(config, Config | CompositeConfig):
+        checkpoint = replace(config.checkpoint, path=str(path)) if config.checkpoint else path
+    if isinstance(config, CompositeConfig):
+        config = replace(
+            config, limits=_limits(config.limits, limits), checkpoint=as_checkpoint(checkpoint)
+        )
+        talk = Options(callback, progress)
+        result = resume_composite(config, snapshot, path, f, K, talk)
+        return _checked(result, raise_on_failure)
     if not isinstance(config, Config):
         raise ValueError(f"{path} is a checkpoint of something else: {type(config).__name__}")
     objective = as_objective(f)
     if not isinstance(K, Set):
         raise TypeError(f"K must be a set (wolfpack.sets), found {type(K).__name__}")
     _check_problem(path, config, Fingerprint.of(objective, K))
-    if checkpoint is True:
-        checkpoint = replace(config.checkpoint, path=str(path)) if config.checkpoint else path
     config = replace(
         config, limits=_limits(config.limits, limits), checkpoint=as_checkpoint(checkpoint)
     )
@@ -82,6 +91,10 @@ def resume(
     )
     talk = Options(callback, progress, config.record_every, origin=snapshot)
     result = execute(config, Problem(objective, K, config.L), ways, None, talk, engine)
+    return _checked(result, raise_on_failure)
+
+
+def _checked(result: Result, raise_on_failure: bool) -> Result:
     if raise_on_failure and not result.success:
         raise ConvergenceError(result)
     return result

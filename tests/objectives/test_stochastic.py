@@ -11,7 +11,8 @@ from scipy.sparse.linalg import aslinearoperator
 
 import wolfpack as wp
 from wolfpack.objectives import LeastSquares, Logistic, Stochastic
-from wolfpack.objectives.stochastic import Draws, ExactGradients, Minibatches
+from wolfpack.objectives.minibatches import Minibatches
+from wolfpack.objectives.stochastic import Draws, ExactGradients
 
 RNG = np.random.default_rng(0)
 A = RNG.standard_normal((7, 3))

@@ -318,7 +318,14 @@ BAD = [
     ({"y0": "start"}, TypeError, "y0 must be an array"),
     ({"H": SimplexRidge(D, MU), "y0": np.zeros(D)}, ValueError, "y0 is outside the domain of H"),
     ({"H": SimplexRidge(D + 1, MU)}, ValueError, r"y of shape \(6,\), H has shape \(7,\)"),
-    ({"H": Entropy(MU), "w": "euclidean"}, CapabilityError, "EntropyMirror, Same"),
+    ({"w": "entropy"}, CapabilityError, "Euclidean, Same"),
+    ({"sampling": "random"}, ValueError, "sampling must be one of"),
+    ({"sampling": "shuffle", "batch": lambda k: 2}, ValueError, "stays the same in all rounds"),
+    ({"G": lambda y: (0.0, y), "y0": B[:D], "sampling": "shuffle"}, TypeError, "need a finite sum"),
+    ({"scale": "rows"}, TypeError, "scale must be an array of real numbers"),
+    ({"scale": np.zeros(D)}, ValueError, "6 positive numbers"),
+    ({"G": lambda y: (0.0, y), "scale": "columns"}, TypeError, "needs an objective with a data"),
+    ({"beta": "big"}, ValueError, "beta must be a positive finite number or 'stable'"),
     ({"w": "mirror"}, ValueError, "w must be one of"),
     ({"w": "same", "y0": np.ones(D)}, CapabilityError, r"Same\(H, slope=s\)"),
     ({"w": Euclidean(np.zeros(D + 1))}, ValueError, r"minimiser z0 of w must have shape \(6,\)"),
@@ -327,11 +334,12 @@ BAD = [
     ({"beta": np.inf}, ValueError, "beta must be a positive finite number"),
     ({"variance": -1.0}, ValueError, "variance must be"),
     ({"batch": 0}, ValueError, "batch must be an integer >= 1"),
-    ({"batch": "auto"}, ValueError, "batch must be an integer >= 1, found 'auto'"),
+    ({"batch": "auto"}, ValueError, "batch must be an integer >= 1 or 'theory', found 'auto'"),
     ({"batch": N + 1}, ValueError, f"batch must be between 1 and the {N} observations"),
     ({"G": wp.objectives.Quadratic(1.0, np.ones(D)), "batch": 2}, TypeError, "finite sum"),
     ({"method": "acelerated"}, ValueError, "did you mean 'accelerated'"),
-    ({"method": 3}, TypeError, "method must be a name or a composite solver"),
+    ({"method": 3}, TypeError, "method must be a name or a solver object"),
+    ({"method": wp.solvers.Anytime()}, TypeError, "a name or a composite solver"),
     ({"theta": 0.5}, TypeError, "'accelerated' has no option 'theta'; it has batch, record_every"),
     ({"method": "converging", "theta": 1.0}, ValueError, "0 <= theta < 1"),
     ({"method": "converging", "order": 3}, TypeError, "it has batch, theta, record_every"),
@@ -349,9 +357,7 @@ def test_bad_input(change, error, message):
         wp.minimize_composite(arguments.pop("G"), arguments.pop("H"), **arguments)
 
 
-def test_missing_beta_and_shape():
-    with pytest.raises(CapabilityError, match="Function does not know its own: pass beta="):
-        wp.minimize_composite(lambda y: (0.0, y), SquaredNorm(1.0), np.zeros(2))
+def test_missing_shape():
     with pytest.raises(ValueError, match="neither G nor H knows the shape of y: pass y0"):
         wp.minimize_composite(lambda y, rng: y, SquaredNorm(1.0), beta=1.0)
 

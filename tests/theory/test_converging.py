@@ -85,3 +85,12 @@ def test_bad_arguments(change, message):
     arguments = {"N": 5, "beta": 1.0, "mu": 1.0, "nu": 1.0, "divergence": 1.0} | change
     with pytest.raises(ValueError, match=message):
         theory.bound_converging(**arguments)
+
+
+@pytest.mark.parametrize(("beta", "mu", "theta"), [(1.0, 1.0, 0.5), (900.0, 0.1, 0.0)])
+def test_the_weights_of_solvers_are_these(beta, mu, theta):
+    weights = theory.converging_weight(np.arange(400), beta, mu, 2.0, theta=theta)
+    for k in range(399):
+        A_next, tau = theory.next_converging_weight(k, weights[k], beta, mu, 2.0, theta)
+        assert A_next == pytest.approx(weights[k + 1], rel=1e-14)
+        assert tau == pytest.approx(1 - weights[k] / weights[k + 1], abs=1e-14)

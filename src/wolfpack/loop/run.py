@@ -11,7 +11,7 @@ from typing import Any
 
 from ..arrays import epsilon
 from ..engines import EngineFailure
-from ..problem import NonFiniteError, Problem, Solver
+from ..problem import EndOfData, NonFiniteError, Problem, Solver
 from ..smoothing import Oracles
 from .checkpoint import Saver, Snapshot
 from .history import History
@@ -154,6 +154,13 @@ def run(
         if tracker.x is None:
             raise
         status = Status.INTERRUPTED
+    except EndOfData as end:
+        if tracker.x is None:
+            raise
+        state = state if state.at is not None else solver.observe(problem, state)  # pyright: ignore
+        tracker.see(state)
+        status = Status.DATA_END
+        watch.remarks.append(str(end))
     except EngineFailure as failure:
         if tracker.x is None:
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._base import Objective
+from .batches import Batches
 from .function import Function
 from .huber import Huber
 from .least_squares import LeastSquares
@@ -17,6 +18,7 @@ from .squared_hinge import SquaredHinge
 from .stochastic import Stochastic
 
 __all__ = [
+    "Batches",
     "Function",
     "Huber",
     "LeastSquares",
@@ -34,7 +36,7 @@ __all__ = [
 
 def as_objective(f: Any) -> Objective:
     """Return ``f`` as an objective: an `Objective` as it is, a callable wrapped in `Function`."""
-    if isinstance(f, Stochastic):
+    if isinstance(f, Stochastic) or not getattr(f, "has_values", True):
         raise TypeError("f has random gradients alone: use minimize_composite, or an exact f")
     if isinstance(f, Objective):
         return f

@@ -16,6 +16,7 @@ from ..problem import Evaluation
 from ._spectrum import spectral_norm_squared
 
 Array = Any
+_PIECE = 2**22
 
 
 class Objective(ABC):
@@ -94,9 +95,10 @@ class LinearModel(Objective):
             self.A = A.tocsr()
             self._At = self.A.T.tocsr()
         else:
-            self.A = check_finite(as_float_array(A, name), name)
+            self.A = as_float_array(A, name)
             if self.A.ndim != 2:
                 raise ValueError(f"{name} must be a matrix, found shape {tuple(self.A.shape)}")
+            _check_rows(self.A, name)
             self._At = self.A.T
         if 0 in self.A.shape:
             raise ValueError(f"{name} must not be empty, found shape {tuple(self.A.shape)}")
@@ -139,3 +141,12 @@ class LinearModel(Objective):
     def spectral_norm_squared(self) -> float:
         """The largest eigenvalue of A'A, with a safe upward rounding."""
         return spectral_norm_squared(self.A)
+
+
+def _check_rows(A: Array, name: str) -> None:
+    """Refuse NaN and infinite entries; large matrices, perhaps mapped from a file, in pieces."""
+    rows = max(1, A.shape[0] if A.size <= _PIECE else _PIECE // A.shape[1])
+    for start in range(0, A.shape[0], rows):
+        piece = A[start : start + rows]
+        where = "" if rows >= A.shape[0] else f"[{start}:{start + len(piece)}]"
+        check_finite(piece, name + where)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import as_float_array, check_finite
 from ._base import Array
-from .finite_sum import FiniteSum
+from .finite_sum import FiniteSum, reduction_weight
 
 
 class RowLoss(FiniteSum):
@@ -31,10 +31,8 @@ class RowLoss(FiniteSum):
 
     def __init__(self, features: Any, reduction: str = "mean", batch: int | None = None) -> None:
         super().__init__(features, "features", batch)
-        if reduction not in ("mean", "sum"):
-            raise ValueError(f"reduction must be 'mean' or 'sum', found {reduction!r}")
         self.reduction = reduction
-        self.weight = 1.0 / self.n if reduction == "mean" else 1.0
+        self.weight = reduction_weight(reduction, self.n)
         self.shape = (self.A.shape[1],)
 
     @abstractmethod

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 from abc import abstractmethod
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import diags_array, issparse
 from scipy.sparse.linalg import LinearOperator
 
 from ._base import Array, LinearModel
@@ -64,13 +65,65 @@ class FiniteSum(LinearModel):
         squares = self.A.multiply(self.A) if issparse(self.A) else self.A * self.A
         return self.loss_smoothness * float(squares.sum(axis=0).max())
 
-    def minibatch_gradient(self, x: Array, rows: Array) -> Array:
-        """Return the gradient at ``x`` of the sum over ``rows``, times n/len(rows).
+    @cached_property
+    def row_norms_squared(self) -> Array:
+        """||a_i||^2 for each row."""
+        if issparse(self.A):
+            return np.asarray(self.A.multiply(self.A).sum(axis=1)).reshape(-1)
+        return np.einsum("ij,ij->i", self.A, self.A)
 
-        Over a uniform choice of rows its mean is grad f(x).
+    def row_smoothness(self, probabilities: Array | None = None) -> float:
+        """Lipschitz constant of every gradient grad l_i / p_i, uniform p_i = 1/n by default."""
+        largest = (
+            self.row_norms_squared
+            if probabilities is None
+            else (self.row_norms_squared / (self.n * probabilities))
+        )
+        return self.n * self.loss_smoothness * float(largest.max())
+
+    def minibatch_gradient(
+        self, x: Array, rows: Array, weights: Array | None = None, centre: Array | None = None
+    ) -> Array:
+        """Return the gradient at ``x`` of the weighted sum over ``rows``.
+
+        Parameters
+        ----------
+        x : array
+            Where.
+        rows : array of int
+            The observations.
+        weights : array, optional
+            Their weights, n / len(rows) by default: over a uniform choice of rows the mean is then
+            grad f(x).
+        centre : array, optional
+            Gradients of the loss to subtract, one per observation of the whole sum.
         """
         part = self.A[rows]
-        return part.T @ ((self.n / len(rows)) * self.row_loss_gradient(part @ x, rows))
+        slopes = self.row_loss_gradient(part @ x, rows)
+        if centre is not None:
+            slopes = slopes - centre[rows]
+        if weights is None:
+            return part.T @ ((self.n / len(rows)) * slopes)
+        return part.T @ (weights.reshape(-1, *(1,) * (slopes.ndim - 1)) * slopes)
+
+    def scaled(self, scales: Array) -> Any:
+        """Return the objective u -> f(scales * u): column j of A times scales[j]."""
+        if isinstance(self.A, LinearOperator):
+            raise TypeError("scale needs columns: pass a matrix (dense or sparse), not an operator")
+        other = copy.copy(self)
+        for name in ("spectral_norm_squared", "L1", "row_norms_squared"):
+            vars(other).pop(name, None)
+        other.A = (self.A @ diags_array(scales)).tocsr() if issparse(self.A) else self.A * scales
+        other._At = other.A.T.tocsr() if issparse(other.A) else other.A.T
+        return other
+
+    def column_scales(self) -> Array:
+        """Return 1 / (root mean square) of each column of A, 1 for columns of zeros."""
+        if isinstance(self.A, LinearOperator):
+            raise TypeError("scale needs columns: pass a matrix (dense or sparse), not an operator")
+        squares = self.A.multiply(self.A) if issparse(self.A) else self.A * self.A
+        size = np.sqrt(np.asarray(squares.mean(axis=0)).reshape(-1))
+        return 1.0 / np.where(size > 0, size, 1.0)
 
     def check_batch(self, batch: Any) -> int:
         """Return ``batch`` as an integer between 1 and n, or explain what is wrong."""
@@ -87,6 +140,8 @@ class FiniteSum(LinearModel):
         return size
 
 
-def draw_rows(n: int, batch: int, rng: np.random.Generator) -> Array:
-    """Return ``batch`` of n rows, uniform without replacement."""
-    return rng.choice(n, batch, replace=False, shuffle=False)
+def reduction_weight(reduction: str, n: int) -> float:
+    """Return the factor of a sum over n observations: 1/n for "mean", 1 for "sum"."""
+    if reduction not in ("mean", "sum"):
+        raise ValueError(f"reduction must be 'mean' or 'sum', found {reduction!r}")
+    return 1.0 / n if reduction == "mean" else 1.0

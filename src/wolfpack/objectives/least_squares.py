@@ -6,7 +6,7 @@ from typing import Any
 
 from ..arrays import as_float_array, check_finite, inner
 from ._base import Array
-from .finite_sum import FiniteSum
+from .finite_sum import FiniteSum, reduction_weight
 
 
 class LeastSquares(FiniteSum):
@@ -21,6 +21,8 @@ class LeastSquares(FiniteSum):
     batch : int, optional
         Rows in the random minibatch that `minimize_composite` uses for its gradients; `minimize`
         uses the whole sum.
+    reduction : {"sum", "mean"}
+        "mean" divides by the number of rows.
 
     Notes
     -----
@@ -35,8 +37,9 @@ class LeastSquares(FiniteSum):
     (2.5, array([-1.,  2.]))
     """
 
-    def __init__(self, A: Any, b: Any, batch: int | None = None) -> None:
+    def __init__(self, A: Any, b: Any, batch: int | None = None, reduction: str = "sum") -> None:
         super().__init__(A, batch=batch)
+        self.weight = reduction_weight(reduction, self.n)
         self.b = check_finite(as_float_array(b, "b"), "b")
         if self.b.ndim not in (1, 2) or self.b.shape[0] != self.A.shape[0]:
             raise ValueError(
@@ -47,21 +50,21 @@ class LeastSquares(FiniteSum):
 
     @property
     def loss_smoothness(self) -> float:
-        return 1.0
+        return self.weight
 
     def loss(self, z: Array) -> tuple[float, Array]:
         residual = z - self.b
-        return 0.5 * inner(residual, residual), residual
+        return 0.5 * self.weight * inner(residual, residual), self.weight * residual
 
     def loss_conjugate(self, theta: Array) -> float:
-        return 0.5 * inner(theta, theta) + inner(self.b, theta)
+        return 0.5 / self.weight * inner(theta, theta) + inner(self.b, theta)
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
-        return z - self.b[rows]
+        return self.weight * (z - self.b[rows])
 
     def curvature(self, x: Array, d: Array) -> float:
         image = self.A @ d
-        return inner(image, image)
+        return self.weight * inner(image, image)
 
     def hessian_product(self, x: Array, d: Array) -> Array:
-        return self._At @ (self.A @ d)
+        return self.weight * (self._At @ (self.A @ d))

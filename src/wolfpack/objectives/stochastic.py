@@ -8,6 +8,7 @@ a sum, or the mean of calls of a user's function. All randomness of round k is d
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
@@ -17,7 +18,8 @@ import numpy as np
 from ..arrays import Streams, all_finite, as_float_array, inner
 from ..problem import Evaluation, NonFiniteError
 from ._base import Array, Objective
-from .finite_sum import FiniteSum, draw_rows
+
+_PROBE = 2**33  # block of the streams that probe the curvature of G
 
 
 class Stochastic(Objective):
@@ -109,13 +111,23 @@ class Gradients(ABC):
         self.streams = Streams(seed)
 
     @abstractmethod
-    def _draw(self, v: Array, m: Any, rng: np.random.Generator) -> Array: ...
+    def _draw(self, v: Array, m: Any, rng: np.random.Generator, anchor: Any = None) -> Array: ...
 
-    def at(self, v: Array, k: int, m: Any) -> Gradient:
+    def at(self, v: Array, k: int, m: Any, anchor: Any = None) -> Gradient:
         """Return the mean of ``m`` draws at ``v`` in round ``k``."""
-        return Gradient(_checked(self._draw(v, m, self.streams.at(k)), v), None)
+        return Gradient(checked(self._draw(v, m, self.streams.at(k), anchor), v), None)
 
-    def variance(self, y: Array, m: Any, norm: str, draws: int = 32, k: int = 0) -> float:
+    def anchor(self, anchor: Any, y: Array, k: int, m: Any) -> Any:
+        """Return where round ``k`` takes its control variate, given the last place and y_k."""
+        return None
+
+    def read(self, m: Any, renewed: bool) -> int:
+        """Return how many observations a round of ``m`` draws reads."""
+        return m
+
+    def variance(
+        self, y: Array, m: Any, norm: str, draws: int = 32, k: int = 0, anchor: Any = None
+    ) -> float:
         """Estimate E||g - grad G(y)||_*^2 for the mean of ``m`` draws, from repeated ones.
 
         Parameters
@@ -130,11 +142,42 @@ class Gradients(ABC):
             Repetitions.
         k : int
             Round that asks; the streams (k, 1), (k, 2), ... are not those of its gradient.
+        anchor : optional
+            The control variate in use.
         """
-        sample = [_checked(self._draw(y, m, self.streams.at(k, 1 + j)), y) for j in range(draws)]
-        mean = sum(sample) / draws
-        squares = [dual_norm_squared(g - mean, norm) for g in sample]
-        return sum(squares) / (draws - 1)
+        streams = self.streams
+        sample = [checked(self._draw(y, m, streams.at(k, 1 + j), anchor), y) for j in range(draws)]
+        return spread(sample, norm)
+
+    def curvature(self, y: Array, other: Array, k: int, m: Any, norm: str) -> float:
+        """Return ||g(y) - g(other)||_* / ||y - other|| for the same ``m`` draws of round ``k``."""
+        distance = norm_squared(other - y, norm)
+        if distance == 0.0:
+            return 0.0
+        change = self._same(other, k, m) - self._same(y, k, m)
+        return math.sqrt(dual_norm_squared(change, norm) / distance)
+
+    def smoothness(self, y: Array, m: Any, norm: str, rounds: int = 30) -> float:
+        """Estimate the smoothness of G near ``y`` by power iteration on differences of gradients.
+
+        All of them come from the same ``m`` draws, so that their noise cancels; in other norms than
+        l2 the Euclidean constant is an upper bound.
+        """
+        h = 1e-4 * (1.0 + math.sqrt(inner(y, y) / y.size))
+        u = self.streams.at(0, _PROBE).standard_normal(y.shape)
+        g, top = self._same(y, 0, m), 0.0
+        for _ in range(rounds):
+            u = u * (1.0 / math.sqrt(inner(u, u)))
+            u = (self._same(y + h * u, 0, m) - g) / h
+            size = math.sqrt(inner(u, u))
+            if size <= top * (1 + 1e-3):
+                break
+            top = size
+        return top
+
+    def _same(self, y: Array, k: int, m: Any) -> Array:
+        """Return the gradient of draws that depend on the round alone."""
+        return checked(self._draw(y, m, self.streams.at(k, _PROBE)), y)
 
 
 class ExactGradients(Gradients):
@@ -143,29 +186,20 @@ class ExactGradients(Gradients):
     batch = "exact"
     exact = True
 
-    def _draw(self, v: Array, m: Any, rng: np.random.Generator) -> Array:
+    def _draw(self, v: Array, m: Any, rng: np.random.Generator, anchor: Any = None) -> Array:
         return self.objective.gradient(v)
 
-    def at(self, v: Array, k: int, m: Any) -> Gradient:
+    def read(self, m: Any, renewed: bool) -> int:
+        return self.per_pass
+
+    def at(self, v: Array, k: int, m: Any, anchor: Any = None) -> Gradient:
         at = self.objective.evaluate(v)
-        return Gradient(_checked(at.gradient, v), at.dual)
+        return Gradient(checked(at.gradient, v), at.dual)
 
-    def variance(self, y: Array, m: Any, norm: str, draws: int = 32, k: int = 0) -> float:
+    def variance(
+        self, y: Array, m: Any, norm: str, draws: int = 32, k: int = 0, anchor: Any = None
+    ) -> float:
         return 0.0
-
-
-class Minibatches(Gradients):
-    """Gradients of a sum over a few of its rows, uniform without replacement."""
-
-    def __init__(self, objective: FiniteSum, batch: int, seed: int = 0) -> None:
-        super().__init__(objective, seed)
-        self.batch = objective.check_batch(batch)
-        self.per_pass = self.most = objective.n
-
-    def _draw(self, v: Array, m: int, rng: np.random.Generator) -> Array:
-        if m >= self.objective.n:
-            return self.objective.gradient(v)
-        return self.objective.minibatch_gradient(v, draw_rows(self.objective.n, m, rng))
 
 
 class Draws(Gradients):
@@ -175,9 +209,15 @@ class Draws(Gradients):
         super().__init__(objective, seed)
         self.batch = batch
 
-    def _draw(self, v: Array, m: int, rng: np.random.Generator) -> Array:
+    def _draw(self, v: Array, m: int, rng: np.random.Generator, anchor: Any = None) -> Array:
         draw = self.objective.draw
         return draw(v, rng) if m == 1 else sum(draw(v, rng) for _ in range(m)) / m
+
+
+def spread(sample: list[Array], norm: str) -> float:
+    """Return the variance of a sample of gradients, in the dual norm."""
+    mean = sum(sample) / len(sample)
+    return sum(dual_norm_squared(g - mean, norm) for g in sample) / (len(sample) - 1)
 
 
 def dual_norm_squared(g: Array, norm: str) -> float:
@@ -203,7 +243,7 @@ def norm_order(norm: str) -> float:
     return float(norm[1:])
 
 
-def _checked(g: Any, v: Array) -> Array:
+def checked(g: Any, v: Array) -> Array:
     """Return the gradient as an array of the shape of ``v``, refusing what is not finite."""
     g = as_float_array(g, "the stochastic gradient of G")
     if g.shape != v.shape:

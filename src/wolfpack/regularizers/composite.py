@@ -48,6 +48,8 @@ class Composite:
         w, minimised where the run begins.
     L : float or None
         beta, the smoothness of G in `norm`: the user's, else G's own.
+    estimated : bool
+        Whether beta is an estimate, to be raised where a run disproves it.
     counts : Counts
         Full evaluations ``nfev`` and gradients of rounds ``njev`` so far.
     rounding : float
@@ -58,6 +60,7 @@ class Composite:
     regularizer: Regularizer
     mirror: Any
     L: float | None = None
+    estimated: bool = False
     counts: Counts = field(default_factory=Counts)
     rounding: float = 0.0
     solve: Step = field(init=False, repr=False)
@@ -111,6 +114,11 @@ class Composite:
                 f"{type(self.objective).__name__} does not know its own: pass beta=..."
             )
         return self.L
+
+    def raise_beta(self, curvature: float) -> None:
+        """Take twice a measured curvature for beta where that exceeds it."""
+        if curvature > self.beta:
+            self.L = 2.0 * curvature
 
     def divergence(self, y: Array) -> float:
         """Return D_w(y, z_0) = w(y) - w(z_0), z_0 the minimiser of w."""

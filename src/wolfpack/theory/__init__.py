@@ -3,7 +3,7 @@
 | result                               | function                                          |
 |--------------------------------------|---------------------------------------------------|
 | weights A_k of Algorithms 1 and 2    | `next_weight`, `step_weights`                     |
-| Theorem 1 (Algorithm 1)              | `bound_composite`                                 |
+| Theorem 1 (Algorithm 1)              | `bound_composite`, `batch_for`                    |
 | Theorem 2 (Algorithm 2)              | `bound_pfw`                                       |
 | Theorem 3 (a target epsilon)         | `parameters_for`                                  |
 | Assumption 2, norms                  | `rho`                                             |
@@ -17,21 +17,28 @@ Statements and proofs are in docs/theory.
 from __future__ import annotations
 
 from .anytime import anytime_alpha, bound_anytime
-from .bounds import Settings, bound_composite, bound_pfw, parameters_for
+from .bounds import Settings, batch_for, bound_composite, bound_pfw, parameters_for
 from .constants import Estimate, rho, s1, smoothness
-from .converging import bound_converging, converging_switch, converging_weight
+from .converging import (
+    bound_converging,
+    converging_switch,
+    converging_weight,
+    next_converging_weight,
+)
 from .weights import next_weight, step_weights
 
 __all__ = [
     "Estimate",
     "Settings",
     "anytime_alpha",
+    "batch_for",
     "bound_anytime",
     "bound_composite",
     "bound_converging",
     "bound_pfw",
     "converging_switch",
     "converging_weight",
+    "next_converging_weight",
     "next_weight",
     "parameters_for",
     "rho",

@@ -75,6 +75,34 @@ def bound_composite(
     return _check.like(at, beta * divergence * decay + variance / (2.0 * sqrt(mu * beta)))
 
 
+def batch_for(epsilon: float, beta: float, mu: float, variance: float) -> int:
+    r"""Theorem 1: how many gradients a round must average for a neighbourhood of ``epsilon``.
+
+    The least m with :math:`\frac{\sigma^2 / m}{2 \sqrt{\mu\beta}} \le \epsilon`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Target for the second term of Theorem 1.
+    beta, mu : float
+        Smoothness of G and strong convexity of H; positive.
+    variance : float
+        sigma^2 of one stochastic gradient, in the Euclidean norm.
+
+    Examples
+    --------
+    >>> from wolfpack import theory
+    >>> theory.batch_for(0.01, beta=4.0, mu=1.0, variance=1.0)
+    25
+    """
+    epsilon, beta, mu = (
+        _check.number(name, value)
+        for name, value in (("epsilon", epsilon), ("beta", beta), ("mu", mu))
+    )
+    variance = _check.number("variance", variance, strict=False)
+    return max(1, ceil(variance / (2.0 * sqrt(mu) * sqrt(beta) * epsilon) * (1.0 - 1e-12)))
+
+
 def bound_pfw(
     k: Any,
     L: float,

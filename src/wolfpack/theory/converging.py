@@ -59,6 +59,17 @@ def converging_weight(k: Any, beta: float, mu: float, nu: float, *, theta: float
     return _check.like(at, unit * x * (x + 1.0) * np.maximum(1.0, (x + 2.0) / (switch + 2.0)))
 
 
+def next_converging_weight(
+    k: int, A_k: float, beta: float, mu: float, nu: float, theta: float = 0.5
+) -> tuple[float, float]:
+    """A_{k+1} and tau_k of the converging form; solvers call it in every round, unchecked."""
+    need = 9.0 * beta / ((1.0 - theta) * mu)
+    switch = max(1, ceil((sqrt(9.0 + 4.0 * need) - 3.0) / 2.0))
+    weight = 0.25 * (1.0 - theta) * nu * (k + 1.0) * (k + 2.0)
+    A_next = weight * max(1.0, (k + 3.0) / (switch + 2.0))
+    return A_next, 1.0 - A_k / A_next
+
+
 def bound_converging(
     N: Any,
     beta: float,

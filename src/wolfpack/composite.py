@@ -1,0 +1,312 @@
+"""What `minimize_composite` and its resumption share: a run from its description."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import theory
+from .arrays import Streams, as_float_array, check_finite, check_shape
+from .loop import Limits, Result, run
+from .loop.checkpoint import Checkpoint, Saver
+from .loop.run import Options
+from .objectives import Batches, Function, Objective
+from .objectives.batches import InTurn
+from .objectives.finite_sum import FiniteSum
+from .objectives.minibatches import Minibatches, stable_smoothness
+from .objectives.stochastic import Draws, ExactGradients, Gradients, Stochastic
+from .regularizers import Regularizer, Same, Shifted
+from .regularizers.composite import Composite
+from .regularizers.pairs import as_mirror, minimization_step
+from .solvers._options import check_positive
+
+Array = Any
+
+
+class CompositeFingerprint(NamedTuple):
+    """What is compared before a run is continued: the types, the shape, and one question each."""
+
+    smooth: str
+    simple: str
+    shape: tuple[int, ...]
+    value: float
+    minimum: float
+
+    def difference(self, other: CompositeFingerprint) -> str:
+        """Return what tells ``other`` apart, in words; an empty string if nothing does."""
+        words = ("G", "H", "the shape of y", "G(y0)", "min <u, y> + H(y) at a fixed u")
+        for what, old, new in zip(words, self, other, strict=True):
+            # machines may differ in the last digits; problems differ in the first
+            if old != new and not (isinstance(old, float) and _close(old, new)):
+                return f"{what} was {old}, now it is {new}"
+        return ""
+
+
+def _close(a: Any, b: Any) -> bool:
+    return math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-12) or a != a or b != b
+
+
+@dataclass(frozen=True)
+class CompositeConfig:
+    """What a checkpoint keeps of the arguments of `minimize_composite`.
+
+    Attributes
+    ----------
+    method, solver : str, object
+        Name of the method, and the solver with its options.
+    y0 : array or None
+        The start, as given.
+    w : str or None
+        The mirror map's name; a map of the user's own is to be passed again.
+    beta : float, "stable" or None
+        The user's smoothness constant.
+    variance : float or None
+        The user's bound on the variance.
+    sampling, reduced, scale : str, bool, object
+        How gradients are drawn, and in which units.
+    seed : int
+        Seed of the random streams.
+    limits : Limits
+        Tolerances and limits.
+    record_every : int or None
+        How often F is evaluated and certified.
+    checkpoint : Checkpoint or None
+        Where and how often the run is saved.
+    fingerprint : CompositeFingerprint or None
+        Of the problem, when checkpoints are written.
+    """
+
+    method: str
+    solver: Any
+    y0: Any
+    w: Any
+    beta: Any
+    variance: float | None
+    sampling: str
+    reduced: bool
+    scale: Any
+    seed: int
+    limits: Limits
+    record_every: int | None
+    checkpoint: Checkpoint | None = None
+    fingerprint: CompositeFingerprint | None = None
+
+
+def execute_composite(config: CompositeConfig, G: Any, H: Any, talk: Options) -> Result:
+    """Run what ``config`` describes, from its start or on from ``talk.origin``."""
+    smooth, scales = rescale(smooth_part(G, config.beta), config.scale)
+    check_regularizer(H)
+    start = config.y0 if config.y0 is None or scales is None else config.y0 / scales
+    y0, w = first_point(smooth, H, start, config.w)
+    solver, gradients = _gradients(config, smooth, H, w, y0)
+    problem = _problem(config.beta, (smooth, H, w), gradients, y0)
+    if config.fingerprint is None and config.checkpoint is not None:
+        config = replace(config, fingerprint=fingerprint(G, H, y0))
+    every = _once_per_pass(solver, gradients) if config.record_every is None else None
+    talk = replace(
+        talk,
+        record_every=config.record_every if every is None else every,
+        saver=None if config.checkpoint is None else Saver(config.checkpoint, config),
+    )
+    task: Any = problem, solver, y0, gradients, config.limits, talk
+    result = run(*task)
+    result.method = config.method
+    _add_noise_level(result, problem, gradients, y0, config.variance)
+    result.passes = result.state.rows / gradients.per_pass
+    if scales is not None:
+        result.x, result.scale = scales * result.x, scales
+    return result
+
+
+def smooth_part(G: Any, beta: Any) -> Objective:
+    """Return G as an objective; a callable's number of arguments tells exact from random."""
+    if isinstance(G, Objective):
+        return G
+    arguments = _positional(G)
+    known = None if beta == "stable" else beta
+    if arguments == 1:
+        return Function(G, L=known)
+    if arguments == 2:
+        return Stochastic(G, beta=known)
+    raise TypeError(
+        "G must be an objective (wolfpack.objectives), a callable y -> (value, gradient) or a "
+        f"callable (y, rng) -> gradient, found {G!r}"
+    )
+
+
+def _positional(G: Any) -> int:
+    """Return how many arguments without a default ``G`` takes, 0 if it cannot be called."""
+    if not callable(G):
+        return 0
+    try:
+        parameters = inspect.signature(G).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in plain and p.default is inspect.Parameter.empty for p in parameters)
+
+
+def check_regularizer(H: Any) -> None:
+    """Refuse what is no regulariser, or is not strongly convex."""
+    if not isinstance(H, Regularizer):
+        raise TypeError(f"H must be a regulariser (wolfpack.regularizers), found {H!r}")
+    if not (math.isfinite(H.mu) and H.mu > 0):
+        raise ValueError(
+            f"H must be strongly convex, found mu = {H.mu!r}: add a ridge (mu/2)||y||^2 to it"
+        )
+
+
+def rescale(G: Objective, scale: Any) -> tuple[Objective, Array | None]:
+    """Return u -> G(s u) and s, shaped like y; G itself and None where nothing is to be scaled."""
+    if scale is None:
+        return G, None
+    if not isinstance(G, FiniteSum):
+        raise TypeError(f"scale needs an objective with a data matrix, found {type(G).__name__}")
+    if isinstance(scale, str) and scale == "columns":
+        scales = G.column_scales()
+    else:
+        scales = check_finite(as_float_array(scale, "scale"), "scale")
+        if scales.shape != (G.A.shape[1],) or scales.min() <= 0:
+            raise ValueError(
+                f"scale must be None, 'columns' or {G.A.shape[1]} positive numbers, found {scale!r}"
+            )
+    assert G.shape is not None
+    return G.scaled(scales), scales.reshape(-1, *(1,) * (len(G.shape) - 1))
+
+
+def first_point(G: Objective, H: Regularizer, y0: Any, w: Any) -> tuple[Array, Any]:
+    """Return the first point, in the domain of H, and the mirror map that is minimised there."""
+    mirror = as_mirror(w, H)
+    minimization_step(H, mirror)  # a pair that nobody can solve is the first thing to report
+    shape = next((s for s in (G.shape, H.shape) if s is not None), None)
+    if y0 is not None:
+        y0 = check_finite(as_float_array(y0, "y0"), "y0")
+        shape = y0.shape if shape is None else shape
+        mirror = Shifted(mirror, check_shape(y0, shape, "y0"))
+    elif mirror.z0 is not None:
+        y0 = mirror.z0
+        shape = y0.shape if shape is None else shape
+        check_shape(y0, shape, "the minimiser z0 of w")
+    elif shape is None:
+        raise ValueError("neither G nor H knows the shape of y: pass y0")
+    else:
+        y0 = H.argmin(np.zeros(shape))
+        mirror = Same(H, 0.0 * y0) if isinstance(mirror, Same) else Shifted(mirror, y0)
+    if H.shape is not None and tuple(H.shape) != tuple(shape):
+        raise ValueError(f"G takes y of shape {tuple(shape)}, H has shape {tuple(H.shape)}")
+    if not math.isfinite(H.value(y0)):
+        raise ValueError(
+            f"y0 is outside the domain of H = {H!r}; leave y0 and w out to start inside"
+        )
+    return y0, mirror
+
+
+def fingerprint(G: Any, H: Regularizer, y0: Array) -> CompositeFingerprint:
+    """Ask G and H one question each, uncounted."""
+    value = G.value(y0) if isinstance(G, FiniteSum) else math.nan
+    minimum = H.minimum(Streams(0).at(0).standard_normal(y0.shape))
+    return CompositeFingerprint(type(G).__name__, repr(H), y0.shape, float(value), float(minimum))
+
+
+def _gradients(
+    config: CompositeConfig, G: Objective, H: Regularizer, w: Any, y0: Array
+) -> tuple[Any, Gradients]:
+    """Return the solver, its batch a number where Theorem 1 chooses it, and its gradients."""
+    solver = config.solver
+    if solver.batch == "theory":
+        one = _source(G, 1, config)
+        problem = _problem(config.beta, (G, H, w), one, y0)
+        sigma2 = one.variance(y0, 1, problem.norm)
+        m = theory.batch_for(0.5 * config.limits.tol, problem.beta, problem.mu, sigma2)
+        solver = replace(solver, batch=min(m, one.most))
+    # growing batches begin with few draws
+    batch = solver.batch
+    size: Any = batch(0) if callable(batch) else 1 if batch == "auto" else batch
+    return solver, _source(G, size, config)
+
+
+def _source(G: Objective, size: Any, config: CompositeConfig) -> Gradients:
+    """Return the source of gradients: random draws, minibatches or exact ones."""
+    fixed = not callable(config.solver.batch) and config.solver.batch != "auto"
+    sampled = config.sampling != "uniform" or config.reduced
+    if isinstance(G, FiniteSum):
+        size = G.batch if size is None else size
+        if size is None:
+            return ExactGradients(G, config.seed)
+        if config.sampling == "shuffle" and not fixed:
+            raise ValueError("sampling='shuffle' needs a batch that stays the same in all rounds")
+        return Minibatches(G, size, config.seed, config.sampling, config.reduced)
+    if sampled:
+        raise TypeError(
+            "sampling and variance_reduction need a finite sum with its rows at hand, found "
+            f"{type(G).__name__}"
+        )
+    if isinstance(G, Stochastic):
+        return Draws(G, size or 1, config.seed)
+    if isinstance(G, Batches):
+        if not fixed:
+            raise ValueError("minibatches that come in turn need a batch that stays the same")
+        return InTurn(G, size or 1, config.seed)
+    if size is not None:
+        raise TypeError(f"batch needs a finite sum or random gradients, found {type(G).__name__}")
+    return ExactGradients(G, config.seed)
+
+
+def _problem(beta: Any, parts: tuple[Any, ...], gradients: Gradients, y0: Array) -> Composite:
+    """Return the problem with beta: the user's, G's own, raised for stability, or estimated."""
+    G, H, w = parts
+    problem = Composite(G, H, w, None if beta is None or beta == "stable" else float(beta))
+    if problem.L is None:
+        found = gradients.smoothness(y0, gradients.batch, problem.norm)
+        problem.L, problem.estimated = 2.0 * found if found > 0 else problem.mu, True
+    check_positive("beta", problem.beta)
+    if beta == "stable" and isinstance(gradients, Minibatches):
+        problem.L = stable_smoothness(gradients, problem.beta, problem.mu)
+    return problem
+
+
+def _once_per_pass(solver: Any, gradients: Gradients) -> int:
+    """Return the rounds that make about one pass over the data."""
+    if gradients.exact:
+        return 1
+    if callable(solver.batch) or solver.batch == "auto":
+        return math.isqrt(gradients.per_pass)  # the first pass, when batches grow like k
+    return max(1, gradients.per_pass // gradients.batch)
+
+
+def _add_noise_level(
+    result: Result, problem: Composite, gradients: Gradients, y0: Array, variance: float | None
+) -> None:
+    """Add sigma^2 and what it implies to the result, and say so where nothing is certified."""
+    if variance is None:
+        variance = _variance(result, problem, gradients, y0)
+    result.sigma2 = float(variance)
+    result.beta, result.mu, result.nu = problem.beta, problem.mu, problem.nu
+    result.neighbourhood = result.sigma2 / (2.0 * math.sqrt(problem.mu * problem.beta))
+    if problem.estimated:
+        result.message += f" beta = {problem.beta:.4g} was estimated from differences of gradients."
+    if isinstance(problem.objective, Stochastic) or not getattr(
+        problem.objective, "has_values", True
+    ):
+        result.message += " G gives random gradients alone, so no gap can be certified."
+    error = result.history["fun"] - result.lower_bound
+    if np.isfinite(error[0]) and error[-1] > 10.0 * error[0]:
+        result.message += (
+            " The iterates have run away from the minimum, which a variance that grows with y can "
+            "do: pass beta='stable', take larger batches or a bounded domain."
+        )
+
+
+def _variance(result: Result, problem: Composite, gradients: Gradients, y0: Array) -> float:
+    """Return the variance of a gradient of the last round's size, declared or estimated."""
+    m, anchor = result.state.m, result.state.anchor
+    declared = getattr(problem.objective, "variance", None)
+    if declared is not None:
+        shrink = theory.rho(math.inf, y0.size) if problem.norm == "l1" else 1.0
+        return declared * min(1.0, shrink / m)
+    points = (y0, result.x) if anchor is None else (result.x,)
+    return max(gradients.variance(y, m, problem.norm, anchor=anchor) for y in points)

@@ -1,0 +1,276 @@
+"""Where the data come from, how they are sampled, and runs that are saved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import wolfpack as wp
+from wolfpack.objectives import Batches, Huber, LeastSquares, Logistic, Multinomial
+from wolfpack.objectives.minibatches import Minibatches, stable_smoothness
+from wolfpack.regularizers import ElasticNet, SquaredNorm
+
+N, D, MU = 120, 5, 0.05
+RNG = np.random.default_rng(11)
+A = RNG.standard_normal((N, D)) * np.array([1.0, 2.0, 0.5, 1.0, 3.0])
+A[::10] *= 4.0
+B = A @ RNG.standard_normal(D) + RNG.standard_normal(N)
+LABELS = np.where(B > 0, 1, -1)
+H = ElasticNet(0.01, MU)
+PAIRS = [(A[i : i + 24], LABELS[i : i + 24]) for i in range(0, N, 24)]
+
+
+def best(G, H=H):
+    return wp.minimize_composite(G, H, tol=1e-9)
+
+
+class Tensor:
+    """What wolfpack knows of a tensor of PyTorch."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def detach(self):
+        return self
+
+    cpu = detach
+
+    def numpy(self):
+        return self.array
+
+
+def test_memory_mapped_rows_are_read_when_they_are_needed(tmp_path):
+    np.save(tmp_path / "rows.npy", A.astype(np.float32))
+    rows = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    G = Logistic(rows, LABELS, batch=10)
+    assert np.shares_memory(G.A, rows)
+    res = wp.minimize_composite(G, H, max_rounds=200, tol=0)
+    again = wp.minimize_composite(
+        Logistic(np.array(rows), LABELS, batch=10), H, max_rounds=200, tol=0
+    )
+    np.testing.assert_array_equal(res.x, again.x)
+
+
+def test_large_matrices_are_checked_in_pieces():
+    big = np.ones((2**20, 5))
+    big[700_000, 2] = np.nan
+    with pytest.raises(ValueError, match=r"A\[0:838860\] has 1 NaN"):
+        LeastSquares(big, np.ones(2**20))
+
+
+SOURCES = {
+    "list": lambda: PAIRS,
+    "function": lambda: lambda: iter(PAIRS),
+    "tensors": lambda: [[Tensor(X), Tensor(y)] for X, y in PAIRS],
+    "sparse": lambda: [(csr_array(X), y) for X, y in PAIRS],
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_minibatches_from_a_source_minimise_the_mean(source):
+    reference = best(Logistic(A, LABELS))
+    G = Batches("logistic", SOURCES[source]())
+    assert pytest.approx(Logistic(A, LABELS).L, rel=1e-6) == G.L
+    np.testing.assert_allclose(G.gradient(reference.x), Logistic(A, LABELS).gradient(reference.x))
+    res = wp.minimize_composite(G, H, method="converging", max_rounds=4000, tol=2e-3)
+    assert res.lower_bound <= reference.fun + 1e-12
+    assert res.success
+    assert res.fun - reference.fun <= res.gap
+    assert res.sigma2 > 0
+
+
+def test_a_generator_ends_the_run_with_the_last_point():
+    G = Batches("huber", iter([(X, X @ np.ones(D)) for X, _ in PAIRS] * 4), delta=2.0)
+    res = wp.minimize_composite(G, H, max_rounds=100)
+    assert (res.status, res.nit) == ("data_end", 20)
+    assert "ended after 20 minibatches" in res.message
+    assert "a function that returns a new generator" in res.message
+    assert "no gap can be certified" in res.message
+    assert np.isnan(res.fun)
+    np.testing.assert_array_equal(res.x, res.state.y)
+    full = Huber(A, A @ np.ones(D), delta=2.0)
+    assert full.value(res.x) + H.value(res.x) < 0.5 * full.value(np.zeros(D))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("logistic", []), ValueError, "the source of minibatches is empty"),
+        (("logistic", [(A[:0], LABELS[:0])]), ValueError, "minibatch 0 is empty"),
+        (("logistic", [A]), TypeError, r"minibatch 0 must be a pair \(features, targets\)"),
+        (("logistic", [(A, B)]), ValueError, "minibatch 0: labels must be"),
+        (("logistic", [PAIRS[0], (A[:, :3], LABELS)]), ValueError, r"minibatch 1 needs y of shape"),
+        (("hinge", PAIRS), ValueError, "loss must be a callable or one of huber, least_squares"),
+        ((3, PAIRS), TypeError, "loss must be a name or a callable"),
+        (("logistic", 3), TypeError, "source must be an iterable"),
+        (("poisson", PAIRS), ValueError, "needs cap="),
+        (
+            ("logistic", iter(PAIRS), None, True),
+            ValueError,
+            "needs a source that can be read again",
+        ),
+    ],
+)
+def test_bad_sources(arguments, error, message):
+    with pytest.raises(error, match=message):
+        Batches(*arguments)
+
+
+def test_sources_that_come_in_turn_have_no_other_order():
+    with pytest.raises(TypeError, match="need a finite sum with its rows at hand, found Batches"):
+        wp.minimize_composite(Batches("logistic", PAIRS), H, sampling="shuffle")
+    with pytest.raises(ValueError, match="stays the same"):
+        wp.minimize_composite(Batches("logistic", PAIRS), H, method="converging", batch="auto")
+    with pytest.raises(TypeError, match="random gradients alone"):
+        wp.minimize(Batches("logistic", iter(PAIRS)), wp.sets.Simplex(D))
+
+
+@pytest.mark.parametrize("make", [lambda: LeastSquares(A, B), lambda: Multinomial(A, LABELS > 0)])
+def test_importance_sampling_is_unbiased_around_any_anchor(make):
+    G = make()
+    y, other = RNG.standard_normal((2, *G.shape))
+    for reduced in (False, True):
+        draws = Minibatches(G, 8, 0, "importance", reduced)
+        anchor = draws.anchor(None, other, 0, 8)
+        assert (anchor is not None) == reduced
+        sample = np.array([draws.at(y, k, 8, anchor).mean for k in range(4000)])
+        error = np.linalg.norm(sample.mean(axis=0) - G.gradient(y))
+        deviation = np.sqrt(draws.variance(y, 8, "l2", 400, anchor=anchor) / 4000)
+        assert error <= 4 * deviation
+
+
+def test_shuffled_passes_see_every_row_once_and_can_be_entered_anywhere():
+    f = LeastSquares(np.eye(7), np.zeros(7))
+    draws, late = (Minibatches(f, 3, 5, "shuffle") for _ in range(2))
+    seen = sum(draws.at(np.ones(7), k, 3).mean for k in range(7)) * 3 / 7
+    np.testing.assert_allclose(seen, 3)
+    np.testing.assert_array_equal(late.at(np.ones(7), 4, 3).mean, draws.at(np.ones(7), 4, 3).mean)
+
+
+def test_the_variance_vanishes_at_the_anchor_and_shrinks_near_it():
+    G = Logistic(A, LABELS)
+    draws = Minibatches(G, 4, 0, "importance", reduced=True)
+    y = best(G).x
+    anchor = draws.anchor(None, y, 0, 4)
+    assert draws.variance(y, 4, "l2", anchor=anchor) <= 1e-25
+    near = draws.variance(y + 0.01, 4, "l2", anchor=anchor)
+    assert near <= 0.01 * draws.variance(y + 0.01, 4, "l2")
+
+
+@pytest.mark.parametrize("batch", [1, 8])
+@pytest.mark.parametrize("make", [LeastSquares, Logistic])
+def test_variance_reduction_reaches_the_minimum_from_small_batches(make, batch):
+    G = make(A, LABELS)
+    simple = SquaredNorm(MU if make is Logistic else MU * N)
+    reference = best(G, simple)
+    start = G.value(np.zeros(D)) - reference.fun
+    res = wp.minimize_composite(
+        G, simple, batch=batch, variance_reduction=True, max_rounds=60 * N // batch, tol=0
+    )
+    assert res.fun - reference.fun <= 1e-6 * start
+    assert res.gap <= 1e-5 * start
+    assert res.beta == stable_smoothness(Minibatches(G, batch, 0, "importance"), G.L, simple.mu)
+    assert 1 < res.passes <= 100
+    plain = wp.minimize_composite(G, simple, batch=batch, max_rounds=60 * N // batch, tol=0)
+    assert plain.fun - reference.fun >= 1e-5 * start
+
+
+def test_a_stable_beta_keeps_tiny_batches_of_least_squares():
+    G = LeastSquares(A, B)
+    simple = SquaredNorm(1.0)
+    away = wp.minimize_composite(G, simple, batch=1, max_rounds=2000, tol=0)
+    assert "run away" in away.message
+    assert "beta='stable'" in away.message
+    res = wp.minimize_composite(G, simple, batch=1, beta="stable", max_rounds=2000, tol=0)
+    assert "run away" not in res.message
+    assert res.history["fun"][-1] <= 0.5 * res.history["fun"][0]
+
+
+def test_batch_of_theorem_1():
+    G = Logistic(A, LABELS)
+    res = wp.minimize_composite(G, SquaredNorm(MU), batch="theory", tol=1.0, max_rounds=300)
+    m = res.state.m
+    assert 1 < m < N
+    one = Minibatches(G, 1).variance(np.zeros(D), 1, "l2")
+    assert m == wp.theory.batch_for(0.5, G.L, MU, one)
+    assert wp.theory.bound_composite(10**9, G.L, MU, 1.0, 1.0, one / m) <= 0.5
+    assert wp.theory.bound_composite(10**9, G.L, MU, 1.0, 1.0, one / (m - 1)) > 0.5
+
+
+def test_beta_is_estimated_and_raised():
+    G = LeastSquares(A, B)
+    simple = SquaredNorm(1.0)
+    res = wp.minimize_composite(G.value_and_gradient, simple, np.zeros(D), tol=1e-6)
+    assert res.success
+    assert G.L <= res.beta <= 3 * G.L
+    assert "was estimated" in res.message
+
+    def random(y, rng):
+        return G.minibatch_gradient(y, rng.integers(N, size=30))
+
+    noisy = wp.minimize_composite(random, simple, np.zeros(D), max_rounds=50, tol=0)
+    assert 0.5 * G.L <= noisy.beta <= 10 * G.L
+
+    def cliff(y):
+        """Flat where the run begins, and curved where it goes."""
+        s = np.maximum(y - 1.0, 0.0)
+        return float(50 * s @ s - 8 * y.sum()), 100 * s - 8
+
+    res = wp.minimize_composite(cliff, SquaredNorm(1.0), np.zeros(3), tol=1e-8)
+    assert res.success
+    assert res.beta >= 100
+    np.testing.assert_allclose(res.x, (8 + 100) / 101, atol=1e-4)
+
+
+def test_scaled_columns():
+    wild = A * np.array([1e-4, 1.0, 1e3, 1.0, 1.0])
+    wild[:, 3] = 0.0
+    for features in (wild, csr_array(wild)):
+        G = Logistic(features, LABELS)
+        res = wp.minimize_composite(G, SquaredNorm(MU), scale="columns", tol=1e-8, max_rounds=2000)
+        assert res.success
+        root = np.sqrt((wild**2).mean(axis=0))
+        np.testing.assert_allclose(res.scale, 1 / np.where(root > 0, root, 1))
+        same = best(Logistic(wild * res.scale, LABELS), SquaredNorm(MU))
+        np.testing.assert_allclose(res.x, res.scale * same.x, rtol=1e-3, atol=1e-12)
+        assert res.fun == pytest.approx(same.fun, abs=1e-7)
+        assert res.nit < 300
+
+
+RUNS = {
+    "accelerated": {"batch": 7},
+    "exact": {},
+    "converging": {"method": "converging", "batch": "auto"},
+    "reduced": {"batch": 7, "variance_reduction": True},
+    "shuffled": {"batch": 7, "sampling": "shuffle", "scale": "columns", "y0": np.full(D, 0.1)},
+    "entropy": {"H": wp.regularizers.Entropy(0.1), "w": "entropy", "batch": 5},
+    "source": {"G": Batches("logistic", PAIRS), "record_every": 10},
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_resumed_run_has_the_same_bits(name, tmp_path):
+    arguments = {"G": Logistic(A, LABELS), "H": H, "tol": 0.0, "seed": 3} | RUNS[name]
+    whole = wp.minimize_composite(**arguments, max_rounds=90)
+    path = tmp_path / "run.ckpt"
+    wp.minimize_composite(**arguments, max_rounds=47, checkpoint=path)
+    res = wp.resume(path, arguments["G"], arguments["H"], max_rounds=90)
+    np.testing.assert_array_equal(res.state.y, whole.state.y)
+    np.testing.assert_array_equal(res.state.z, whole.state.z)
+    # the round at which the first part stopped is recorded as well
+    assert set(whole.history["round"]) <= set(res.history["round"])
+    assert res.passes == whole.passes
+
+
+def test_another_problem_is_refused(tmp_path):
+    path = tmp_path / "run.ckpt"
+    wp.minimize_composite(Logistic(A, LABELS), H, max_rounds=3, tol=0, checkpoint=path)
+    with pytest.raises(ValueError, match=r"another problem: G\(y0\) was .*now"):
+        wp.resume(path, Logistic(A, LABELS, reduction="sum"), H)
+    with pytest.raises(ValueError, match=r"another problem: H was ElasticNet\(l1=0.01"):
+        wp.resume(path, Logistic(A, LABELS), ElasticNet(0.02, MU))
+    with pytest.raises(ValueError, match="another problem: G was Logistic, now it is SquaredHinge"):
+        wp.resume(path, wp.objectives.SquaredHinge(A, LABELS), H)
+    with pytest.raises(TypeError, match="H must be a regulariser"):
+        wp.resume(path, Logistic(A, LABELS), wp.sets.Simplex(D))
