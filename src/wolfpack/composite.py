@@ -17,7 +17,7 @@ from .loop.run import Options
 from .objectives import Batches, Function, Objective
 from .objectives.batches import InTurn
 from .objectives.finite_sum import FiniteSum
-from .objectives.minibatches import Minibatches, stable_smoothness
+from .objectives.minibatches import Minibatches, accelerating_batch, stable_smoothness
 from .objectives.stochastic import Draws, ExactGradients, Gradients, Stochastic
 from .regularizers import Regularizer, Same, Shifted
 from .regularizers.composite import Composite
@@ -223,6 +223,15 @@ def _gradients(
         sigma2 = one.variance(y0, 1, problem.norm)
         m = theory.batch_for(0.5 * config.limits.tol, problem.beta, problem.mu, sigma2)
         solver = replace(solver, batch=min(m, one.most))
+    if config.reduced and solver.batch is None and isinstance(G, FiniteSum) and G.batch is None:
+        beta = _problem(None, (G, H, w), ExactGradients(G), y0).beta
+        m = accelerating_batch(Minibatches(G, 1, 0, config.sampling), beta, H.mu)
+        # a pass in two rounds or fewer is better made with the whole sum
+        return (
+            (solver, ExactGradients(G, config.seed))
+            if 2 * m >= G.n
+            else (solver, _source(G, m, config))
+        )
     # growing batches begin with few draws
     batch = solver.batch
     size: Any = batch(0) if callable(batch) else 1 if batch == "auto" else batch

@@ -106,7 +106,8 @@ def minimize_composite(
         ``record_every`` (evaluate F and certify every so many rounds, off the clock; by default
         once per pass over the data); for finite sums ``sampling`` ("uniform", "importance" or
         "shuffle", see the guide), ``variance_reduction`` (control variates around an anchor that
-        moves every two passes; it implies beta="stable" unless beta is given) and ``scale``
+        moves every two passes; it implies beta="stable" unless beta is given, and without a batch
+        takes the least that costs no acceleration, or the whole sum) and ``scale``
         ("columns", or positive numbers s: solve for u = y / s, H acting on u, and return y = s u);
         and the options of the method.
 

@@ -96,7 +96,7 @@ def test_smoothed_quantile_is_close_to_the_pinball_loss():
     [
         (lambda: Logistic(A, CLASSES), r"labels must be -1/\+1 or 0/1, found \[0.0, 1.0, 2.0\]"),
         (lambda: Logistic(A, ["a"] * N), "labels must be -1/.*found dtype <U1"),
-        (lambda: SquaredHinge(A, SIGNS[1:]), r"labels must have shape \(30,\), found \(29,\)"),
+        (lambda: SquaredHinge(A, SIGNS[1:]), r"labels must have shape \(30,\).*found \(29,\)"),
         (lambda: SquaredHinge(A, SIGNS, "total"), "reduction must be 'mean' or 'sum'"),
         (lambda: Multinomial(A, CLASSES - 1), "labels must be between 0 and 1, found -1 to 1"),
         (lambda: Multinomial(A, CLASSES, 2), "labels must be between 0 and 1, found 0 to 2"),

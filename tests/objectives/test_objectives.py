@@ -30,6 +30,7 @@ CASES = {
     "multinomial": wp.objectives.Multinomial(A, CLASSES),
     "multinomial, sparse": wp.objectives.Multinomial(sp.csr_array(A), CLASSES, 4, reduction="sum"),
     "huber": wp.objectives.Huber(A, B[:, 0], delta=0.8),
+    "logistic, one against the rest": wp.objectives.Logistic(A, CLASSES[:, None] == [0, 1, 2]),
     "squared hinge": wp.objectives.SquaredHinge(A, LABELS),
     "poisson": wp.objectives.Poisson(0.5 * A, CLASSES),
     "poisson, beyond its cap": wp.objectives.Poisson(A, CLASSES, cap=-0.2, reduction="sum"),

@@ -67,10 +67,10 @@ def as_targets(targets: Any, n: int, name: str = "targets") -> Array:
 
 
 def as_signs(labels: Any, n: int) -> Array:
-    """Return labels -1/+1 from -1/+1 or 0/1."""
+    """Return labels -1/+1 from -1/+1 or 0/1, of shape (n,) or (n, q)."""
     labels = np.asarray(labels)
-    if labels.shape != (n,):
-        raise ValueError(f"labels must have shape ({n},), found {labels.shape}")
+    if labels.ndim not in (1, 2) or len(labels) != n:
+        raise ValueError(f"labels must have shape ({n},) or ({n}, q), found {labels.shape}")
     if labels.dtype.kind not in "iufb":
         raise ValueError(f"labels must be -1/+1 or 0/1, found dtype {labels.dtype}")
     labels = check_finite(labels.astype(np.float64), "labels")

@@ -15,6 +15,7 @@ costs no product: one number per row is kept.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -149,6 +150,16 @@ def stable_smoothness(gradients: Minibatches, beta: float, mu: float) -> float:
     if gradients.batch >= gradients.objective.n:
         return beta
     return max(beta, (gradients.row_smoothness / (4.0 * gradients.batch)) ** 2 / mu)
+
+
+def accelerating_batch(gradients: Minibatches, beta: float, mu: float) -> int:
+    r"""Return the least batch for which `stable_smoothness` is beta itself.
+
+    :math:`m = \lceil \ell / (4 \sqrt{\mu\beta}) \rceil`, at most n: with fewer rows variance
+    reduction slows rounds down, with more it does not speed them up.
+    """
+    need = math.ceil(gradients.row_smoothness / (4.0 * math.sqrt(mu * beta)))
+    return min(max(1, need), gradients.objective.n)
 
 
 def _importance(squares: Array) -> Array:

@@ -17,8 +17,8 @@ class SquaredHinge(RowLoss):
     ----------
     features : array (n, d), sparse matrix or linear operator
         One row a_i per observation.
-    labels : array (n,)
-        Classes, as -1/+1 or as 0/1.
+    labels : array (n,) or (n, q)
+        Classes, as -1/+1 or as 0/1; with (n, q), x is a (d, q) matrix and q losses are added up.
     reduction : {"mean", "sum"}
         Divide by n or not.
     batch : int, optional
@@ -42,6 +42,7 @@ class SquaredHinge(RowLoss):
     ) -> None:
         super().__init__(features, reduction, batch)
         self.labels = as_signs(labels, self.n)
+        self.shape = (self.A.shape[1], *self.labels.shape[1:])
 
     def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
         labels = self.labels[rows]

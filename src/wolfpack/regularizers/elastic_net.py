@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from ..arrays import as_float_array, check_finite
 from ._base import Array, Ridged, nonnegative
 
 
@@ -12,8 +15,8 @@ class ElasticNet(Ridged):
 
     Parameters
     ----------
-    l1 : float
-        Weight of the l1 norm, >= 0.
+    l1 : float or array
+        Weight of the l1 norm, >= 0; an array that broadcasts to y has a weight for each entry.
     mu : float
         Weight of the ridge, positive.
 
@@ -28,16 +31,21 @@ class ElasticNet(Ridged):
     array([-1.5,  0. ])
     """
 
-    def __init__(self, l1: float, mu: float) -> None:
+    def __init__(self, l1: Any, mu: float) -> None:
         super().__init__(mu)
-        self.l1 = nonnegative(l1, "l1")
+        if np.ndim(l1) == 0:
+            self.l1: Any = nonnegative(l1, "l1")
+        else:
+            self.l1 = check_finite(as_float_array(l1, "l1"), "l1")
+            nonnegative(self.l1.min(), "the smallest entry of l1")
 
     def rest(self, y: Array) -> float:
-        return self.l1 * float(abs(y).sum())
+        return float((self.l1 * abs(y)).sum())
 
     def solve(self, g: Array, c: float) -> Array:
         # clip(g) - g is -sign(g) max(|g| - l1, 0), with a positive zero where g is small
         return (np.clip(g, -self.l1, self.l1) - g) / c
 
     def __repr__(self) -> str:
-        return f"ElasticNet(l1={self.l1:g}, mu={self.mu:g})"
+        l1 = f"{self.l1:g}" if np.ndim(self.l1) == 0 else f"{self.l1.size} weights"
+        return f"ElasticNet(l1={l1}, mu={self.mu:g})"
