@@ -1,4 +1,4 @@
-"""The command line: `wolfpack reproduce`, `wolfpack info`.
+"""The command line: `wolfpack solve`, `check`, `init`, `resume`, `reproduce`, `info`.
 
 Exit codes: 0 done, 1 not finished although the input was good, 2 bad input (one line says what),
 130 interrupted from the keyboard.
@@ -11,7 +11,6 @@ import os
 import platform
 import shlex
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -28,6 +27,9 @@ from rich.progress import TimeRemainingColumn as TimeLeftColumn
 from rich.table import Table
 
 import wolfpack
+
+from .cli_common import AsJson, InputError, Unfinished, make_folder
+from .cli_solve import commands
 
 if TYPE_CHECKING:
     from .paper.experiments import Progress
@@ -46,14 +48,8 @@ EXTRAS = {
 }
 
 app = typer.Typer(name="wolfpack", pretty_exceptions_enable=False, rich_markup_mode=None)
-
-
-class InputError(Exception):
-    """The user asked for something that cannot be done; the message says what, in one line."""
-
-
-class Unfinished(Exception):
-    """The work began and did not come to its end."""
+for command in commands:
+    app.command()(command)
 
 
 class Selection(StrEnum):
@@ -63,9 +59,6 @@ class Selection(StrEnum):
     FIGURE2 = "figure2"
     FIGURE3 = "figure3"
     ALL = "all"
-
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -107,7 +100,7 @@ def reproduce(
         need_matplotlib()
     except ImportError as error:
         raise InputError(str(error)) from None
-    _make_folder(out)
+    make_folder(out)
     chosen = [f for name, f in FIGURES.items() if figures.value in (name, "all")]
     length = rounds or (QUICK_ROUNDS if quick else FULL_ROUNDS)
     command = ["wolfpack", "reproduce", figures.value, "--out", str(out)]
@@ -192,18 +185,6 @@ def main() -> None:
 def _fail(message: str, code: int) -> int:
     print(f"wolfpack: {' '.join(message.split())}", file=sys.stderr)
     return code
-
-
-def _make_folder(out: Path) -> None:
-    """Make ``out`` and see that files can be written there."""
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out must be a folder, found a file: {out}")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out):
-            pass
-    except OSError as error:
-        raise InputError(f"--out cannot be written: {out}: {error.strerror or error}") from None
 
 
 @contextmanager

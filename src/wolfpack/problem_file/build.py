@@ -1,0 +1,204 @@
+"""From a problem file to what `wolfpack.minimize` takes."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..choose import Choice, explain
+from ..engines import Policy
+from ..loop import Limits
+from ..minimize import METHODS, POLICY, smoothing_of, solver_of
+from ..objectives import Objective
+from ..sets import Set
+from . import schema
+from .data import Access, Data
+from .schema import ProblemError, check_choice, check_engine, check_keys, check_plain, check_value
+from .values import Reader, told
+
+_MOST_TEXT = 2**24
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is written, and where.
+
+    Attributes
+    ----------
+    folder : str or None
+        As the file has it.
+    figure, report, checkpoint : bool
+        Whether to write these.
+    """
+
+    folder: str | None = None
+    figure: bool = True
+    report: bool = True
+    checkpoint: bool = True
+
+
+@dataclass(frozen=True)
+class Task:
+    """A problem file that has been read and checked.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    title : str
+        What to call the problem.
+    table : dict
+        The file's text as data.
+    objective, set : Objective, Set
+        f and K.
+    settings : dict
+        The other arguments of `wolfpack.minimize`.
+    output : Output
+        What to write.
+    data_bytes : int
+        Memory taken by the data.
+    """
+
+    path: Path
+    title: str
+    table: dict[str, Any]
+    objective: Objective
+    set: Set
+    settings: dict[str, Any]
+    output: Output = field(default_factory=Output)
+    data_bytes: int = 0
+
+    @property
+    def choice(self) -> Choice | None:
+        """What ``auto`` chooses, None when the file names a method."""
+        if self.settings["method"] != "auto":
+            return None
+        return explain(self.objective, self.set, **self.settings)
+
+
+def read_problem(path: Path, access: Access | None = None) -> Task:
+    """Read a problem file and the data that it names, and check everything.
+
+    Parameters
+    ----------
+    path : Path
+        The TOML file.
+    access : Access, optional
+        Which data may be read.
+
+    Raises
+    ------
+    ProblemError
+        With one line that names the file, the key, what was found and what is allowed.
+    """
+    table = _read_toml(path)
+    try:
+        for key in table:
+            if key not in schema.SECTIONS:
+                found = schema.among(key, schema.SECTIONS)
+                raise ProblemError(f"no section is called {key!r}; {found}")
+        missing = [f"[{key}]" for key in ("objective", "set") if key not in table]
+        if missing:
+            raise ProblemError(f"lacks {' and '.join(missing)}")
+        return _build(path, table, access or Access())
+    except ProblemError as error:
+        raise ProblemError(f"{path}: {error}") from None
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        if not path.exists():
+            raise ProblemError(f"{path}: there is no such file; 'wolfpack init' writes a starter")
+        if not path.is_file():
+            raise ProblemError(f"{path}: a problem is a TOML file, found something else")
+        if path.stat().st_size > _MOST_TEXT:
+            raise ProblemError(
+                f"{path}: larger than {_MOST_TEXT >> 20} MB; keep the data in files of their own"
+            )
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ProblemError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise ProblemError(f"{path}: not a text in UTF-8, hence not TOML") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ProblemError(f"{path}: not valid TOML: {error}") from None
+
+
+def _build(path: Path, table: dict[str, Any], access: Access) -> Task:
+    title = check_value("title", "title", table.get("title", path.stem), "text")
+    stop = check_plain("stop", table.get("stop", {}), schema.STOP)
+    output = check_plain("output", table.get("output", {}), schema.OUTPUT)
+    entries = table.get("data", {})
+    data = Data(check_keys("data", entries, entries), path.parent, access)
+    reader = Reader(data)
+    run = check_keys("run", table.get("run", {}), schema.RUN)
+    run = {key: reader.value("run", key, entry, schema.RUN[key]) for key, entry in run.items()}
+    if "engine" in run:
+        check_engine(run["engine"])
+    _check_folder(output.get("folder"))
+    method = _method(table.get("method", {}))
+    objective = reader.make("objective", table["objective"], schema.OBJECTIVES, None)
+    region = reader.make("set", table["set"], schema.SETS, objective.shape)
+    if objective.shape is not None and tuple(objective.shape) != tuple(region.shape):
+        raise ProblemError(
+            f"[objective] takes x of shape {tuple(objective.shape)}, [set] has shape {region.shape}"
+        )
+    settings = {**method, **stop, **run}
+    _check_settings(settings, objective, region)
+    return Task(path, title, table, objective, region, settings, Output(**output), data.bytes)
+
+
+def _method(table: Any) -> dict[str, Any]:
+    """Return the method's name and options as arguments of `minimize`."""
+    if not isinstance(table, dict):
+        raise ProblemError(f"[method] must be a table, found {schema.show(table)}")
+    name = check_choice("method", "name", table.get("name", "auto"), ["auto", *METHODS])
+    own = [] if name == "auto" else list(inspect.signature(METHODS[name]).parameters)
+    known = dict.fromkeys(["name", "m", "L", *schema.SMOOTHING, *own])
+    options = dict(check_keys("method", table, known))
+    for key, value in options.items():
+        if key in schema.SMOOTHING:
+            check_value("method", key, value, schema.SMOOTHING[key])
+        elif not isinstance(value, str | int | float | bool):
+            raise ProblemError(
+                f"[method] {key} must be a number, a text or true/false, found {schema.show(value)}"
+            )
+    options.pop("name", None)
+    if options.get("noise") == "none":
+        options["noise"] = None
+    return {"method": name, **options}
+
+
+def _check_settings(settings: dict[str, Any], objective: Objective, region: Set) -> None:
+    """Raise for values that `minimize` would refuse, naming the section."""
+    given = {key: value for key, value in settings.items() if key in POLICY}
+    with told("run"):
+        Policy(**given)
+        if "seed" in settings and settings["seed"] < 0:
+            raise ValueError(f"seed must be at least 0, found {settings['seed']}")
+        if settings.get("record_every", 1) < 1:
+            raise ValueError(f"record_every must be at least 1, found {settings['record_every']}")
+        if "x0" in settings and settings["x0"].shape != region.shape:
+            found = settings["x0"].shape
+            raise ValueError(f"x0 must have shape {region.shape}, found {found}")
+    with told("stop"):
+        Limits(**{key: value for key, value in settings.items() if key in schema.STOP})
+    if settings["method"] == "auto":
+        return
+    others = {*schema.STOP, *schema.RUN, *schema.SMOOTHING, "method", "L"}
+    options = {key: value for key, value in settings.items() if key not in others}
+    with told("method"):
+        name, solver = solver_of(settings["method"], options, METHODS, [])
+        noise, kind = settings.get("noise", "auto"), settings.get("smoothing")
+        smoothing_of(name, solver, (objective, region), noise, kind)
+
+
+def _check_folder(folder: str | None) -> None:
+    if folder is not None and (Path(folder).is_absolute() or ".." in Path(folder).parts):
+        raise ProblemError(
+            f"[output] folder must lie below the current folder, found {folder!r}; "
+            "name another place with --out"
+        )

@@ -1,0 +1,125 @@
+"""The files that a run leaves: answer, history, figure, page."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..loop import Result
+from .build import Task
+
+MOST_ENTRIES = 10_000
+"""Larger answers are in result.npz alone."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """The files, and the result as plain data.
+
+    Attributes
+    ----------
+    summary : dict
+        What result.json holds.
+    files : list of Path
+    notes : list of str
+        What was left out, and why.
+    """
+
+    summary: dict[str, Any]
+    files: list[Path]
+    notes: list[str]
+
+
+def write(result: Result, task: Task, folder: Path, facts: dict[str, Any]) -> Written:
+    """Write the results of a run into ``folder``.
+
+    Parameters
+    ----------
+    result : Result
+        What the run returned.
+    task : Task
+        What was run.
+    folder : Path
+        An existing folder.
+    facts : dict
+        What else to keep: versions, the command.
+
+    Returns
+    -------
+    Written
+    """
+    summary = _summary(result, task, facts)
+    files = [folder / name for name in ("result.npz", "result.json", "history.csv")]
+    with _uninterrupted():
+        result.save(files[0])
+        text = json.dumps(summary, indent=2, allow_nan=False)
+        files[1].write_text(text + "\n", encoding="utf-8")
+        result.history.to_csv(files[2])
+    written = Written(summary, files, [])
+    try:
+        _draw(result, task, folder, written)
+    except KeyboardInterrupt:
+        written.notes.append("interrupted: the figure and the page are left out")
+    return written
+
+
+def _summary(result: Result, task: Task, facts: dict[str, Any]) -> dict[str, Any]:
+    plain = {name: _finite(value) for name, value in result.to_dict().items()}
+    plain.pop("history")
+    if np.size(result.x) > MOST_ENTRIES:
+        plain.pop("x")
+    log = result.get("engine")
+    return {
+        "title": task.title,
+        **plain,
+        "shape": list(np.shape(result.x)),
+        "objective": type(task.objective).__name__,
+        "set": repr(task.set),
+        "engine": None if log is None else log.name,
+        "problem": task.table,
+        **facts,
+    }
+
+
+def _finite(value: Any) -> Any:
+    """Return null for numbers that JSON does not have."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _draw(result: Result, task: Task, folder: Path, written: Written) -> None:
+    from ..report import need_matplotlib
+    from ..report.run_figure import draw
+
+    if not task.output.figure:
+        return
+    try:
+        need_matplotlib()
+    except ImportError as error:
+        written.notes.append(str(error))
+        return
+    if draw(result.history, folder, "convergence"):
+        written.files.extend(folder / f"convergence.{suffix}" for suffix in ("png", "svg"))
+    else:
+        written.notes.append("no figure: the run ended before there was a gap to draw")
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back until the answer is on the disk."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,226 @@
+"""What a problem file may say, and messages that help when it says something else.
+
+Every message is one line: the section and the key, what was found, what is allowed, and the nearest
+name that exists.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from .. import objectives, sets
+
+
+class ProblemError(ValueError):
+    """A problem file, or a file that it names, cannot be used; the message says why in one line."""
+
+
+OBJECTIVES = {
+    name: getattr(objectives, name)
+    for name in (
+        "LeastSquares",
+        "Quadratic",
+        "Logistic",
+        "SquaredHinge",
+        "Huber",
+        "Quantile",
+        "Poisson",
+        "Multinomial",
+    )
+}
+"""Objectives that data describe; the others need code."""
+
+SETS = {
+    name: getattr(sets, name)
+    for name in sets.__all__
+    if name not in ("Set", "Oracle", "MatroidBase")
+}
+"""Sets that data describe; the others need code."""
+
+PARAMETERS = {
+    "A": "array",
+    "A_eq": "array",
+    "A_ub": "array",
+    "K": "set",
+    "Q": "number or array",
+    "a": "array",
+    "b": "array",
+    "b_eq": "array",
+    "b_ub": "array",
+    "bounds": "rows",
+    "c": "array",
+    "cap": "number or array",
+    "capacity": "number or array",
+    "classes": "integer",
+    "counts": "array",
+    "delta": "number",
+    "demands": "rows",
+    "edges": "rows",
+    "equality": "boolean",
+    "factor": "number",
+    "features": "array",
+    "graph": "rows",
+    "groups": "rows",
+    "integrality": "number or array",
+    "k": "integer",
+    "labels": "array",
+    "lower": "number or array",
+    "mip_gap": "number",
+    "n": "size",
+    "offset": "number or array",
+    "order": "number",
+    "p": "number",
+    "points": "array",
+    "q": "number",
+    "r": "number",
+    "radius": "number",
+    "reduction": "text",
+    "sets": "sets",
+    "shape": "size",
+    "solver": "text",
+    "source": "label",
+    "target": "label",
+    "targets": "array",
+    "time_limit": "number",
+    "total": "number",
+    "trace": "number",
+    "upper": "number or array",
+    "vector": "array",
+    "weights": "array",
+}
+"""The kind of each parameter of an objective or a set; equal names are of one kind everywhere."""
+
+STOP = {
+    "tol": "number",
+    "rtol": "number",
+    "max_rounds": "integer",
+    "max_seconds": "number",
+    "max_lmo": "integer",
+}
+RUN = {
+    "engine": "text",
+    "seed": "integer",
+    "record_every": "integer",
+    "x0": "array",
+    "oracle_timeout": "number",
+    "stragglers": "text",
+    "quorum": "number",
+    "mode": "text",
+    "staleness": "integer",
+}
+OUTPUT = {"folder": "text", "figure": "boolean", "report": "boolean", "checkpoint": "boolean"}
+SMOOTHING = {"noise": "text", "smoothing": "text", "sampling": "text", "block": "integer"}
+SECTIONS = ("title", "data", "objective", "set", "method", "stop", "run", "output")
+
+_WORDS = {
+    "number": "a number",
+    "integer": "an integer",
+    "boolean": "true or false",
+    "text": "a text",
+    "label": "the name of a node, a text or an integer",
+    "size": "a positive integer or a list of them",
+}
+_MOST_WORKERS = 256
+_ENGINE = re.compile(r"(auto|local|mpi)|(threads|processes|dask|ray)(:(?P<count>[0-9]{1,6}))?")
+
+
+def check_keys(
+    section: str, table: Any, known: Iterable[str], required: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return ``table`` if it is one, has only ``known`` keys and all ``required`` ones."""
+    known = list(known)
+    if not isinstance(table, dict):
+        raise ProblemError(f"[{section}] must be a table of keys and values, found {show(table)}")
+    for key in table:
+        if key not in known:
+            raise ProblemError(f"[{section}] has no key {key!r}; {among(key, known)}")
+    missing = [key for key in required if key not in table]
+    if missing:
+        raise ProblemError(
+            f"[{section}] lacks {', '.join(map(repr, missing))}; its keys are {', '.join(known)}"
+        )
+    return table
+
+
+def check_value(section: str, key: str, value: Any, kind: str) -> Any:
+    """Return a plain ``value`` if it is of the kind that ``key`` needs."""
+    integer = isinstance(value, int) and not isinstance(value, bool)
+    good = {
+        "number": integer or isinstance(value, float),
+        "integer": integer,
+        "boolean": isinstance(value, bool),
+        "text": isinstance(value, str),
+        "label": integer or isinstance(value, str),
+        "size": _is_shape(value if isinstance(value, list) else [value]),
+    }[kind]
+    if not good:
+        raise ProblemError(f"[{section}] {key} must be {_WORDS[kind]}, found {show(value)}")
+    return tuple(value) if isinstance(value, list) else value
+
+
+def check_choice(section: str, key: str, value: Any, known: Iterable[str]) -> str:
+    """Return ``value`` if it is one of the ``known`` names."""
+    names = list(known)
+    if not isinstance(value, str) or value not in names:
+        raise ProblemError(f"[{section}] {key}: no such name {show(value)}; {among(value, names)}")
+    return value
+
+
+def check_plain(section: str, table: Any, kinds: Mapping[str, str]) -> dict[str, Any]:
+    """Return a table of plain values, each of its kind."""
+    check_keys(section, table, kinds)
+    return {key: check_value(section, key, value, kinds[key]) for key, value in table.items()}
+
+
+def check_engine(name: str) -> str:
+    """Return the engine's name if a file may ask for it.
+
+    Addresses of clusters are for the command line alone: who answers there may send code.
+    """
+    match = _ENGINE.fullmatch(name)
+    if match is None:
+        raise ProblemError(
+            f"[run] engine must be auto, local, threads[:n], processes[:n], dask[:n], ray[:n] or "
+            f"mpi, found {show(name)}; addresses of clusters can only be given with --engine"
+        )
+    if not 1 <= int(match["count"] or 1) <= _MOST_WORKERS:
+        raise ProblemError(
+            f"[run] engine must have between 1 and {_MOST_WORKERS} workers, found {show(name)}"
+        )
+    return name
+
+
+def parameters_of(maker: Callable[..., Any]) -> tuple[list[str], list[str]]:
+    """Return the names of a class's parameters that a file can give, and the required ones."""
+    found = inspect.signature(maker).parameters.values()
+    known = [p.name for p in found if p.name in PARAMETERS]
+    required = [p.name for p in found if p.default is p.empty and p.name in PARAMETERS]
+    return known, required
+
+
+def among(found: Any, known: Iterable[str]) -> str:
+    """Return the allowed names in words, the nearest one first."""
+    names = list(known)
+    lower = {name.lower().replace("_", "").replace("-", ""): name for name in names}
+    word = str(found).lower().replace("_", "").replace("-", "")
+    close = difflib.get_close_matches(word, lower, 1)
+    hint = f"did you mean {lower[close[0]]!r}? " if close else ""
+    return f"{hint}allowed: {', '.join(names)}"
+
+
+def show(value: Any) -> str:
+    """Return what was found, short enough for a line."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _is_shape(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in value)
+    )

@@ -1,0 +1,136 @@
+"""From values of a problem file to arguments of objectives and sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from . import schema
+from .data import Data, as_numbers
+from .schema import ProblemError, check_choice, check_keys, check_value
+
+Array = Any
+_SQUARE = ("Birkhoff", "Spectrahedron")
+"""Sets of square matrices that are given by one side."""
+
+
+class told:
+    """Turns what a constructor refuses into an error of a section."""
+
+    def __init__(self, section: str) -> None:
+        self.section = section
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, TypeError | ValueError | OverflowError | MemoryError) and not (
+            isinstance(error, ProblemError)
+        ):
+            why = str(error) or type(error).__name__
+            raise ProblemError(f"[{self.section}] {why}") from None
+
+
+class Reader:
+    """Turns values of the file into arguments, with the arrays of ``[data]``."""
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+
+    def make(
+        self, section: str, table: Any, known: Mapping[str, Any], shape: tuple[int, ...] | None
+    ) -> Any:
+        """Return the object that a table with the key ``type`` describes."""
+        if not isinstance(table, dict) or "type" not in table:
+            found = schema.show(table)
+            raise ProblemError(
+                f"[{section}] must be a table with the key 'type', found {found}; "
+                f"types: {', '.join(known)}"
+            )
+        maker = known[check_choice(section, "type", table["type"], known)]
+        names, required = schema.parameters_of(maker)
+        given = {key: value for key, value in table.items() if key != "type"}
+        given = self._with_size(table["type"], names, given, shape)
+        check_keys(section, given, names, required)
+        values = {
+            key: self.value(section, key, value, schema.PARAMETERS[key])
+            for key, value in given.items()
+        }
+        several = values.pop("sets", ())
+        with told(section):
+            return maker(*several, **values)
+
+    def value(self, section: str, key: str, value: Any, kind: str) -> Any:
+        """Return a parameter's value."""
+        if kind == "set":
+            return self.make(f"{section}.{key}", value, schema.SETS, None)
+        if kind == "sets":
+            if not isinstance(value, list) or not value:
+                found = schema.show(value)
+                raise ProblemError(f"[{section}] {key} must be a list of sets, found {found}")
+            return [
+                self.make(f"{section}.{key}.{i}", part, schema.SETS, None)
+                for i, part in enumerate(value)
+            ]
+        if kind == "rows":
+            return self._rows(section, key, value)
+        if kind in ("array", "number or array"):
+            return self._array(section, key, value, kind)
+        return check_value(section, key, value, kind)
+
+    def _array(self, section: str, key: str, value: Any, kind: str) -> Array:
+        if isinstance(value, str):
+            return self.data.get(value, f"[{section}] {key}")
+        if isinstance(value, list):
+            return as_numbers(value, f"[{section}] {key}")
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and kind == "number or array":
+            return value
+        allowed = "a number, " if kind == "number or array" else ""
+        raise ProblemError(
+            f"[{section}] {key} must be {allowed}the name of an entry of [data] or a list of "
+            f"numbers, found {schema.show(value)}"
+        )
+
+    def _rows(self, section: str, key: str, value: Any) -> Any:
+        """Return edges, demands, bounds or groups, which may have labels and rows of any length."""
+        if isinstance(value, str):
+            array = self.data.get(value, f"[{section}] {key}")
+            if sparse.issparse(array) or key == "bounds":
+                return array
+            if array.ndim == 2 and key != "groups":
+                return [tuple(_label(v) for v in row) for row in array.tolist()]
+            return _whole(array, f"[{section}] {key}")
+        if not isinstance(value, list):
+            raise ProblemError(
+                f"[{section}] {key} must be the name of an entry of [data] or a list, found "
+                f"{schema.show(value)}"
+            )
+        if key == "groups" and not any(isinstance(row, list) for row in value):
+            return _whole(as_numbers(value, f"[{section}] {key}"), f"[{section}] {key}")
+        return [tuple(row) if isinstance(row, list) else row for row in value]
+
+    def _with_size(
+        self, name: str, names: list[str], given: dict[str, Any], shape: tuple[int, ...] | None
+    ) -> dict[str, Any]:
+        """Add the size of the set, which the objective knows, if the file leaves it out."""
+        size = next((key for key in ("n", "shape") if key in names), None)
+        if size is None or size in given or shape is None:
+            return given
+        if name in _SQUARE:
+            return {size: shape[0], **given}
+        return {size: shape[0] if len(shape) == 1 else list(shape), **given}
+
+
+def _label(value: float) -> int | float:
+    """Return a node's number, or an amount, as an integer where it is one."""
+    return int(value) if float(value).is_integer() else value
+
+
+def _whole(array: Array, what: str) -> Array:
+    if not (array == np.floor(array)).all():
+        raise ProblemError(f"{what} must hold integers")
+    return array.astype(np.int64)
