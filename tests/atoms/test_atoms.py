@@ -39,7 +39,7 @@ def make_dense(rng):
 
 def make_bounded(rng):
     array = rng.standard_normal((COUNT, *SHAPE))
-    return Bounded(array, SHAPE, np.arange(5.0)), array.copy()
+    return Bounded(array, SHAPE, np.arange(5.0), -array), array.copy()
 
 
 def make_one_hot(rng):

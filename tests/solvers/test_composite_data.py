@@ -83,7 +83,7 @@ def test_minibatches_from_a_source_minimise_the_mean(source):
 def test_a_generator_ends_the_run_with_the_last_point():
     G = Batches("huber", iter([(X, X @ np.ones(D)) for X, _ in PAIRS] * 4), delta=2.0)
     res = wp.minimize_composite(G, H, max_rounds=100)
-    assert (res.status, res.nit) == ("data_end", 20)
+    assert (res.status, res.nit) == ("max_rounds", 20)
     assert "ended after 20 minibatches" in res.message
     assert "a function that returns a new generator" in res.message
     assert "no gap can be certified" in res.message
@@ -274,3 +274,15 @@ def test_another_problem_is_refused(tmp_path):
         wp.resume(path, wp.objectives.SquaredHinge(A, LABELS), H)
     with pytest.raises(TypeError, match="H must be a regulariser"):
         wp.resume(path, Logistic(A, LABELS), wp.sets.Simplex(D))
+
+
+def test_solutions_have_the_structure_of_the_regulariser():
+    for simple in (ElasticNet(0.1, MU), wp.regularizers.GroupLasso([[0, 1], [2, 3], [4]], 0.1, MU)):
+        for batch in (None, 10):
+            res = wp.minimize_composite(
+                Logistic(A, LABELS, batch=batch), simple, tol=1e-3, max_rounds=3000
+            )
+            assert np.count_nonzero(res.x) < np.count_nonzero(res.state.y) == D
+            assert res.fun == pytest.approx(Logistic(A, LABELS).value(res.x) + simple.value(res.x))
+            assert res.fun <= res.history["fun"].min()
+            assert res.gap == pytest.approx(res.fun - res.lower_bound)

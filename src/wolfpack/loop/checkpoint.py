@@ -101,7 +101,7 @@ class Snapshot:
     @classmethod
     def take(cls, state: Any, tracker: Any, watch: Any) -> Snapshot:
         """Return what is needed to continue from here; rows are shared, being only appended."""
-        names = ("x", "fun", "lower_bound", "convex", "seconds")
+        names = ("x", "fun", "lower_bound", "convex", "seconds", "rounding")
         best = {name: getattr(tracker, name) for name in names}
         seen = {"remarks": list(watch.remarks), "seen": sorted(watch.seen)}
         rows, problem = tracker.history.rows, tracker.problem

@@ -76,12 +76,21 @@ class Tracker:
             )
         )
 
+    @property
+    def rounding(self) -> float:
+        """What the last bound left for rounding errors."""
+        return self.problem.rounding
+
+    @rounding.setter
+    def rounding(self, value: float) -> None:
+        self.problem.rounding = value
+
     def floor(self, state: Any) -> float:
         """Return the gap below which rounding errors hide progress."""
         size = abs(self.fun) + abs(self.lower_bound)
         if not math.isfinite(size):
             return -math.inf
-        return 2.0 * self.problem.rounding + 8.0 * epsilon(state.x) * size
+        return 2.0 * self.rounding + 8.0 * epsilon(state.x) * size
 
     def result(self, state: Any, status: Status | None, message: str) -> Result:
         """Return the result so far; ``status`` is None while the run goes on."""
@@ -159,7 +168,7 @@ def run(
             raise
         state = state if state.at is not None else solver.observe(problem, state)  # pyright: ignore
         tracker.see(state)
-        status = Status.DATA_END
+        status = Status.MAX_ROUNDS
         watch.remarks.append(str(end))
     except EngineFailure as failure:
         if tracker.x is None:

@@ -16,7 +16,6 @@ class Status(StrEnum):
     INTERRUPTED = "interrupted"
     STALLED = "stalled"
     NONFINITE = "nonfinite"
-    DATA_END = "data_end"
     ENGINE_FAILURE = "engine_failure"
 
     @property
@@ -40,7 +39,6 @@ _ADVICE = {
     "use float64, rescale f, or accept this gap.",
     Status.NONFINITE: "The objective returned a NaN or infinite value or gradient: check it near "
     "the returned point, which is the best before that happened.",
-    Status.DATA_END: "The data ended before the tolerance was met; the last point is returned.",
     Status.ENGINE_FAILURE: "No worker is left: restart the engine and continue from the "
     "checkpoint with wolfpack.resume.",
 }
