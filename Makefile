@@ -25,7 +25,7 @@ demo: $(VENV)/.has-plots ## Reproduce the paper's figures (short runs) and a rep
 test: install ## Run the fast tests
 	$(PYTEST) -m "not slow and not extras and not browser"
 
-test-all: install-engines docs ## Run the slow tests, those that need extras, and build the documentation
+test-all: install-engines $(VENV)/.has-sklearn docs ## Run the slow tests, those that need extras, and build the documentation
 	$(PYTEST) -m "slow or extras or browser"
 
 lint: install ## Check format, style, types and the direction of imports

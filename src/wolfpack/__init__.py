@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from . import arrays, engines, noise, objectives, regularizers, sets, smoothing, solvers, theory
+from . import (
+    arrays,
+    engines,
+    estimators,
+    noise,
+    objectives,
+    regularizers,
+    sets,
+    smoothing,
+    solvers,
+    theory,
+)
 from .choose import explain
 from .loop import Result, Status, load
 from .loop.checkpoint import Checkpoint
@@ -21,6 +32,7 @@ __all__ = [
     "Status",
     "arrays",
     "engines",
+    "estimators",
     "explain",
     "load",
     "minimize",

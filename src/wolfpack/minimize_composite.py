@@ -114,10 +114,12 @@ def minimize_composite(
     Returns
     -------
     Result
-        ``x`` is the best y that was evaluated, ``fun`` F there (NaN when G tells no values) and
-        ``gap`` its certificate (infinite where there is none). Also ``sigma2``, ``neighbourhood``
-        = sigma^2/(2 sqrt(mu beta)), the constants ``beta``, ``mu``, ``nu`` of the run, and
-        ``passes``, the observations read by rounds over the size of the data.
+        ``x`` is the best y that was evaluated (after one proximal gradient step, where H makes
+        zeros, groups, low rank or flat pieces that averages do not have), ``fun`` F there (NaN when
+        G tells no values) and ``gap`` its certificate (infinite where there is none). Also
+        ``sigma2``, ``neighbourhood`` = sigma^2/(2 sqrt(mu beta)), the constants ``beta``, ``mu``,
+        ``nu`` of the run, and ``passes``, the observations that its rounds read over the size of
+        the data.
         ``njev`` counts the gradients of rounds, ``nfev`` the full evaluations off the clock.
 
     Notes

@@ -280,7 +280,7 @@ def test_solutions_have_the_structure_of_the_regulariser():
     for simple in (ElasticNet(0.1, MU), wp.regularizers.GroupLasso([[0, 1], [2, 3], [4]], 0.1, MU)):
         for batch in (None, 10):
             res = wp.minimize_composite(
-                Logistic(A, LABELS, batch=batch), simple, tol=1e-3, max_rounds=3000
+                Logistic(A, LABELS, batch=batch), simple, np.ones(D), tol=1e-3, max_rounds=3000
             )
             assert np.count_nonzero(res.x) < np.count_nonzero(res.state.y) == D
             assert res.fun == pytest.approx(Logistic(A, LABELS).value(res.x) + simple.value(res.x))

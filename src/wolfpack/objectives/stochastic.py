@@ -186,6 +186,10 @@ class ExactGradients(Gradients):
     batch = "exact"
     exact = True
 
+    def __init__(self, objective: Any, seed: int = 0) -> None:
+        super().__init__(objective, seed)
+        self.per_pass = getattr(objective, "n", 1)
+
     def _draw(self, v: Array, m: Any, rng: np.random.Generator, anchor: Any = None) -> Array:
         return self.objective.gradient(v)
 

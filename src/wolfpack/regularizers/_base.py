@@ -29,12 +29,15 @@ class Regularizer(ABC):
         Mirror map to use when the user names none: "euclidean", "entropy" or "pnorm".
     shape : tuple of int or None
         Shape of y, None when any shape will do.
+    structured : bool
+        Whether minimisation steps have zeros, low rank or flat pieces, which averages of them lose.
     """
 
     mu: float
     norm: str = "l2"
     geometry: ClassVar[str] = "euclidean"
     shape: tuple[int, ...] | None = None
+    structured: bool = False
 
     @abstractmethod
     def value(self, y: Array) -> float:

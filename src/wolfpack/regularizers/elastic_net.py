@@ -31,6 +31,8 @@ class ElasticNet(Ridged):
     array([-1.5,  0. ])
     """
 
+    structured = True
+
     def __init__(self, l1: Any, mu: float) -> None:
         super().__init__(mu)
         if np.ndim(l1) == 0:

@@ -42,6 +42,8 @@ class SparseGroupLasso(Ridged):
     array([-2.4,  3.2,  0. ])
     """
 
+    structured = True
+
     def __init__(self, groups: Any, l1: float, group: float, mu: float, weights: Any = None):
         super().__init__(mu)
         self.l1, self.group = nonnegative(l1, "l1"), nonnegative(group, "group")

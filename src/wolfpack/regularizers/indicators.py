@@ -33,6 +33,8 @@ class IndicatorRidge(Ridged):
     array([ 0.6, -0.8])
     """
 
+    structured = True
+
     def __init__(self, K: Set, mu: float) -> None:
         super().__init__(mu)
         if not isinstance(K, Set):

@@ -31,6 +31,8 @@ class NuclearNorm(Ridged):
            [0., 0.]])
     """
 
+    structured = True
+
     def __init__(self, nuclear: float, mu: float) -> None:
         super().__init__(mu)
         self.nuclear = nonnegative(nuclear, "nuclear")

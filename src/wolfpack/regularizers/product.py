@@ -45,6 +45,7 @@ class Product(Regularizer):
         self._ends = np.cumsum([math.prod(shape) for shape in self.shapes]).tolist()
         self.shape = (self._ends[-1],)
         self.mu = min(H.mu for H in self.parts)
+        self.structured = any(H.structured for H in self.parts)
 
     def split(self, y: Array) -> list[Array]:
         """Return the blocks of ``y``, in their shapes."""

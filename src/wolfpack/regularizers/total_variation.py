@@ -40,6 +40,8 @@ class TotalVariation(Ridged):
     array([1., 1., 6., 6.])
     """
 
+    structured = True
+
     def __init__(self, variation: float, mu: float) -> None:
         super().__init__(mu)
         self.variation = nonnegative(variation, "variation")

@@ -1,0 +1,208 @@
+"""What the two linear estimators share: data, penalty, intercept, runs and streams."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, hstack, issparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from ..minimize_composite import minimize_composite
+from ..objectives.finite_sum import FiniteSum
+from ..objectives.stochastic import Gradient, Gradients
+from ..regularizers import ElasticNet, Euclidean, Regularizer, Shifted, SquaredNorm
+from ..regularizers.composite import Composite
+from ..solvers import ConvergingComposite
+
+Array = Any
+_SOLVER = ConvergingComposite(batch=1)
+_ROUND = 32  # rows of a round of partial_fit when batch_size is "auto"
+
+
+class AcceleratedLinear(BaseEstimator):
+    """A linear model fitted by Algorithm 1; subclasses add a loss and its predictions."""
+
+    def __init__(
+        self,
+        loss: str,
+        *,
+        penalty: str = "l2",
+        alpha: float = 1e-3,
+        l1_ratio: float = 0.5,
+        fit_intercept: bool = True,
+        batch_size: int | str = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.batch_size = batch_size
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.warm_start = warm_start
+
+    def _objective(self, features: Array, y: Array) -> FiniteSum:
+        raise NotImplementedError
+
+    def _fit(self, X: Array, y: Array) -> None:
+        """Minimise the mean loss plus the penalty, and keep the coefficients."""
+        self._check()
+        self._stream: Any = None
+        self._set_bias(X)
+        G: Any = self._objective(self._features(X), y)
+        start = self._start(G) if self.warm_start else None
+        n = X.shape[0]
+        batch = None if self.batch_size == "auto" else min(int(self.batch_size), n)
+        res = minimize_composite(
+            G,
+            self._regularizer(G),
+            start,
+            tol=self.tol * max(G.value(np.zeros(G.shape)), np.finfo(float).tiny),
+            batch=None if batch == n else batch,
+            variance_reduction=batch != n,
+            seed=int(check_random_state(self.random_state).randint(2**31)),
+            max_rounds=self.max_iter * n,  # every round reads a row; the callback counts them
+            callback=self._watch,
+            progress=False,
+        )
+        if not res.success and res.status != "stalled":
+            warnings.warn(
+                f"no gap of tol = {self.tol:g} times the loss of a zero model was certified in "
+                f"max_iter = {self.max_iter} passes; found {res.gap:.3g}: raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.result_ = res
+        self.n_iter_ = max(1, math.ceil(res.passes))
+        self._keep(res.x)
+
+    def _watch(self, intermediate: Any) -> None:
+        if intermediate.state.rows >= self.max_iter * self._n:
+            raise StopIteration
+
+    def _partial_fit(self, X: Array, y: Array) -> None:
+        """Run one pass over the given rows, the stream of Algorithm 1's converging form."""
+        self._check()
+        if getattr(self, "_stream", None) is None:
+            self._set_bias(X)
+            self._stream = Stream(None)
+        stream: Any = self._stream
+        features = self._features(X)
+        size = _ROUND if self.batch_size == "auto" else int(self.batch_size)
+        for begin in range(0, X.shape[0], size):
+            rows = slice(begin, begin + size)
+            G: Any = self._objective(features[rows], y[rows])
+            if stream.state is None:
+                start = self._start(G)
+                stream.begin(np.zeros(G.shape) if start is None else start)
+            stream.step(G, self._regularizer(G))
+        last: Any = stream.state
+        self.n_iter_ = last.k
+        self._keep(last.y)
+
+    def _check(self) -> None:
+        """Refuse parameters that make no problem, in one clear message."""
+        if self.penalty not in ("l2", "elasticnet"):
+            raise ValueError(f"penalty must be 'l2' or 'elasticnet', found {self.penalty!r}")
+        if not self.alpha > 0:
+            raise ValueError(
+                f"alpha must be positive, found {self.alpha!r}: Algorithm 1 needs a ridge, however "
+                "small"
+            )
+        if self.penalty == "elasticnet" and not 0 <= self.l1_ratio < 1:
+            raise ValueError(
+                f"l1_ratio must satisfy 0 <= l1_ratio < 1, found {self.l1_ratio!r}: a part of the "
+                "penalty must be a ridge"
+            )
+        auto = isinstance(self.batch_size, str) and self.batch_size == "auto"
+        if not auto and (isinstance(self.batch_size, str) or self.batch_size < 1):
+            raise ValueError(f"batch_size must be 'auto' or at least 1, found {self.batch_size!r}")
+
+    def _set_bias(self, X: Array) -> None:
+        """Choose the constant feature: as long as a typical row, at least 1."""
+        self._n = X.shape[0]
+        squares = X.multiply(X).sum() if issparse(X) else np.einsum("ij,ij->", X, X)
+        typical = math.sqrt(float(squares) / X.shape[0])
+        self._bias = max(1.0, typical) if self.fit_intercept else None
+
+    def _features(self, X: Array) -> Array:
+        if self._bias is None:
+            return X
+        column = np.full((X.shape[0], 1), self._bias, dtype=X.dtype)
+        return csr_array(hstack([X, column])) if issparse(X) else np.hstack([X, column])
+
+    def _regularizer(self, G: FiniteSum) -> Regularizer:
+        if self.penalty == "l2":
+            return SquaredNorm(self.alpha)
+        assert G.shape is not None
+        l1 = np.full(G.shape, self.alpha * self.l1_ratio)
+        if self._bias is not None:
+            l1[-1] = 0.0
+        return ElasticNet(l1, self.alpha * (1.0 - self.l1_ratio))
+
+    def _start(self, G: FiniteSum) -> Array | None:
+        """Return the coefficients of the fit before, None if there are none of this shape."""
+        if not hasattr(self, "coef_"):
+            return None
+        columns = np.atleast_2d(self.coef_).T
+        if self._bias is not None:
+            columns = np.vstack([columns, np.atleast_1d(self.intercept_) / self._bias])
+        assert G.shape is not None
+        return columns.reshape(G.shape) if columns.size == math.prod(G.shape) else None
+
+    def _keep(self, solution: Array) -> None:
+        """Split a solution into coefficients and intercept, one row per output."""
+        columns = solution.reshape(solution.shape[0], -1)
+        rows = columns if self._bias is None else columns[:-1]
+        self.coef_: Any = np.ascontiguousarray(rows.T)
+        self.intercept_: Any = np.zeros(columns.shape[1])
+        if self._bias is not None:
+            self.intercept_ = self._bias * columns[-1]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class Stream:
+    """The converging form, one round per minibatch handed in; it holds no data and can be saved."""
+
+    def __init__(self, state: Any) -> None:
+        self.state = state
+
+    def begin(self, y0: Array) -> None:
+        """Start at ``y0``."""
+        self.beta = 0.0
+        self.start = y0
+        self.state = _SOLVER.init(None, y0, _Now(None))
+
+    def step(self, G: FiniteSum, H: Regularizer) -> None:
+        """Make one round with the gradient of ``G``; beta grows to what minibatches show."""
+        self.beta = max(self.beta, G.L)
+        problem = Composite(G, H, Shifted(Euclidean(), self.start), self.beta or H.mu)
+        self.state = _SOLVER.step(problem, self.state, _Now(G))
+
+
+class _Now(Gradients):
+    """The gradient of the minibatch at hand."""
+
+    def __init__(self, objective: Any) -> None:
+        self.objective = objective
+
+    def at(self, v: Array, k: int, m: Any, anchor: Any = None) -> Gradient:
+        return Gradient(self.objective.gradient(v), None)
+
+    def _draw(self, v: Array, m: Any, rng: Any, anchor: Any = None) -> Array:
+        return self.objective.gradient(v)

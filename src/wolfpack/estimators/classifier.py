@@ -1,0 +1,157 @@
+"""Classification by Algorithm 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..objectives import Logistic, Multinomial, SquaredHinge
+from ..objectives.finite_sum import FiniteSum
+from ._linear import AcceleratedLinear, Array
+
+_LOSSES = ("log_loss", "squared_hinge")
+
+
+class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
+    r"""Linear classifier: mean loss plus :math:`\alpha (\rho \|w\|_1 + \frac{1-\rho}{2} \|w\|^2)`.
+
+    Parameters
+    ----------
+    loss : {"log_loss", "squared_hinge"}
+        Logistic (multinomial for more than two classes), or half the squared hinge (one class
+        against the rest).
+    penalty : {"l2", "elasticnet"}
+        Ridge, rho = 0; or elastic net.
+    alpha : float
+        Weight of the penalty, positive.
+    l1_ratio : float
+        rho of the elastic net, below 1.
+    fit_intercept : bool
+        Add a constant feature as long as a typical row. It has no l1 penalty; its ridge is the
+        intercept's, divided by the square of that length.
+    batch_size : int or "auto"
+        Rows in a round; "auto" takes the least that costs no acceleration, or all of them.
+    tol : float
+        Stop when the certified gap is at most ``tol`` times the loss of a zero model.
+    max_iter : int
+        Passes over the data, at most.
+    random_state : int, RandomState or None
+        Chooses the rows.
+    warm_start : bool
+        Begin at the coefficients of the fit before.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array
+        One row per class; a single one for two classes.
+    classes_ : array
+        The labels.
+    n_iter_ : int
+        Passes over the data (rounds, after `partial_fit`).
+    result_ : Result
+        The whole result of the last `fit`, certificate included; in the scaled intercept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array(["a", "a", "b", "b"])
+    >>> AcceleratedClassifier(alpha=0.01, random_state=0).fit(X, y).predict([[0.5], [3.5]])
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    def __init__(
+        self,
+        loss: str = "log_loss",
+        *,
+        penalty: str = "l2",
+        alpha: float = 1e-3,
+        l1_ratio: float = 0.5,
+        fit_intercept: bool = True,
+        batch_size: int | str = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        warm_start: bool = False,
+    ) -> None:
+        super().__init__(
+            loss,
+            penalty=penalty,
+            alpha=alpha,
+            l1_ratio=l1_ratio,
+            fit_intercept=fit_intercept,
+            batch_size=batch_size,
+            tol=tol,
+            max_iter=max_iter,
+            random_state=random_state,
+            warm_start=warm_start,
+        )
+
+    def fit(self, X: Any, y: Any) -> AcceleratedClassifier:
+        """Fit the model to the rows of ``X`` and their labels."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y must have at least 2 classes, found one class: {self.classes_[0]}")
+        self._fit(X, codes)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> AcceleratedClassifier:
+        """Go on with one pass over the given rows; the first call names all ``classes``."""
+        first = getattr(self, "_stream", None) is None and not hasattr(self, "classes_")
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            reset=not hasattr(self, "n_features_in_"),
+        )
+        if first:
+            if classes is None:
+                raise ValueError("classes must be passed on the first call to partial_fit")
+            self.classes_ = np.unique(classes)
+        codes = np.searchsorted(self.classes_, y)
+        if not np.array_equal(self.classes_[np.minimum(codes, len(self.classes_) - 1)], y):
+            raise ValueError(f"y must hold labels among {self.classes_}, found {np.unique(y)}")
+        self._partial_fit(X, codes)
+        return self
+
+    def _objective(self, features: Array, y: Array) -> FiniteSum:
+        if self.loss not in _LOSSES:
+            raise ValueError(f"loss must be one of {', '.join(_LOSSES)}, found {self.loss!r}")
+        count = len(self.classes_)
+        if self.loss == "log_loss":
+            return Logistic(features, y) if count == 2 else Multinomial(features, y, count)
+        return SquaredHinge(features, y if count == 2 else y[:, None] == np.arange(count))
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores, one per row (two classes) or one per row and class."""
+        check_is_fitted(self, "coef_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        scores = X @ self.coef_.T + self.intercept_
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Array:
+        """Return the label of each row."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(1)]
+
+    @available_if(lambda self: self.loss == "log_loss")
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class, for each row."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.stack([expit(-scores), expit(scores)], axis=1)
+        return softmax(scores, axis=1)
+
+    @available_if(lambda self: self.loss == "log_loss")
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithms of `predict_proba`."""
+        return np.log(self.predict_proba(X))

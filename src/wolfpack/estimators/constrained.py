@@ -1,0 +1,163 @@
+"""Regression with coefficients in a compact set, by `minimize`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..minimize import minimize
+from ..objectives import LeastSquares
+from ..sets import Set, Simplex, TraceNormBall
+
+Array = Any
+
+
+class ConstrainedRegressor(RegressorMixin, BaseEstimator):
+    """Least squares over a set; subclasses choose the set."""
+
+    def __init__(
+        self,
+        radius: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-4,
+        max_iter: int = 10_000,
+        random_state: Any = None,
+    ) -> None:
+        self.radius = radius
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _set(self, shape: tuple[int, ...]) -> Set:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit the coefficients to the rows of ``X`` and their targets."""
+        multi = isinstance(self, MultiOutputMixin)
+        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=multi, y_numeric=True)
+        y = np.asarray(y, dtype=np.float64)
+        centre, level = np.zeros(X.shape[1]), np.zeros(y.shape[1:])
+        if self.fit_intercept:
+            centre, level = X.mean(axis=0), y.mean(axis=0)
+        targets = y - level
+        columns = targets.reshape(len(targets), -1) if multi else targets
+        f = LeastSquares(X - centre, columns, reduction="mean")
+        assert f.shape is not None
+        scale = max(f.value(np.zeros(f.shape)), np.finfo(float).tiny)
+        res = minimize(
+            f,
+            self._set(f.shape),
+            tol=self.tol * scale,
+            seed=int(check_random_state(self.random_state).randint(2**31)),
+            max_rounds=self.max_iter,
+            progress=False,
+        )
+        if not res.success and res.status != "stalled":
+            warnings.warn(
+                f"no gap of tol = {self.tol:g} times the loss of a zero model was certified in "
+                f"max_iter = {self.max_iter} rounds; found {res.gap:.3g}: raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.result_, self.n_iter_ = res, max(1, res.nit)
+        self.coef_ = res.x.reshape(X.shape[1], *y.shape[1:]).T
+        self.intercept_ = level - self.coef_ @ centre
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return the prediction of each row."""
+        check_is_fitted(self, "coef_")
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return X @ self.coef_.T + self.intercept_
+
+
+class SimplexRegressor(ConstrainedRegressor):
+    r"""Least squares with nonnegative coefficients of sum r: :math:`w \ge 0`, :math:`\sum w_i = r`.
+
+    Mixtures, portfolios, stacked models: each coefficient is a share.
+
+    Parameters
+    ----------
+    radius : float
+        The sum r.
+    fit_intercept : bool
+        Centre features and targets first.
+    tol : float
+        Stop when the certified gap is at most ``tol`` times the loss of a zero model.
+    max_iter : int
+        Rounds, at most.
+    random_state : int, RandomState or None
+        Seed of the method, where it draws.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array, float
+        The shares and the intercept.
+    n_iter_ : int
+        Rounds.
+    result_ : Result
+        The whole result, certificate included.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((50, 3))
+    >>> model = SimplexRegressor(tol=1e-6).fit(X, X @ [0.7, 0.3, 0.0])
+    >>> model.coef_.round(2)
+    array([0.7, 0.3, 0. ])
+    """
+
+    def _set(self, shape: tuple[int, ...]) -> Set:
+        return Simplex(shape, self.radius)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # shares cannot follow every line
+        return tags
+
+
+class TraceNormRegressor(MultiOutputMixin, ConstrainedRegressor):
+    r"""Low-rank multivariate least squares: singular values of the coefficients sum to at most r.
+
+    Parameters
+    ----------
+    radius : float
+        The bound r on the trace norm.
+    fit_intercept, tol, max_iter, random_state
+        As for `SimplexRegressor`.
+
+    Attributes
+    ----------
+    coef_ : array (q, d) or (d,)
+        One row per target.
+    intercept_ : array (q,) or float
+        The intercepts.
+    n_iter_, result_
+        As for `SimplexRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, W = rng.standard_normal((60, 4)), np.outer([1.0, 0, 2, 0], [1.0, -1, 1])
+    >>> model = TraceNormRegressor(radius=5.0, tol=1e-3).fit(X, X @ W)
+    >>> model.predict(X).shape, bool(np.linalg.norm(model.coef_, "nuc") <= 5.0 + 1e-9)
+    ((60, 3), True)
+    """
+
+    def _set(self, shape: tuple[int, ...]) -> Set:
+        rows, columns = shape
+        return TraceNormBall((rows, columns), self.radius)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # the radius may exclude the best line
+        return tags

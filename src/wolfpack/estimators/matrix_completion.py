@@ -1,0 +1,141 @@
+"""Missing entries from a matrix of small trace norm."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..minimize import minimize
+from ..objectives import Function
+from ..sets import TraceNormBall
+
+Array = Any
+
+
+class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    r"""Fill in missing entries (NaN): :math:`\min \frac12 \sum_{\text{seen}} (Z_{ij} - X_{ij})^2`
+    over :math:`\|Z\|_* \le r`, columns centred.
+
+    Parameters
+    ----------
+    radius : float, optional
+        The bound r on the sum of the singular values; by default sqrt(``rank``) times the estimated
+        Frobenius norm of the whole matrix, which every matrix of that rank satisfies.
+    rank : int
+        The rank guessed for the default radius, and the most singular vectors that are kept.
+    tol : float
+        Stop when the certified gap is at most ``tol`` times the loss of a zero matrix.
+    max_iter : int
+        Rounds, at most.
+    random_state : int, RandomState or None
+        Seed of the method, where it draws.
+
+    Attributes
+    ----------
+    components_ : array (k, d)
+        Right singular vectors of the fitted matrix, times their singular values / sqrt(n): the
+        rows from which missing entries are filled in.
+    mean_ : array (d,)
+        Means of the entries seen in each column.
+    completed_ : array (n, d)
+        The fitted matrix Z, with the means.
+    result_ : Result
+        The whole result, certificate included.
+
+    Notes
+    -----
+    `transform` regresses the entries seen in a row on ``components_``, with a unit ridge, and fills
+    in the rest; entries that are seen are kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.outer(np.arange(1.0, 9.0), [1.0, 2.0, -1.0])
+    >>> X[3, 1] = np.nan
+    >>> bool(abs(MatrixCompletion(rank=1).fit_transform(X)[3, 1] - 8.0) < 0.5)
+    True
+    """
+
+    def __init__(
+        self,
+        radius: float | None = None,
+        *,
+        rank: int = 5,
+        tol: float = 1e-3,
+        max_iter: int = 2000,
+        random_state: Any = None,
+    ) -> None:
+        self.radius = radius
+        self.rank = rank
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> MatrixCompletion:
+        """Find the matrix of small trace norm that is closest to the entries seen."""
+        if self.rank < 1:
+            raise ValueError(f"rank must be at least 1, found {self.rank!r}")
+        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        seen = ~np.isnan(X)
+        count = np.maximum(seen.sum(axis=0), 1)
+        self.mean_ = np.where(seen, X, 0.0).sum(axis=0) / count
+        target = np.where(seen, X - self.mean_, 0.0)
+        total = float((target**2).sum())
+        size = np.sqrt(total * X.size / max(int(seen.sum()), 1))
+        rank = min(self.rank, *X.shape)
+        radius = float(np.sqrt(rank) * size) if self.radius is None else self.radius
+        res = minimize(
+            Function(_loss(seen, target), L=1.0, shape=X.shape),
+            TraceNormBall(X.shape, radius if radius > 0 else 1.0),
+            tol=max(0.5 * self.tol * total, np.finfo(float).tiny),
+            seed=int(check_random_state(self.random_state).randint(2**31)),
+            max_rounds=self.max_iter,
+            progress=False,
+        )
+        if not res.success and res.status != "stalled":
+            warnings.warn(
+                f"no gap of tol = {self.tol:g} times the loss of a zero matrix was certified in "
+                f"max_iter = {self.max_iter} rounds; found {res.gap:.3g}: raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.result_, self.n_iter_ = res, max(1, res.nit)
+        self.completed_ = res.x + self.mean_
+        _, values, right = np.linalg.svd(res.x, full_matrices=False)
+        kept = values[:rank] > 1e-9 * max(float(values[0]), np.finfo(float).tiny)
+        self.components_ = (values[:rank, None] * right[:rank])[kept] / np.sqrt(X.shape[0])
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return ``X`` with the missing entries filled in."""
+        check_is_fitted(self, "components_")
+        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        filled = X.copy()
+        # scale of the noise: a unit ridge would depend on the unit of the data
+        ridge = 1e-6 * float((self.components_**2).sum()) + np.finfo(float).tiny
+        for i in np.flatnonzero(np.isnan(X).any(axis=1)):
+            seen = ~np.isnan(X[i])
+            part = self.components_[:, seen]
+            gram = part @ part.T + ridge * np.eye(len(part))
+            weights = np.linalg.solve(gram, part @ (X[i, seen] - self.mean_[seen]))
+            filled[i, ~seen] = (self.mean_ + weights @ self.components_)[~seen]
+        return filled
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _loss(seen: Array, target: Array) -> Any:
+    def half_squares(Z: Array) -> tuple[float, Array]:
+        residual = np.where(seen, Z - target, 0.0)
+        return 0.5 * float((residual**2).sum()), residual
+
+    return half_squares

@@ -1,0 +1,169 @@
+"""The estimators: scikit-learn's own checks, its solutions, streams and bad input."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from wolfpack import estimators
+
+pytestmark = pytest.mark.extras
+pytest.importorskip("sklearn")
+datasets: Any = importlib.import_module("sklearn.datasets")
+linear_model: Any = importlib.import_module("sklearn.linear_model")
+checks: Any = importlib.import_module("sklearn.utils.estimator_checks")
+
+X, Y = datasets.load_digits(return_X_y=True)
+X = X / 16.0
+DIABETES, PROGRESS = datasets.load_diabetes(return_X_y=True)
+DIABETES = DIABETES / DIABETES.std(axis=0)
+
+EVERY = [
+    estimators.AcceleratedClassifier(),
+    estimators.AcceleratedClassifier(
+        "squared_hinge", penalty="elasticnet", batch_size=16, tol=1e-2
+    ),
+    estimators.AcceleratedRegressor(),
+    estimators.MatrixCompletion(max_iter=100),
+    estimators.SimplexRegressor(max_iter=200),
+    estimators.TraceNormRegressor(max_iter=50),
+]
+
+
+@checks.parametrize_with_checks(EVERY)
+def test_the_checks_of_scikit_learn(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+@pytest.mark.parametrize("batch_size", ["auto", 64])
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_logistic_regression_of_scikit_learn(batch_size, kind):
+    """Without an intercept, which scikit-learn does not penalise, the problems are the same."""
+    few = Y < 3
+    for rows, labels in ((few, Y[few]), (Y < 2, Y[Y < 2])):
+        model = estimators.AcceleratedClassifier(
+            alpha=0.01, fit_intercept=False, tol=1e-9, batch_size=batch_size, random_state=0
+        ).fit(kind(X[rows]), labels)
+        other = linear_model.LogisticRegression(
+            C=1 / (0.01 * rows.sum()), fit_intercept=False, tol=1e-8, max_iter=1000
+        ).fit(X[rows], labels)
+        np.testing.assert_allclose(model.coef_, other.coef_, atol=2e-3)
+        np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-3)
+        assert model.result_.success
+
+
+def test_intercepts_are_all_but_free():
+    """Against scikit-learn, which leaves the intercept out of the penalty."""
+    model = estimators.AcceleratedRegressor(alpha=0.05, tol=1e-9, random_state=1)
+    other = linear_model.Ridge(alpha=0.05 * len(PROGRESS)).fit(DIABETES, PROGRESS)
+    model.fit(DIABETES, PROGRESS)
+    np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-3, atol=0.05)
+    assert model.intercept_ == pytest.approx(other.intercept_, rel=0.01)
+
+
+def test_elastic_net_of_scikit_learn():
+    Z = PROGRESS - PROGRESS.mean()
+    model = estimators.AcceleratedRegressor(
+        penalty="elasticnet", alpha=2.0, l1_ratio=0.9, fit_intercept=False, tol=1e-10
+    ).fit(DIABETES, Z)
+    other = linear_model.ElasticNet(alpha=2.0, l1_ratio=0.9, fit_intercept=False, tol=1e-8)
+    np.testing.assert_allclose(model.coef_, other.fit(DIABETES, Z).coef_, atol=1e-2)
+    assert 0 < np.count_nonzero(model.coef_) < 10
+
+
+def test_losses_of_regression():
+    spread = {}
+    for q in (0.1, 0.9):
+        model = estimators.AcceleratedRegressor("quantile", quantile=q, delta=5.0, alpha=1e-4)
+        spread[q] = (model.fit(DIABETES, PROGRESS).predict(DIABETES) >= PROGRESS).mean()
+    assert spread[0.1] == pytest.approx(0.1, abs=0.05)
+    assert spread[0.9] == pytest.approx(0.9, abs=0.05)
+    counts = np.random.default_rng(0).poisson(np.exp(0.3 * DIABETES[:, 0] + 1.0))
+    model = estimators.AcceleratedRegressor("poisson", alpha=1e-4).fit(DIABETES, counts)
+    assert model.coef_[0] == pytest.approx(0.3, abs=0.1)
+    assert model.predict(DIABETES).mean() == pytest.approx(counts.mean(), rel=0.02)
+
+
+def test_streams_learn_and_can_be_pickled():
+    model = estimators.AcceleratedClassifier(alpha=1e-3, random_state=0)
+    order = np.random.default_rng(0).permutation(len(Y))
+    for part in np.array_split(order[:1500], 5):
+        model = pickle.loads(pickle.dumps(model))
+        model.partial_fit(X[part], Y[part], classes=np.unique(Y))
+    once = model.score(X[order[1500:]], Y[order[1500:]])
+    for _ in range(4):
+        model.partial_fit(X[order[:1500]], Y[order[:1500]])
+    assert 0.85 < once <= model.score(X[order[1500:]], Y[order[1500:]]) + 0.01
+    with pytest.raises(ValueError, match="labels among"):
+        model.partial_fit(X, Y + 1)
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        estimators.AcceleratedClassifier().partial_fit(X, Y)
+    counts = estimators.AcceleratedRegressor("poisson").partial_fit(DIABETES, PROGRESS // 50)
+    assert counts.predict(DIABETES).min() > 0
+
+
+def test_warm_starts_begin_at_the_solution():
+    model = estimators.AcceleratedClassifier(warm_start=True, random_state=0).fit(X, Y)
+    first = model.n_iter_
+    assert model.fit(X, Y).n_iter_ <= first / 4
+
+
+def test_low_rank_regression_and_completion():
+    rng = np.random.default_rng(0)
+    features, W = (
+        rng.standard_normal((200, 8)),
+        rng.standard_normal((8, 2)) @ rng.standard_normal((2, 6)),
+    )
+    model = estimators.TraceNormRegressor(radius=np.linalg.norm(W, "nuc"), tol=1e-3)
+    model.fit(features, features @ W + 0.1 * rng.standard_normal((200, 6)))
+    assert model.score(features, features @ W) > 0.99
+    table = rng.standard_normal((60, 3)) @ rng.standard_normal((3, 20)) + 5.0
+    holes = np.where(rng.random(table.shape) < 0.3, np.nan, table)
+    filled = estimators.MatrixCompletion(rank=3, tol=1e-3).fit_transform(holes)
+    missing = np.isnan(holes)
+    np.testing.assert_array_equal(filled[~missing], table[~missing])
+    error = np.sqrt(np.mean((filled - table)[missing] ** 2))
+    assert error < 0.25 * np.std(table[missing])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"alpha": 0.0}, "alpha must be positive, found 0.0.*ridge"),
+        ({"penalty": "l1"}, "penalty must be 'l2' or 'elasticnet', found 'l1'"),
+        ({"penalty": "elasticnet", "l1_ratio": 1.0}, "must be a ridge"),
+        ({"loss": "hinge"}, "loss must be one of log_loss, squared_hinge, found 'hinge'"),
+        ({"batch_size": 0}, "batch_size must be 'auto' or at least 1, found 0"),
+        ({"batch_size": "big"}, "batch_size must be 'auto' or at least 1, found 'big'"),
+    ],
+)
+def test_bad_parameters(change, message):
+    with pytest.raises(ValueError, match=message):
+        estimators.AcceleratedClassifier(**change).fit(X[:50], Y[:50])
+
+
+def test_too_few_passes_are_told():
+    model = estimators.AcceleratedClassifier(max_iter=2, tol=1e-9, batch_size=1797)
+    with pytest.warns(UserWarning, match="raise max_iter or tol"):
+        model.fit(X, Y)
+    assert model.n_iter_ == 2
+    assert not hasattr(estimators.AcceleratedClassifier("squared_hinge"), "predict_proba")
+
+
+def test_a_missing_scikit_learn_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.base", None)
+    for name in [name for name in sys.modules if name.startswith("wolfpack.estimators.")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ModuleNotFoundError, match=r"needs scikit-learn: pip install 'wolfpack\["):
+        _ = estimators.SimplexRegressor
+    with pytest.raises(AttributeError, match="no attribute 'Other'"):
+        _ = estimators.Other
