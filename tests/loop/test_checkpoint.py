@@ -154,8 +154,9 @@ def test_two_generations_are_kept_and_the_older_one_is_used_when_needed(tmp_path
 
 
 def flip_a_byte(data: bytes) -> bytes:
-    middle = len(data) // 2
-    return data[:middle] + bytes([data[middle] ^ 0xFF]) + data[middle + 1 :]
+    """Damage a number in the header, so that only the archive's checksum can tell."""
+    at = data.index(b'"nlmo": ') + len(b'"nlmo": ')
+    return data[:at] + bytes([data[at] ^ 0x01]) + data[at + 1 :]
 
 
 def test_damaged_files_are_named(tmp_path):
