@@ -9,9 +9,13 @@ from __future__ import annotations
 from ._convert import as_float_array, check_finite, check_shape
 from ._ops import all_finite, epsilon, inner, namespace, norm, softmax
 from ._streams import Streams
+from ._structured import LowRank, SparseMatrix, Structured
 
 __all__ = [
+    "LowRank",
+    "SparseMatrix",
     "Streams",
+    "Structured",
     "all_finite",
     "as_float_array",
     "check_finite",

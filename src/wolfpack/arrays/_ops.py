@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
+from ._structured import Structured
+
 Array = Any
 
 
@@ -28,6 +30,10 @@ def inner(a: Array, b: Array) -> float:
         if a.dtype == np.float64 == b.dtype:
             return float(np.vdot(a, b))
         return float(np.multiply(a, b, dtype=np.float64).sum())
+    if isinstance(a, Structured):
+        return a.inner(b)
+    if isinstance(b, Structured):
+        return b.inner(a)
     return float(namespace(a, b).sum(a * b))
 
 
@@ -42,6 +48,8 @@ def all_finite(a: Array) -> bool:
     <a, a> is finite only if no entry is NaN or infinite; it may overflow although all entries are
     finite, and only then are the entries looked at one by one.
     """
+    if isinstance(a, Structured):
+        return a.finite()
     if math.isfinite(inner(a, a)):
         return True
     xp = namespace(a)
@@ -57,6 +65,6 @@ def softmax(a: Array) -> Array:
 
 def epsilon(a: Array) -> float:
     """Return the machine precision of ``a``'s floating-point type."""
-    if type(a) is np.ndarray:
+    if type(a) is np.ndarray or isinstance(a, Structured):
         return float(np.finfo(a.dtype).eps)
     return float(namespace(a).finfo(a.dtype).eps)

@@ -10,6 +10,7 @@ from .function import Function
 from .huber import Huber
 from .least_squares import LeastSquares
 from .logistic import Logistic
+from .matrix_completion import MatrixCompletion
 from .multinomial import Multinomial
 from .poisson import Poisson
 from .quadratic import Quadratic
@@ -23,6 +24,7 @@ __all__ = [
     "Huber",
     "LeastSquares",
     "Logistic",
+    "MatrixCompletion",
     "Multinomial",
     "Objective",
     "Poisson",

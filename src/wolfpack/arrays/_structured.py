@@ -1,0 +1,222 @@
+"""Matrices too large to be dense: of low rank, and sparse.
+
+Iterates over spectral sets are sums of few rank-one matrices, and gradients of losses of few
+entries are sparse. Both behave like arrays of their shape (``np.asarray`` makes one) and know their
+inner products, so that `inner`, `norm` and all that is built on them works without a dense copy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+Array = Any
+
+_CHUNK = 2**20
+_DENSE = 16
+
+
+class Structured:
+    """A matrix that is not stored entry by entry.
+
+    Subclasses give a shape and the methods that raise here. (No abstract base class, whose instance
+    checks would slow down every inner product.)
+    """
+
+    shape: tuple[int, int]
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the entries."""
+        raise NotImplementedError
+
+    def to_dense(self) -> np.ndarray:
+        """Return the matrix as an array."""
+        raise NotImplementedError
+
+    def inner(self, other: Any) -> float:
+        """Return the Frobenius inner product with an array or another structured matrix."""
+        raise NotImplementedError
+
+    def finite(self) -> bool:
+        """Tell whether all entries are finite."""
+        raise NotImplementedError
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return 2
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        dense = self.to_dense()
+        return dense if dtype is None else dense.astype(dtype)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.shape[0]}, {self.shape[1]})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LowRank(Structured):
+    """The matrix U diag(s) V'.
+
+    Parameters
+    ----------
+    U : array (p, k)
+        Left vectors.
+    s : array (k,)
+        Their weights.
+    V : array (q, k)
+        Right vectors.
+    """
+
+    U: np.ndarray
+    s: np.ndarray
+    V: np.ndarray
+
+    @classmethod
+    def zeros(cls, shape: tuple[int, int]) -> LowRank:
+        """Return the zero matrix, of rank 0."""
+        return cls(np.zeros((shape[0], 0)), np.zeros(0), np.zeros((shape[1], 0)))
+
+    @property
+    def shape(self) -> tuple[int, int]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Shape (p, q) of the matrix."""
+        return self.U.shape[0], self.V.shape[0]
+
+    @property
+    def dtype(self) -> Any:
+        return self.U.dtype
+
+    @property
+    def rank(self) -> int:
+        """Number k of terms."""
+        return len(self.s)
+
+    def to_dense(self) -> np.ndarray:
+        return (self.U * self.s) @ self.V.T
+
+    def finite(self) -> bool:
+        return all(bool(np.isfinite(part).all()) for part in (self.U, self.s, self.V))
+
+    def inner(self, other: Any) -> float:
+        if isinstance(other, LowRank):
+            left, right = self.U.T @ other.U, self.V.T @ other.V
+            return float(self.s @ (left * right) @ other.s)
+        if isinstance(other, Structured):
+            return other.inner(self)
+        return float(((other @ self.V) * self.U).sum(axis=0) @ self.s)
+
+    def entries(self, rows: Array, columns: Array) -> np.ndarray:
+        """Return the entries at the given positions; fastest when ``rows`` is sorted."""
+        left, out, p = self.U * self.s, np.empty(len(rows)), self.shape[0]
+        if p * self.shape[1] <= _DENSE * len(rows) and bool((np.diff(rows) >= 0).all()):
+            # where much of a row is wanted, a product of blocks of rows is the faster way
+            height = max(1, min(p, len(rows) // self.shape[1]))
+            edges = np.searchsorted(rows, np.arange(0, p + height, height))
+            for first, low, high in zip(range(0, p, height), edges, edges[1:], strict=False):
+                block = left[first : first + height] @ self.V.T
+                out[low:high] = block[rows[low:high] - first, columns[low:high]]
+            return out
+        step = max(1, _CHUNK // max(1, self.rank))
+        for low in range(0, len(rows), step):
+            part = slice(low, low + step)
+            out[part] = np.einsum("ij,ij->i", left[rows[part]], self.V[columns[part]])
+        return out
+
+    def __neg__(self) -> LowRank:
+        return LowRank(self.U, -self.s, self.V)
+
+    def __rmul__(self, factor: float) -> LowRank:
+        return LowRank(self.U, factor * self.s, self.V)
+
+    def __add__(self, other: LowRank) -> LowRank:
+        return LowRank(
+            np.hstack([self.U, other.U]),
+            np.concatenate([self.s, other.s]),
+            np.hstack([self.V, other.V]),
+        )
+
+    def __sub__(self, other: LowRank) -> LowRank:
+        return self + (-other)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparseMatrix(Structured):
+    """A sparse matrix by its entries, row by row.
+
+    Parameters
+    ----------
+    rows, columns : int arrays (n,)
+        Positions, sorted by rows and then columns, each at most once.
+    data : array (n,)
+        The entries.
+    shape : tuple (p, q)
+        Shape of the matrix.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    data: np.ndarray
+    shape: tuple[int, int]  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    @property
+    def dtype(self) -> Any:
+        return self.data.dtype
+
+    @cached_property
+    def matrix(self) -> csr_array:
+        """The same as a SciPy array, for products."""
+        ends = np.searchsorted(self.rows, np.arange(self.shape[0] + 1))
+        return csr_array((self.data, self.columns, ends), shape=self.shape)
+
+    def to_dense(self) -> np.ndarray:
+        out = np.zeros(self.shape, dtype=self.dtype)
+        out[self.rows, self.columns] = self.data
+        return out
+
+    def finite(self) -> bool:
+        return bool(np.isfinite(self.data).all())
+
+    def inner(self, other: Any) -> float:
+        if isinstance(other, SparseMatrix):
+            if self._matches(other):
+                return float(self.data @ other.data)
+            return float(self.matrix.multiply(other.matrix).sum())
+        if isinstance(other, LowRank):
+            return float(self.data @ other.entries(self.rows, self.columns))
+        return float(self.data @ other[self.rows, self.columns])
+
+    def __matmul__(self, other: Array) -> Array:
+        return self.matrix @ other
+
+    @property
+    def T(self) -> csr_array:
+        """The transpose, for products."""
+        return self.matrix.T
+
+    def __neg__(self) -> SparseMatrix:
+        return self._with(-self.data)
+
+    def __rmul__(self, factor: float) -> SparseMatrix:
+        return self._with(factor * self.data)
+
+    def __add__(self, other: SparseMatrix) -> SparseMatrix:
+        if self._matches(other):
+            return self._with(self.data + other.data)
+        total = (self.matrix + other.matrix).tocoo()
+        order = np.lexsort((total.col, total.row))
+        return SparseMatrix(total.row[order], total.col[order], total.data[order], self.shape)
+
+    def __sub__(self, other: SparseMatrix) -> SparseMatrix:
+        return self + (-other)
+
+    def _matches(self, other: SparseMatrix) -> bool:
+        pairs = (self.rows, other.rows), (self.columns, other.columns)
+        return all(mine is theirs or np.array_equal(mine, theirs) for mine, theirs in pairs)
+
+    def _with(self, data: np.ndarray) -> SparseMatrix:
+        return SparseMatrix(self.rows, self.columns, data, self.shape)

@@ -1,0 +1,156 @@
+"""Squared error on the observed entries of a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..arrays import LowRank, SparseMatrix, as_float_array, check_finite, inner
+from ..problem import Evaluation
+from ._base import Array, Objective
+
+
+class MatrixCompletion(Objective):
+    r"""Half the squared error on observed entries, over pairs (i, j) in Omega.
+
+    .. math:: f(X) = \tfrac12 \sum_{(i,j)\in\Omega} (X_{ij} - b_{ij})^2
+
+    Parameters
+    ----------
+    rows, columns : int arrays (n,)
+        Positions of the observed entries, each at most once.
+    values : array (n,)
+        The observed entries b.
+    shape : tuple (p, q)
+        Shape of X.
+
+    Notes
+    -----
+    The gradient is the residual on Omega and zero elsewhere, L = 1, and with the residual theta
+    :math:`f^*(\theta) = \tfrac12\|\theta\|^2 + \langle b, \theta\rangle`. The answer is of the kind
+    of the question: for an array X the gradient is an array, for a `LowRank` X, which methods use
+    where the set allows it, it is a `SparseMatrix`, and no p x q array is ever made: memory
+    O((p + q) rank + n).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> f = MatrixCompletion([0, 1], [1, 0], [3.0, 4.0], (2, 2))
+    >>> f.value(np.zeros((2, 2)))
+    12.5
+    """
+
+    factored = True
+    """Whether `evaluate` takes matrices of low rank as they are."""
+
+    def __init__(self, rows: Any, columns: Any, values: Any, shape: tuple[int, int]) -> None:
+        self.shape = _as_shape(shape)
+        i = _as_positions(rows, "rows", self.shape[0])
+        j = _as_positions(columns, "columns", self.shape[1])
+        b = check_finite(as_float_array(values, "values"), "values").astype(np.float64, copy=False)
+        if not (b.ndim == 1 and b.shape == i.shape == j.shape):
+            raise ValueError(
+                "rows, columns and values must be vectors of one length, found shapes "
+                f"{i.shape}, {j.shape} and {b.shape}"
+            )
+        if not b.size:
+            raise ValueError("values must not be empty")
+        order = np.lexsort((j, i))
+        self.rows, self.columns, self.values = i[order], j[order], b[order]
+        again = (np.diff(self.rows) == 0) & (np.diff(self.columns) == 0)
+        if again.any():
+            k = int(again.argmax())
+            raise ValueError(
+                f"entry ({self.rows[k]}, {self.columns[k]}) is given more than once in rows and "
+                "columns: average its values first"
+            )
+
+    @property
+    def L(self) -> float:
+        return 1.0
+
+    def evaluate(self, x: Array) -> Evaluation:
+        residual = self._observe(x) - self.values
+        return Evaluation(0.5 * inner(residual, residual), self._place(residual, x), residual)
+
+    def value(self, x: Array) -> float:
+        residual = self._observe(x) - self.values
+        return 0.5 * inner(residual, residual)
+
+    def conjugate_bound(self, dual: Array) -> float:
+        return 0.5 * inner(dual, dual) + inner(self.values, dual)
+
+    def curvature(self, x: Array, d: Array) -> float:
+        image = self._observe(d)
+        return inner(image, image)
+
+    def hessian_product(self, x: Array, d: Array) -> Array:
+        return self._place(self._observe(d), d)
+
+    def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:
+        image = self._observe(d)
+        residual = self._observe(x) - self.values
+        slope, curvature = inner(residual, image), inner(image, image)
+        return lambda t: slope + t * curvature
+
+    @property
+    def image_shape(self) -> tuple[int, ...]:
+        """Shape of the observed entries, (n,)."""
+        return self.values.shape
+
+    @property
+    def spectral_norm_squared(self) -> float:
+        """The squared norm of the map from X to its observed entries."""
+        return 1.0
+
+    @property
+    def A(self) -> Any:
+        """The map from X to its observed entries, as ``A @ X``."""
+        return _Observation(self)
+
+    def pull_back(self, theta: Array) -> Array:
+        """Return the matrices that are theta on Omega, for a batch of shape (batch, n)."""
+        out = np.zeros((len(theta), *self.shape), dtype=theta.dtype)  # pyright: ignore
+        out[:, self.rows, self.columns] = theta
+        return out
+
+    def _observe(self, x: Array) -> Array:
+        if isinstance(x, LowRank):
+            return x.entries(self.rows, self.columns)
+        return x[self.rows, self.columns]
+
+    def _place(self, theta: Array, like: Array) -> Array:
+        """Return the matrix that is theta on Omega, of the kind of ``like``."""
+        sparse = SparseMatrix(self.rows, self.columns, theta, self.shape)  # pyright: ignore
+        return sparse if isinstance(like, LowRank) else sparse.to_dense()
+
+
+class _Observation:
+    def __init__(self, objective: MatrixCompletion) -> None:
+        self.objective = objective
+
+    def __matmul__(self, x: Array) -> Array:
+        return self.objective._observe(x)
+
+
+def _as_shape(shape: Any) -> tuple[int, int]:
+    try:
+        p, q = (int(size) for size in shape)
+    except (TypeError, ValueError):
+        raise TypeError(f"shape must be a pair (p, q) of integers, found {shape!r}") from None
+    if min(p, q) < 1:
+        raise ValueError(f"shape must have positive sizes, found {shape!r}")
+    return p, q
+
+
+def _as_positions(positions: Any, name: str, size: int) -> Array:
+    array = np.asarray(positions)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold integers, found dtype {array.dtype}")
+    if array.size and (array.min() < 0 or array.max() >= size):
+        raise ValueError(
+            f"{name} must lie between 0 and {size - 1}, found {array.min()} to {array.max()}"
+        )
+    return array.astype(np.intp, copy=False)
