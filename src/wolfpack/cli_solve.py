@@ -61,9 +61,9 @@ def init(
     """Write a commented problem file that runs as it is, with small data beside it."""
     from .problem_file import write_starter
 
-    path = path if path.suffix else path.with_suffix(".toml")
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a file in it")
+    path = path if path.suffix else path.with_suffix(".toml")
     if path.exists() and not overwrite:
         raise InputError(f"{path} exists; name another file, or pass --overwrite")
     try:
@@ -337,4 +337,5 @@ def _bad_input(source: Path) -> Iterator[None]:
         except MemoryError:
             raise Unfinished(f"{source}: there is not enough memory") from None
         except (TypeError, ValueError, ImportError, OSError) as error:
-            raise InputError(f"{source}: {error}") from None
+            named = str(error).startswith(str(source))
+            raise InputError(str(error) if named else f"{source}: {error}") from None

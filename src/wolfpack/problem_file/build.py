@@ -128,7 +128,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def _build(path: Path, table: dict[str, Any], access: Access) -> Task:
-    title = check_value("title", "title", table.get("title", path.stem), "text")
+    title = table.get("title", path.stem)
+    if not isinstance(title, str):
+        raise ProblemError(f"title must be a text, found {schema.show(title)}")
     stop = check_plain("stop", table.get("stop", {}), schema.STOP)
     output = check_plain("output", table.get("output", {}), schema.OUTPUT)
     entries = table.get("data", {})

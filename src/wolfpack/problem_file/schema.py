@@ -132,9 +132,9 @@ def check_keys(
     section: str, table: Any, known: Iterable[str], required: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Return ``table`` if it is one, has only ``known`` keys and all ``required`` ones."""
-    known = list(known)
     if not isinstance(table, dict):
         raise ProblemError(f"[{section}] must be a table of keys and values, found {show(table)}")
+    known = list(known)
     for key in table:
         if key not in known:
             raise ProblemError(f"[{section}] has no key {key!r}; {among(key, known)}")
