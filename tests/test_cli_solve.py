@@ -233,6 +233,21 @@ def test_warnings_are_lines(capsys, problem, monkeypatch):
     assert all(line.startswith("wolfpack: L = 0.01 is too small") for line in lines)
 
 
+def test_info_lists_objectives_engines_and_devices(capsys, tmp_path, monkeypatch):
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text("#!/bin/sh\necho 'GPU 0: Some Card (UUID: GPU-1)'\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert cli.run(["info", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["devices"] == ["GPU 0: Some Card"]
+    assert {"LeastSquares", "Quadratic"} <= set(facts["objectives"])
+    assert facts["engines"]["processes"] is True
+    tool.write_text("#!/bin/sh\nexit 9\n")
+    assert cli.run(["info"]) == 0
+    assert "no GPU found" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("command", ["solve", "check", "info"])
 def test_forty_columns(capsys, problem, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "40")

@@ -10,6 +10,8 @@ import json
 import os
 import platform
 import shlex
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -40,12 +42,25 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 EXTRAS = {
     "plots": "matplotlib",
+    "parquet": "pyarrow",
     "torch": "torch",
     "jax": "jax",
     "dask": "dask",
     "ray": "ray",
     "mpi": "mpi4py",
 }
+
+ENGINES = {
+    "local": None,
+    "threads": None,
+    "processes": None,
+    "dask": "distributed",
+    "ray": "ray",
+    "mpi": "mpi4py",
+}
+"""Engines and the package that each needs."""
+
+ABSTRACT = ("Objective", "as_objective")
 
 app = typer.Typer(name="wolfpack", pretty_exceptions_enable=False, rich_markup_mode=None)
 for command in commands:
@@ -126,7 +141,7 @@ def reproduce(
 
 @app.command()
 def info(as_json: AsJson = False) -> None:
-    """Show versions, methods, sets, noise laws, cores and the optional packages found."""
+    """Show versions, methods, sets, objectives, engines, devices and optional packages found."""
     from importlib.metadata import version
 
     from .minimize import METHODS
@@ -138,21 +153,37 @@ def info(as_json: AsJson = False) -> None:
         **{name: version(name) for name in ("numpy", "scipy")},
         "platform": f"{platform.system()} {platform.machine()}",
         "cores": available_cores(),
+        "devices": _devices(),
         "methods": list(METHODS),
         "sets": [name for name in wolfpack.sets.__all__ if name != "Set"],
+        "objectives": [n for n in wolfpack.objectives.__all__ if n not in ABSTRACT],
         "noise": list(wolfpack.noise.LAWS),
+        "engines": {name: m is None or find_spec(m) is not None for name, m in ENGINES.items()},
         "extras": {name: find_spec(module) is not None for name, module in EXTRAS.items()},
     }
     if as_json:
         print(json.dumps(facts, indent=2))
         return
-    facts["extras"] = [
-        name if found else f"{name} (missing)" for name, found in facts["extras"].items()
-    ]
+    for key in ("engines", "extras"):
+        found = facts[key].items()
+        facts[key] = [name if here else f"{name} (missing)" for name, here in found]
+    facts["devices"] = facts["devices"] or ["no GPU found"]
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in facts.items():
         table.add_row(name, ", ".join(value) if isinstance(value, list) else str(value))
     Console(highlight=False).print(table)
+
+
+def _devices() -> list[str]:
+    """Return the names of NVIDIA GPUs, asked of their driver's own tool."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return []
+    try:
+        done = subprocess.run([tool, "-L"], capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [line.partition(" (UUID")[0] for line in done.stdout.splitlines() if line.strip()]
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
