@@ -41,6 +41,8 @@ class Set(ABC):
         Law of the perturbation to use when the user names none.
     closed_forms : tuple of str
         Laws for which `smoothed` is known exactly.
+    cheap_projection : bool
+        Whether `project`, where it exists, costs about as much as the oracle.
     """
 
     shape: tuple[int, ...]
@@ -50,6 +52,7 @@ class Set(ABC):
     batch_hint: int | None = None
     default_noise: str = "gaussian"
     closed_forms: tuple[str, ...] = ()
+    cheap_projection: bool = True
 
     @abstractmethod
     def _lmo(self, g: Array) -> Atoms:
@@ -140,6 +143,14 @@ class Set(ABC):
     def project(self, x: Array) -> Array:
         """Return the Euclidean projection of ``x`` onto K."""
         raise CapabilityError(f"{self} has no cheap projection")
+
+    def core(self, shape: tuple[int, int]) -> Set:
+        """Return the set of S with U S V' in K, for all U and V with orthonormal columns.
+
+        For sets of matrices of rank-one vertices, whose points are sums of few of them. ``shape``
+        is that of S.
+        """
+        raise CapabilityError(f"{self} is not a set of sums of rank-one matrices")
 
     def has(self, capability: str) -> bool:
         """Tell whether this set overrides the optional method of that name."""

@@ -31,6 +31,8 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from ._base import Array
 
 LANCZOS_FROM = 300
+DENSE_SVD = 300
+"""Order up to which a whole decomposition costs no more than a few oracle calls."""
 BATCH_FROM = 8
 SQUARING_TO = 64
 SQUARINGS = 21

@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 
+from ..arrays import SparseMatrix
 from ..atoms import Atoms, RankOne
 from ._base import Array, Set, as_positive
+from ._operators import sparse_eigenvectors, sparse_symmetric_ceiling
 from ._select import as_count
 from ._shapes import square_shape
-from ._spectral import leading_eigenvectors, top_eigenvector
+from ._spectral import DENSE_SVD, leading_eigenvectors, top_eigenvector
 from ._spectral_bounds import symmetric_ceiling
 from .simplex import Simplex
 
@@ -59,6 +61,8 @@ class Spectrahedron(Set):
         return self.r * math.sqrt(2.0)
 
     def _lmo(self, g: Array) -> RankOne:
+        if isinstance(g, SparseMatrix):
+            return self.k_best(g, 1).take(0)
         v = top_eigenvector(-0.5 * g - 0.5 * g.swapaxes(-1, -2))
         if not self.equality:
             value = (v * (g @ v[..., None])[..., 0]).sum(axis=-1, keepdims=True)
@@ -66,7 +70,9 @@ class Spectrahedron(Set):
         return RankOne(v, v, self.r)
 
     def certify(self, g: Array, vertex: Atoms) -> float:
-        ceiling = symmetric_ceiling(-g, -float(vertex.dot(g)) / self.r)
+        near = -float(vertex.dot(g)) / self.r
+        sparse = isinstance(g, SparseMatrix)
+        ceiling = sparse_symmetric_ceiling(g, near) if sparse else symmetric_ceiling(-g, near)
         return -self.r * (ceiling if self.equality else max(0.0, ceiling))
 
     def violation(self, x: Array) -> float:
@@ -83,13 +89,23 @@ class Spectrahedron(Set):
 
     def k_best(self, g: Array, k: int) -> RankOne:
         """Return the k best vertices among the orthogonal eigenvectors of g (and 0, if allowed)."""
-        g = self._check_direction(g)
-        n = self.shape[0]
-        v = leading_eigenvectors(-0.5 * g - 0.5 * g.T, min(as_count(k), n))
+        n, k = self.shape[0], as_count(k)
+        if isinstance(g, SparseMatrix):
+            v = sparse_eigenvectors(g, k)
+        else:
+            g = self._check_direction(g)
+            v = leading_eigenvectors(-0.5 * g - 0.5 * g.T, min(k, n))
         if not self.equality:
-            values = ((v @ g) * v).sum(axis=-1)
+            values = ((g @ v.T).T * v).sum(axis=-1)
             v = np.concatenate([v[values < 0], np.zeros((1, n)), v[values >= 0]])[:k]
         return RankOne(v, v, self.r)
+
+    def core(self, shape: tuple[int, int]) -> Spectrahedron:
+        return Spectrahedron(shape[0], self.r, self.equality)
+
+    @property
+    def cheap_projection(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.shape[0] <= DENSE_SVD
 
     def project(self, x: Array) -> Array:
         values, V = np.linalg.eigh(0.5 * (x + x.T))

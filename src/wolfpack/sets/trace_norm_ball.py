@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import SparseMatrix
 from ..atoms import Atoms, RankOne
 from ._base import Array, Set, as_positive
+from ._operators import sparse_singular, sparse_singular_ceiling
 from ._select import as_count
 from ._shapes import matrix_shape
-from ._spectral import leading_singular, singular_values, top_singular
+from ._spectral import DENSE_SVD, leading_singular, singular_values, top_singular
 from ._spectral_bounds import singular_ceiling
 from .simplex import Simplex
 
@@ -29,7 +31,8 @@ class TraceNormBall(Set):
     g; its cost is O(pq min(p, q)) for small matrices, one batch at a time, and about a hundred
     products with g for large ones (`wolfpack.sets._spectral` says which method when, and to what
     tolerance). The support function is r sigma_1(g), and `certify` proves its bound on
-    sigma_1 by one Cholesky factorisation, whatever the oracle's error was.
+    sigma_1 by one Cholesky factorisation, whatever the oracle's error was. Directions may be a
+    `wolfpack.arrays.SparseMatrix`, which is never made dense (`wolfpack.sets._operators`).
 
     Examples
     --------
@@ -48,10 +51,13 @@ class TraceNormBall(Set):
         return self.r
 
     def _lmo(self, g: Array) -> RankOne:
+        if isinstance(g, SparseMatrix):
+            return self.k_best(g, 1).take(0)
         return RankOne(*top_singular(g), -self.r)
 
     def certify(self, g: Array, vertex: Atoms) -> float:
-        return -self.r * singular_ceiling(g, -float(vertex.dot(g)) / self.r)
+        ceiling = sparse_singular_ceiling if isinstance(g, SparseMatrix) else singular_ceiling
+        return -self.r * ceiling(g, -float(vertex.dot(g)) / self.r)
 
     def violation(self, x: Array) -> float:
         return float(singular_values(x).sum()) - self.r
@@ -60,8 +66,17 @@ class TraceNormBall(Set):
         return np.zeros(self.shape)
 
     def k_best(self, g: Array, k: int) -> RankOne:
+        if isinstance(g, SparseMatrix):
+            return RankOne(*sparse_singular(g, as_count(k)), -self.r)
         g = self._check_direction(g)
         return RankOne(*leading_singular(g, min(as_count(k), *self.shape)), -self.r)
+
+    def core(self, shape: tuple[int, int]) -> TraceNormBall:
+        return TraceNormBall(shape, self.r)
+
+    @property
+    def cheap_projection(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return min(self.shape) <= DENSE_SVD
 
     def project(self, x: Array) -> Array:
         U, s, Vt = np.linalg.svd(x, full_matrices=False)
