@@ -47,7 +47,8 @@ def draw(axes: list, asked: np.ndarray, results: dict[int, wp.Result]) -> None:
     axes[0].bar(customers, asked, color="0.85", label="asked for")
     axes[0].bar(customers, next(iter(results.values())).x, width=0.5, label="given")
     axes[0].set(xlabel="customer", ylabel="probability of service", title="fair lottery over plans")
-    axes[0].legend(fontsize=8, loc="lower right")
+    axes[0].legend(fontsize=8, ncols=2, loc="upper center")
+    axes[0].set_ylim(0, 1.2)
     for m, result in results.items():
         axes[1].semilogy(result.history["round"], result.history["gap"], ".-", label=f"m = {m}")
     axes[1].set(xlabel="rounds of m integer programs", title="certified gap")

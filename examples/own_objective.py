@@ -45,7 +45,7 @@ def solve(
 
 
 def draw(axes: list, results: dict[float, wp.Result]) -> None:
-    """Draw the portfolios, shares in the order of the first one's weights."""
+    """Draw the portfolios: the more averse, the more shares."""
     for ax, (c, result) in zip(axes, results.items(), strict=True):
         ax.bar(np.arange(len(result.x)), 100 * result.x)
         ax.set(title=f"aversion {c:g}", xlabel="share", ylabel="percent")

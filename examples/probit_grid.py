@@ -55,7 +55,9 @@ def draw(axes: list, answer: Answer) -> None:
     for ends, flow in zip(answer.edges, answer.x, strict=True):
         (a, b), (c, d) = ends
         axes[0].plot([a, c], [b, d], "C0", lw=flow / 120, solid_capstyle="round")
-        axes[0].text((a + c) / 2, (b + d) / 2, f"{flow:.0f}", fontsize=7, ha="center", va="center")
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+        place = {"fontsize": 7, "ha": "center", "va": "center", "bbox": box}
+        axes[0].text((a + c) / 2, (b + d) / 2, f"{flow:.0f}", **place)
     axes[0].set(title="flows", aspect="equal")
     axes[0].axis("off")
     axes[1].axline((0, 0), slope=1, color="0.7", lw=1)

@@ -58,13 +58,11 @@ def answer(first: np.ndarray) -> np.ndarray:
 def draw(axes: list, x: np.ndarray) -> None:
     """Draw the drivers' answer and its fixed point."""
     first = np.linspace(0.0, DEMAND, 200)
-    axes[0].plot(first, answer(first), label="drivers' answer")
+    axes[0].plot(first, answer(first))
     axes[0].plot(first, first, color="0.7", lw=1)
-    axes[0].plot(x[0], x[0], "o", label=f"equilibrium {x[0]:.6f}")
-    axes[0].set(
-        xlabel="flow on the first link", ylabel="flow that results", title="probit, 2 links"
-    )
-    axes[0].legend(fontsize=8)
+    axes[0].plot(x[0], x[0], "o")
+    axes[0].set(xlabel="flow on the first link", ylabel="flow that results")
+    axes[0].set_title(f"equilibrium at {x[0]:.6f}")
 
 
 if __name__ == "__main__":
