@@ -7,7 +7,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install install-engines demo test test-all lint format docs clean
+.PHONY: help install install-engines install-browser demo test test-all lint format docs clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -25,7 +25,13 @@ demo: $(VENV)/.has-plots ## Reproduce the paper's figures (short runs) and a rep
 test: install ## Run the fast tests
 	$(PYTEST) -m "not slow and not extras and not browser"
 
-test-all: install-engines $(VENV)/.has-sklearn docs ## Run the slow tests, those that need extras, and build the documentation
+install-browser: ## Install Chromium for the browser tests, where apt can
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+	  { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && apt-get -qq update && \
+	    apt-get -qq install -y --no-install-recommends chromium >/dev/null; } || \
+	  echo "No Chromium here: the browser tests will be skipped."
+
+test-all: install-engines install-browser $(VENV)/.has-sklearn docs ## Run the slow tests, those that need extras, and build the documentation
 	$(PYTEST) -m "slow or extras or browser"
 
 lint: install ## Check format, style, types and the direction of imports
