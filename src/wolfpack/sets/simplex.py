@@ -93,7 +93,9 @@ class Simplex(Set):
         return OneHot(ranked(g, min(as_count(k), self.dimension), np.negative), self.r, self.shape)
 
     def project(self, x: Array) -> Array:
-        # water filling: x - t clipped at zero, with t from the sorted entries
+        # water filling: x - t clipped at zero, with t from the sorted entries; a common shift of x
+        # changes nothing but the digits that are left
+        x = x - x.max()
         flat = np.sort(x.reshape(-1))[::-1]
         excess = np.cumsum(flat) - self.r
         count = np.flatnonzero(flat * np.arange(1, flat.shape[0] + 1) > excess)[-1] + 1
