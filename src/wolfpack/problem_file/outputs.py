@@ -98,7 +98,12 @@ def _finite(value: Any) -> Any:
 def _draw(result: Result, task: Task, folder: Path, written: Written) -> None:
     from ..report import need_matplotlib
     from ..report.run_figure import draw
+    from ..report.run_page import run_page
 
+    if task.output.report:
+        page = folder / "report.html"
+        page.write_text(run_page(result, task.set, written.summary), encoding="utf-8")
+        written.files.append(page)
     if not task.output.figure:
         return
     try:

@@ -1,4 +1,4 @@
-"""One self-contained HTML page: text, tables and figures, light and dark, without scripts.
+"""One self-contained HTML page: text, tables and figures, light and dark.
 
 Blocks are data that know how to write themselves; every text is escaped, and `code` between
 backticks is set as code.
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
+from typing import Protocol
 
 from .palette import DARK, LIGHT, css, themed
 
@@ -88,12 +89,20 @@ class Figure:
         return f"<figure>{_scrolling(image, 'Figure')}{caption}</figure>"
 
 
+class Block(Protocol):
+    """What knows how to write itself, as `Table` and `Figure` do."""
+
+    def html(self) -> str:
+        """Return the element."""
+        ...
+
+
 @dataclass(frozen=True)
 class Section:
     """A heading and what is under it: paragraphs (text), lists (of texts), tables, figures."""
 
     title: str
-    blocks: Sequence[str | list[str] | Table | Figure]
+    blocks: Sequence[str | list[str] | Block]
 
     @property
     def anchor(self) -> str:
@@ -109,12 +118,17 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """A page: its title, what it is about in a sentence or two, and its sections."""
+    """A page: its title, what it is about in a sentence or two, and its sections.
+
+    ``style`` and ``script`` are added to the page's own, which has no script.
+    """
 
     title: str
     lead: str
     sections: Sequence[Section]
     footer: str = ""
+    style: str = ""
+    script: str = ""
 
     def html(self) -> str:
         """Return the whole document."""
@@ -124,6 +138,7 @@ class Page:
             for section in self.sections
         )
         body = "\n".join(section.html() for section in self.sections)
+        script = f"<script>\n{self.script}</script>\n" if self.script else ""
         return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -136,7 +151,7 @@ class Page:
 <style>
 :root {{ {css(LIGHT)} }}
 @media (prefers-color-scheme: dark) {{ :root {{ {css(DARK)} }} }}
-{style}</style>
+{style}{self.style}</style>
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
@@ -149,12 +164,12 @@ class Page:
 {body}
 </main>
 <footer><p>{_inline(self.footer)}</p></footer>
-</body>
+{script}</body>
 </html>
 """
 
 
-def _block(block: str | list[str] | Table | Figure) -> str:
+def _block(block: str | list[str] | Block) -> str:
     if isinstance(block, str):
         return f"<p>{_inline(block)}</p>"
     if isinstance(block, list):

@@ -1,0 +1,196 @@
+"""The page of one run: one HTML file with its answer, curves, certificate and settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from ..loop import Result
+from .live_chart import LiveChart, Series, script
+from .page import Page, Section, Table
+from .solution import drawings
+
+_MOST_DRAWN = 1_000_000
+"""Entries beyond which an answer is not drawn."""
+
+
+def run_page(result: Result, K: Any, facts: Mapping[str, Any]) -> str:
+    """Return the page of a run as HTML that needs no other file.
+
+    Parameters
+    ----------
+    result : Result
+        What the run returned.
+    K : Set or None
+        The set, for the drawing of the answer.
+    facts : mapping
+        ``title``, ``problem`` (nested settings), ``versions``, ``command``, ``finished``.
+    """
+    sections = [
+        Section("Result", [str(result.message), _numbers(result)]),
+        *(_curves(result) if len(result.history["round"]) else []),
+        *_workers(result),
+        *_solution(result, K),
+        _settings(facts),
+    ]
+    status = "converged" if result.success else f"ended with {result.status}"
+    proved = f"at most {result.gap:.3g} above the minimum"
+    proved = proved if math.isfinite(result.gap) else "with no gap certified"
+    lead = f"The run {status}: f(x) = {result.fun:.9g}, {proved}."
+    style = files("wolfpack.report").joinpath("run_page.css").read_text(encoding="utf-8")
+    footer = f"Written by wolfpack, {facts.get('finished', '')}."
+    return Page(str(facts["title"]), lead, sections, footer, style, script()).html()
+
+
+def _numbers(result: Result) -> Table:
+    rows = [
+        ("f(x)", repr(float(result.fun))),
+        ("Lower bound on the minimum", repr(float(result.lower_bound))),
+        ("Certified gap", repr(float(result.gap))),
+        ("Rounds", f"{result.nit:,}"),
+        ("Oracle calls", f"{result.nlmo:,}"),
+        ("Values of f", f"{result.nfev:,}"),
+        ("Gradients of f", f"{result.njev:,}"),
+        ("Seconds in the solver", f"{result.seconds:.4g}"),
+        ("Method", str(result.get("method", ""))),
+        ("Shape of x", " x ".join(map(str, np.shape(result.x)))),
+    ]
+    return Table("As in result.json", ["Quantity", "Value"], rows)
+
+
+def _axes(history: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: history[name].astype(float) for name in ("round", "seconds", "nlmo")}
+
+
+def _curves(result: Result) -> list[Section]:
+    """Return what a run that has recorded a round can show of its way."""
+    return [
+        Section("Convergence", _convergence(result)),
+        Section("Certificate", [_certificate(result)]),
+        *_schedule(result),
+    ]
+
+
+def _convergence(result: Result) -> list[Any]:
+    history = result.history
+    own = history["fun"] - history["lower_bound"]
+    chart = LiveChart(
+        "gap",
+        "Certified gap along the run",
+        _axes(history),
+        [
+            Series("gap", "certified gap", history["gap"], "many"),
+            Series("own", "of the round alone", own, "fw", "2 4"),
+        ],
+        "The certified gap (best value minus best bound so far), and the gap that each round's own "
+        "value and bound would prove.",
+    )
+    return [chart, _milestones(history)]
+
+
+def _milestones(history: Mapping[str, np.ndarray]) -> Table:
+    """Return about ten rows of the history, ever further apart."""
+    count = len(history["round"])
+    rows = np.unique(np.geomspace(1, count, min(count, 10)).round().astype(int)) - 1
+    cells = [
+        (
+            f"{history['round'][i]:,}",
+            f"{history['seconds'][i]:.3g}",
+            f"{history['nlmo'][i]:,}",
+            f"{history['fun'][i]:.9g}",
+            f"{history['lower_bound'][i]:.9g}",
+            f"{history['gap'][i]:.4g}",
+        )
+        for i in rows.tolist()
+    ]
+    headers = ["Round", "Seconds", "Oracle calls", "f", "Lower bound", "Certified gap"]
+    return Table("Some rounds; history.csv has all", headers, cells)
+
+
+def _certificate(result: Result) -> LiveChart:
+    history = result.history
+    upper = np.minimum.accumulate(history["fun"])
+    lower = np.maximum.accumulate(history["lower_bound"])
+    return LiveChart(
+        "bounds",
+        "Best value and best lower bound along the run",
+        _axes(history),
+        [
+            Series("upper", "best value", upper, "many"),
+            Series("lower", "best lower bound", lower, "exact", "6 3"),
+        ],
+        "The minimum lies in the band.",
+        "x",
+        ("upper", "lower"),
+    )
+
+
+def _schedule(result: Result) -> list[Section]:
+    """Return how the noise and the number of oracles went, for methods that have them."""
+    alpha, m = result.history["alpha"], result.history["m"]
+    series = []
+    if np.isfinite(alpha).any():
+        series.append(Series("alpha", "scale of the noise, alpha", alpha, "one"))
+    if (np.isfinite(m) & (m > 0)).any():
+        series.append(Series("m", "oracles a round, m", m, "fw-ls", "6 3"))
+    if not series:
+        return []
+    words = " The smoothing is exact, as with infinitely many oracles." if np.isinf(m).any() else ""
+    caption = f"What the method chose along the run.{words}"
+    alt = "Noise and oracles a round along the run"
+    return [
+        Section("Schedule", [LiveChart("schedule", alt, _axes(result.history), series, caption)])
+    ]
+
+
+def _workers(result: Result) -> list[Section]:
+    """Return who was alive and busy, round by round, for a run with an engine."""
+    log = result.get("engine")
+    if log is None or not len(log["round"]):
+        return []
+    series = [
+        Series("workers", "workers alive", log["workers"].astype(float), "many"),
+        Series("busy", "share of time in oracles", log["busy"], "exact", "6 3"),
+        Series("recomputed", "blocks computed again", log["recomputed"].astype(float), "one"),
+        Series("dropped", "blocks not waited for", log["dropped"].astype(float), "fw", "2 4"),
+    ]
+    axes = {"round": log["round"].astype(float)}
+    chart = LiveChart(
+        "workers", "Workers along the run", axes, series, f"Engine {log.name}. {log.reason}", ""
+    )
+    return [Section("Workers", [chart])]
+
+
+def _solution(result: Result, K: Any) -> list[Section]:
+    x = np.asarray(result.x)
+    if x.size > _MOST_DRAWN or not np.isfinite(x).all():
+        return []
+    blocks = list(drawings(x, K))
+    return [Section("Solution", blocks)] if blocks else []
+
+
+def _settings(facts: Mapping[str, Any]) -> Section:
+    rows = list(_flat(facts.get("problem", {})))
+    versions = ", ".join(f"{name} {number}" for name, number in facts.get("versions", {}).items())
+    return Section(
+        "Settings",
+        [
+            f"To run it again: `{facts.get('command', '')}`",
+            f"Versions: {versions}.",
+            Table("The problem file", ["Key", "Value"], rows, text_columns=2),
+        ],
+    )
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Any:
+    """Yield the keys and values of nested tables, long values cut."""
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            text = str(value)
+            yield f"{prefix}{key}", text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,180 @@
+"""The page of a run: its numbers are the result's, its parts follow what the run had."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import wolfpack as wp
+from report.document import Document
+from report.test_browser import browse, measured
+from wolfpack.loop import History
+from wolfpack.report.live_chart import MOST_POINTS, LiveChart, Series, thinned
+from wolfpack.report.run_page import run_page
+from wolfpack.report.solution import MOST_BARS, bars, drawings, heat_map
+
+FACTS = {
+    "title": "A <b>bold</b> title",
+    "problem": {"stop": {"tol": 1e-3}, "data": {"A": [0.5] * 100}},
+    "versions": {"wolfpack": "1"},
+    "command": "wolfpack solve p.toml",
+    "finished": "today",
+}
+rng = np.random.default_rng(0)
+A, b = rng.standard_normal((30, 20)), rng.standard_normal(30)
+SIMPLEX = wp.sets.Simplex(20)
+
+
+def solved(**settings):
+    f = wp.objectives.LeastSquares(A, b)
+    return wp.minimize(f, SIMPLEX, **{"tol": 1e-2, "max_rounds": 2000, **settings})
+
+
+@pytest.fixture(scope="module")
+def result():
+    return solved(method="anytime", m=4)
+
+
+def charts(html: str) -> dict[str, dict]:
+    found = re.findall(
+        r'<figure class="live" id="(\w+)">.*?<script type="application/json">(.*?)</script>',
+        html,
+        re.S,
+    )
+    return {name: json.loads(text) for name, text in found}
+
+
+def test_the_numbers_of_the_page_are_those_of_the_result(result):
+    html = run_page(result, SIMPLEX, FACTS)
+    document = Document(html)
+    values = {row[0]: row[1] for row in document.tables[0][1:]}
+    assert float(values["f(x)"]) == result.fun
+    assert float(values["Lower bound on the minimum"]) == result.lower_bound
+    assert float(values["Certified gap"]) == result.gap
+    assert values["Rounds"] == f"{result.nit:,}"
+    found = charts(html)
+    assert list(found) == ["gap", "bounds", "schedule"]
+    history, rows = result.history, thinned(len(result.history["round"]))
+    assert found["gap"]["x"]["nlmo"] == history["nlmo"][rows].tolist()
+    assert found["gap"]["series"][0]["values"] == history["gap"][rows].tolist()
+    upper, lower = (series["values"] for series in found["bounds"]["series"])
+    assert upper[-1] == result.fun
+    assert lower[-1] == result.lower_bound
+    assert "<b>" not in html
+    assert "wolfpack solve p.toml" in document.text
+    assert [a["href"] for a in document.all("a") if not (a["href"] or "#").startswith("#")] == []
+
+
+def test_parts_follow_what_the_run_had():
+    plain = charts(run_page(solved(method="fw-ls"), SIMPLEX, FACTS))
+    assert "schedule" not in plain
+    assert "workers" not in plain
+    engine = solved(method="anytime", m=4, block=1, engine="threads:2")
+    workers = charts(run_page(engine, SIMPLEX, FACTS))["workers"]
+    assert workers["series"][0]["values"] == engine.engine["workers"].tolist()
+
+
+def test_a_run_without_a_certificate_or_a_history(result):
+    broken = wp.Result(result)
+    broken.update(gap=np.inf, lower_bound=-np.inf, success=False, status="interrupted")
+    broken["history"] = History()
+    html = run_page(broken, None, FACTS)
+    assert "with no gap certified" in Document(html).text
+    assert charts(html) == {}
+
+
+def test_texts_cannot_end_the_script():
+    one = np.ones(2)
+    chart = LiveChart("c", "alt", {"round": one}, [Series("s", "</script><b>", one, "one")], "")
+    html = chart.html()
+    assert html.count("</script>") == 1
+    Document(html)
+
+
+def test_long_histories_are_thinned_with_both_ends():
+    rows = thinned(100_000)
+    assert len(rows) <= MOST_POINTS + 1
+    assert (rows[0], rows[1], rows[-1]) == (0, 1, 99_999)
+    assert (np.diff(rows) > 0).all()
+    assert thinned(5).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_bars_show_the_largest():
+    values = np.zeros(500)
+    values[[3, 400]] = -2.0, 5.0
+    drawing = bars(values)
+    assert drawing.svg.count("<rect") == MOST_BARS
+    assert "<title>3: -2</title>" in drawing.svg
+    assert "var(--one)" in drawing.svg
+    assert "2 are larger than a millionth" in drawing.caption
+    bars(np.zeros(3))
+
+
+def test_a_large_matrix_is_shown_by_block_means():
+    x = np.kron(np.array([[1.0, -3.0]]), np.ones((200, 100)))
+    drawing = heat_map(x)
+    assert "full colour at 3" in drawing.caption
+    assert "48 x 48 blocks" in drawing.caption
+    assert drawing.svg.count("<title>") == 48 * 48
+
+
+def test_matrices_come_with_their_singular_values():
+    names = [drawing.alt.split()[0] for drawing in drawings(np.diag([3.0, 1.0]), None)]
+    assert names == ["Heat", "Bars"]
+
+
+@pytest.mark.parametrize("loop", [False, True])
+def test_flows_are_drawn_on_their_graph(loop):
+    edges = [("s", "a"), ("a", "t"), ("s", "t")] + [("t", "s")] * loop
+    K = wp.sets.FlowPolytope(edges, [("s", "t", 1.0)], capacity=1.0)
+    drawing = next(drawings(np.full(3 + loop, 0.25), K))
+    assert drawing.svg.count("<line") == 3 + loop
+    assert "<title>s - a: 0.25</title>" in drawing.svg
+    assert drawing.svg.count("<circle") == 3
+
+
+PLAY = """
+<script>
+const note = {}, gap = document.querySelector("#gap"), svg = gap.querySelector("svg");
+const lines = () => [...svg.querySelectorAll(".line")].map((line) => line.dataset.series);
+const press = (key) => svg.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }));
+const said = () => gap.querySelector("output").textContent;
+note.lines = lines();
+note.end = said();
+press("Home");
+note.home = said();
+gap.querySelector("input[value=own]").click();
+note.fewer = lines();
+gap.querySelector("input[value=nlmo]").click();
+press("End");
+note.calls = said();
+gap.querySelector("input[value=gap]").click();
+note.none = svg.textContent;
+note.overflow = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+note.bands = document.querySelectorAll("#bounds .band").length;
+document.documentElement.dataset.measured = JSON.stringify(note);
+</script>
+"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [500, 1100])
+def test_in_a_browser_toggles_work_and_values_are_right(result, tmp_path, width):
+    html = run_page(result, SIMPLEX, FACTS).replace("</body>", PLAY + "</body>")
+    (tmp_path / "report.html").write_text(html, encoding="utf-8")
+    dom, log = browse(tmp_path / "report.html", tmp_path / "profile", f"--window-size={width},900")
+    assert "CONSOLE" not in log
+    note = json.loads(measured(dom))
+    assert note["lines"] == ["gap", "own"]
+    assert note["fewer"] == ["gap"]
+    assert note["none"] == "Nothing to draw."
+    assert note["overflow"] <= 0
+    assert note["bands"] == 1
+    gap = float(re.search(r"certified gap: ([-+.e\d]+)", note["end"]).group(1))
+    assert gap == pytest.approx(result.gap, rel=1e-3)
+    assert note["end"].startswith(f"rounds: {result.nit}")
+    assert note["home"].startswith("rounds: 1 ")
+    assert note["calls"].startswith(f"oracle calls: {result.nlmo}")
