@@ -24,7 +24,7 @@ def differentiated(value: Callable[[Any], Any]) -> Callable[[np.ndarray], tuple[
         point = torch.tensor(x, requires_grad=True)
         answer = value(point)
         answer.backward()
-        return float(answer), point.grad.numpy()
+        return answer.item(), point.grad.numpy()
 
     return fun
 

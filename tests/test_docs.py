@@ -6,6 +6,7 @@ import ast
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from wolfpack.minimize import METHODS
@@ -18,10 +19,15 @@ RUN = [
     for path in (ROOT / "README.md", DOCS / "index.md", *sorted((DOCS / "guide").glob("*.md")))
     if path.exists()
 ]
-BLOCK = re.compile(r"^(?P<mark><!-- no-run -->\n)?```python\n(?P<code>.*?)^```$", re.M | re.S)
+BLOCK = re.compile(
+    r"^(?P<mark><!-- no-run -->\n)?```python\n(?P<code>.*?)^```$"
+    r"(?:\n\n```(?:text)?\n(?P<output>.*?)^```$)?",
+    re.M | re.S,
+)
 FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.M)
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?(?:e[-+]?\d+)?")
 
 
 def name_of(path: Path) -> str:
@@ -29,7 +35,12 @@ def name_of(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", RUN, ids=name_of)
-def test_code_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_runs_and_prints_what_the_page_says(
+    path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     monkeypatch.chdir(tmp_path)  # what a page writes is not left behind
     text = path.read_text(encoding="utf-8")
     space: dict[str, object] = {"__name__": "__main__"}
@@ -39,6 +50,21 @@ def test_code_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         tree = ast.parse(block["code"], filename=name_of(path))
         ast.increment_lineno(tree, text.count("\n", 0, block.start("code")))
         exec(compile(tree, str(path), "exec"), space)
+        printed = capsys.readouterr().out
+        if block["output"] is not None:
+            assert words(printed) == words(block["output"])
+            # counts of rounds and last digits differ a little between machines
+            np.testing.assert_allclose(
+                numbers(printed), numbers(block["output"]), rtol=0.25, atol=1e-6
+            )
+
+
+def words(text: str) -> list[str]:
+    return NUMBER.sub("#", text).split()
+
+
+def numbers(text: str) -> list[float]:
+    return [float(number) for number in NUMBER.findall(text)]
 
 
 def anchors(path: Path) -> set[str]:
