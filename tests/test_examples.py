@@ -177,3 +177,19 @@ def test_script_writes_its_picture(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "967.711645 and 1032.288355" in done.stdout
     assert (tmp_path / "probit_two_links.png").stat().st_size > 1000
+
+
+@pytest.mark.extras
+def test_composite_digits(example: Any) -> None:
+    pytest.importorskip("sklearn")
+    module = example("composite_digits")
+    G, best, traces, answers = module.solve(rows=300, passes=15, tol=1e-3)
+    for _, values, gaps in traces.values():
+        assert (values >= best - 1e-6).all()
+        assert gaps[-1] >= values.min() - best - 1e-6
+    last = {name: values[-1] - best for name, (_, values, _) in traces.items()}
+    assert last["32 rows, reduced"] < 0.7 * min(last["all rows"], last["32 rows, converging"])
+    used = [module.pixels_used(result.x) for result in answers.values()]
+    assert used[2] < used[0]
+    assert np.count_nonzero(answers["elastic net"].x) < 0.7 * answers["ridge"].x.size
+    drawn(module, G, best, traces, answers, columns=5)

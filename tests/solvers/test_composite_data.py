@@ -158,6 +158,18 @@ def test_the_variance_vanishes_at_the_anchor_and_shrinks_near_it():
     assert near <= 0.01 * draws.variance(y + 0.01, 4, "l2")
 
 
+@pytest.mark.parametrize("make", [LeastSquares, Logistic, Huber])
+def test_lemma_c2_bounds_the_variance(make):
+    G = make(A, LABELS)
+    draws = Minibatches(G, 4, 0, "importance", reduced=True)
+    for seed in range(5):
+        y, v = np.random.default_rng(seed).standard_normal((2, D))
+        anchor = draws.anchor(None, y, 0, 4)
+        excess = G.value(y) - G.value(v) - G.gradient(v) @ (y - v)
+        bound = 2 * draws.row_smoothness / 4 * excess
+        assert draws.variance(v, 4, "l2", 500, anchor=anchor) <= 1.15 * bound
+
+
 @pytest.mark.parametrize("batch", [1, 8])
 @pytest.mark.parametrize("make", [LeastSquares, Logistic])
 def test_variance_reduction_reaches_the_minimum_from_small_batches(make, batch):

@@ -145,7 +145,7 @@ def stable_smoothness(gradients: Minibatches, beta: float, mu: float) -> float:
     The variance of a round grows like :math:`\frac{\ell}{m}` times the excess of F, with
     :math:`\ell` the smoothness of a single draw. In Theorem 1 it enters divided by
     :math:`2 \sqrt{\mu\beta}`: with :math:`\sqrt{\mu \beta} \ge \ell / (4 m)` it is absorbed. The
-    factor 4 is measured, not proved (docs/benchmarks/composite.md).
+    factor 4 is measured, not proved (docs/theory/composite.md).
     """
     if gradients.batch >= gradients.objective.n:
         return beta

@@ -1,0 +1,303 @@
+"""Regularised logistic regression: Algorithm 1 against the solvers that practitioners use.
+
+    python benchmarks/composite.py [--repeats 3] [--seconds 60] [--json FILE] [--problem NAME]
+
+Mean logistic loss + (1/2n)||y||^2 (elastic net: + 0.01 ||y||_1) without an intercept. Each method
+runs until its suboptimality is 1e-6 of F(0) - F*, or for ``--seconds``; passes over the data and
+seconds to 1e-3 and 1e-6 are read off, values of F being computed off the clock. Methods are
+interleaved and repeated; medians are reported. F* is the lowest value that anyone has found.
+
+scikit-learn is needed. copt and skglm are compared where they are installed; their compilation is
+not counted. A pass of SVRG's outer loop counts as one. One BLAS thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import random as random_sparse
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from threadpoolctl import threadpool_limits
+
+import wolfpack as wp
+
+TARGETS = (1e-3, 1e-6)
+Trace = list[tuple[float, float, float]]  # passes, seconds, F
+
+
+@dataclass
+class Task:
+    """One problem: features, labels -1/+1, the weight of the l1 norm, and when to stop."""
+
+    name: str
+    X: Any
+    b: np.ndarray
+    l1: float
+    budget: float
+    best: float = math.inf
+
+    def __post_init__(self) -> None:
+        self.n, self.d = self.X.shape
+        self.mu = 1.0 / self.n
+        self.G = wp.objectives.Logistic(self.X, self.b)
+        self.H = wp.regularizers.ElasticNet(self.l1, self.mu)
+        self.start = self.value(np.zeros(self.d))
+
+    def value(self, y: np.ndarray) -> float:
+        """F(y), remembering the lowest."""
+        found = self.G.value(y) + self.H.value(y)
+        self.best = min(self.best, found)
+        return found
+
+    def done(self, value: float, seconds: float) -> bool:
+        return value - self.best <= 1e-6 * (self.start - self.best) or seconds > self.budget
+
+
+def tasks(budget: float) -> dict[str, Callable[[], Task]]:
+    def cancer(l1: float = 0.0) -> Task:
+        X, y = load_breast_cancer(return_X_y=True)
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+        return Task("breast cancer" + ", elastic net" * (l1 > 0), X, 2.0 * y - 1, l1, budget)
+
+    def digits(l1: float = 0.0) -> Task:
+        X, y = load_digits(return_X_y=True)
+        return Task(
+            "digits, odd/even" + ", elastic net" * (l1 > 0), X / 16, 2.0 * (y % 2) - 1, l1, budget
+        )
+
+    def sparse() -> Task:
+        rng = np.random.default_rng(0)
+        X = random_sparse(100_000, 10_000, 1e-3, "csr", rng=rng, data_rvs=rng.standard_normal)
+        X = csr_matrix(X)
+        score = X @ rng.standard_normal(10_000) + rng.standard_normal(100_000)
+        return Task("sparse 100,000 x 10,000", X, np.sign(score), 0.0, budget)
+
+    return {
+        "cancer": cancer,
+        "digits": digits,
+        "cancer-l1": lambda: cancer(0.01),
+        "digits-l1": lambda: digits(0.01),
+        "sparse": sparse,
+    }
+
+
+def ours(task: Task, **options: Any) -> Trace:
+    """Algorithm 1; the callback sees each recorded round, off the clock."""
+    trace: Trace = []
+
+    def note(at: Any) -> None:
+        task.best = min(task.best, at.fun)
+        value = at.history["fun"][-1]
+        trace.append((at.state.rows / task.n, at.seconds, value))
+        if task.done(at.fun, at.seconds):
+            raise StopIteration
+
+    wp.minimize_composite(
+        task.G, task.H, tol=0.0, max_rounds=10**9, callback=note, progress=False, seed=1, **options
+    )
+    return trace
+
+
+def ladder(task: Task, make: Callable[[int], Any]) -> Trace:
+    """A scikit-learn solver, run anew with 1.4 times as many iterations until it is done."""
+    trace: Trace = []
+    iterations, total = 1, 0.0
+    while True:
+        model = make(iterations)
+        began = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(task.X, task.b)
+        seconds = time.perf_counter() - began
+        value = task.value(model.coef_[0])
+        trace.append((iterations, seconds, value))
+        total += seconds
+        if task.done(value, seconds) or total > 4 * task.budget or iterations > 5000:
+            return trace
+        iterations = math.ceil(1.4 * iterations)
+
+
+def logistic(task: Task, solver: str) -> Trace:
+    C = 1.0 / (task.n * (task.mu + task.l1))
+    ratio = task.l1 / (task.mu + task.l1)
+    return ladder(
+        task,
+        lambda k: LogisticRegression(
+            C=C,
+            l1_ratio=ratio,
+            solver=solver,
+            fit_intercept=False,
+            tol=1e-12,
+            max_iter=k,
+            random_state=0,
+        ),
+    )
+
+
+def sgd(task: Task) -> Trace:
+    return ladder(
+        task,
+        lambda k: SGDClassifier(
+            "log_loss",
+            penalty="elasticnet",
+            alpha=task.mu + task.l1,
+            l1_ratio=task.l1 / (task.mu + task.l1),
+            fit_intercept=False,
+            max_iter=k,
+            tol=None,
+            random_state=0,
+        ),
+    )
+
+
+def copt(task: Task, name: str) -> Trace:
+    """SAGA or SVRG of copt: passes times the median seconds of one, compilation left out."""
+    import copt as rival
+    from numba import njit
+
+    @njit(nogil=True)
+    def slope(p: Any, b: Any) -> Any:
+        return -b / (1.0 + np.exp(b * p))
+
+    X = task.X if issparse(task.X) else csr_matrix(task.X)
+    largest = float(X.multiply(X).sum(axis=1).max())
+    values: list[float] = []
+    clock: list[float] = []
+
+    def note(at: Any) -> None:
+        clock.append(time.perf_counter())
+        values.append(task.value(at["x"]))
+        clock.append(time.perf_counter())
+        if task.done(values[-1], len(values) * (clock[-2] - clock[-3]) if len(values) > 1 else 0.0):
+            raise StopIteration
+
+    with contextlib.suppress(StopIteration):
+        getattr(rival, f"minimize_{name}")(
+            slope,
+            X,
+            task.b,
+            np.zeros(task.d),
+            1.0 / (3.0 * (0.25 * largest + task.mu)),
+            alpha=task.mu,
+            max_iter=3000,
+            tol=0.0,
+            callback=note,
+        )
+    epochs = [clock[2 * i] - clock[2 * i - 1] for i in range(2, len(values))]
+    second = statistics.median(epochs) if epochs else math.nan
+    return [(i, i * second, value) for i, value in enumerate(values)]
+
+
+def skglm(task: Task) -> Trace:
+    """Prox-Newton of skglm, with growing numbers of iterations."""
+    from skglm import GeneralizedLinearEstimator
+    from skglm.datafits import Logistic
+    from skglm.penalties import L1_plus_L2
+    from skglm.solvers import ProxNewton
+
+    alpha = task.mu + task.l1
+
+    def make(k: int) -> Any:
+        solver = ProxNewton(max_iter=k, tol=1e-12, fit_intercept=False)
+        return GeneralizedLinearEstimator(Logistic(), L1_plus_L2(alpha, task.l1 / alpha), solver)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        make(1).fit(task.X, task.b)  # compiles
+    return ladder(task, make)
+
+
+def methods(task: Task) -> Iterator[tuple[str, Callable[[], Trace]]]:
+    yield "wolfpack, all rows", lambda: ours(task)
+    for m in (1, 32, 1024):
+        size = min(m, task.n)
+        yield f"wolfpack, batch {m}", lambda m=size: ours(task, batch=m, method="converging")
+        yield (
+            f"wolfpack, batch {m}, reduced",
+            lambda m=size: ours(task, batch=m, variance_reduction=True),
+        )
+    yield "wolfpack, automatic batch, reduced", lambda: ours(task, variance_reduction=True)
+    yield "scikit-learn SGD", lambda: sgd(task)
+    for solver in ("saga", "sag", "lbfgs") if task.l1 == 0 else ("saga",):
+        yield f"scikit-learn {solver}", lambda solver=solver: logistic(task, solver)
+    if find_spec("copt") and task.l1 == 0:
+        yield "copt saga", lambda: copt(task, "saga")
+        yield "copt svrg", lambda: copt(task, "svrg")
+    if find_spec("skglm") and not issparse(task.X):
+        yield "skglm prox-Newton", lambda: skglm(task)
+
+
+def reached(trace: Trace, level: float) -> tuple[float, float]:
+    """Passes and seconds until F is below ``level``, infinite if it never was."""
+    return next(((p, s) for p, s, value in trace if value <= level), (math.inf, math.inf))
+
+
+def measure(task: Task, repeats: int) -> dict[str, list[list[float]]]:
+    """Medians of passes and seconds, for each method and target."""
+    task.best = wp.minimize_composite(
+        task.G, task.H, tol=1e-9 * task.start, max_seconds=2 * task.budget
+    ).fun
+    traces: dict[str, list[Trace]] = {}
+    for _ in range(repeats):
+        for name, run in methods(task):
+            traces.setdefault(name, []).append(run())
+    table = {}
+    for name, runs in traces.items():
+        levels = [task.best + t * (task.start - task.best) for t in TARGETS]
+        found = [[reached(run, level) for run in runs] for level in levels]
+        table[name] = [[statistics.median(x) for x in zip(*f, strict=True)] for f in found]
+    return table
+
+
+def show(task: Task, table: dict[str, list[list[float]]]) -> None:
+    print(
+        f"\n### {task.name} (n = {task.n:,}, d = {task.d:,}, beta/mu = {task.G.L / task.mu:,.0f})\n"
+    )
+    print("| method | passes to 1e-3 | 1e-6 | seconds to 1e-3 | 1e-6 | ratio at 1e-3 | 1e-6 |")
+    print("|---|---|---|---|---|---|---|")
+    fastest = [min(row[i][1] for row in table.values()) for i in range(2)]
+    for name, ((p3, s3), (p6, s6)) in table.items():
+        cells = [_number(x) for x in (p3, p6, s3, s6, s3 / fastest[0], s6 / fastest[1])]
+        print(f"| {name} | {' | '.join(cells)} |")
+
+
+def _number(x: float) -> str:
+    return "-" if not math.isfinite(x) else f"{x:.3g}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--problem", action="append")
+    parser.add_argument("--json")
+    given = parser.parse_args()
+    results = {}
+    with threadpool_limits(1):
+        for name, make in tasks(given.seconds).items():
+            if given.problem and name not in given.problem:
+                continue
+            task = make()
+            table = measure(task, given.repeats)
+            show(task, table)
+            results[task.name] = table
+    if given.json:
+        with open(given.json, "w", encoding="utf-8") as file:
+            json.dump(results, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
