@@ -147,6 +147,15 @@ def test_every_parameter_that_a_file_can_give_has_a_kind():
             assert p.name in PARAMETERS or p.name == "batch", (maker, p.name)
 
 
+def test_observed_entries_need_whole_positions(tmp_path):
+    text = (EXAMPLES / "completion.toml").read_text(encoding="utf-8")
+    found = task(tmp_path, text)
+    assert found.objective.value(np.zeros((5, 4))) == pytest.approx(6.545)
+    assert "[objective] rows must hold integers" in refused(
+        tmp_path, text.replace("[0, 0, 1,", "[0, 0.5, 1,")
+    )
+
+
 CHANGES = [
     ("[set]", "[sett]", "no section is called 'sett'; did you mean 'set'?"),
     ('type = "Simplex"', 'type = "Simplx"', "did you mean 'Simplex'?"),

@@ -30,6 +30,7 @@ OBJECTIVES = {
         "Quantile",
         "Poisson",
         "Multinomial",
+        "MatrixCompletion",
     )
 }
 """Objectives that data describe; the others need code."""
@@ -56,6 +57,7 @@ PARAMETERS = {
     "cap": "number or array",
     "capacity": "number or array",
     "classes": "integer",
+    "columns": "integers",
     "counts": "array",
     "delta": "number",
     "demands": "rows",
@@ -79,6 +81,7 @@ PARAMETERS = {
     "r": "number",
     "radius": "number",
     "reduction": "text",
+    "rows": "integers",
     "sets": "sets",
     "shape": "size",
     "solver": "text",
@@ -89,6 +92,7 @@ PARAMETERS = {
     "total": "number",
     "trace": "number",
     "upper": "number or array",
+    "values": "array",
     "vector": "array",
     "weights": "array",
 }

@@ -77,6 +77,8 @@ class Reader:
             ]
         if kind == "rows":
             return self._rows(section, key, value)
+        if kind == "integers":
+            return _whole(self._array(section, key, value, "array"), f"[{section}] {key}")
         if kind in ("array", "number or array"):
             return self._array(section, key, value, kind)
         return check_value(section, key, value, kind)
