@@ -298,3 +298,13 @@ def test_solutions_have_the_structure_of_the_regulariser():
             assert res.fun == pytest.approx(Logistic(A, LABELS).value(res.x) + simple.value(res.x))
             assert res.fun <= res.history["fun"].min()
             assert res.gap == pytest.approx(res.fun - res.lower_bound)
+
+
+@pytest.mark.extras
+def test_a_data_loader_of_pytorch():
+    torch = pytest.importorskip("torch")
+    rows = torch.utils.data.TensorDataset(torch.from_numpy(A), torch.from_numpy(LABELS))
+    loader = torch.utils.data.DataLoader(rows, batch_size=24, shuffle=True)
+    res = wp.minimize_composite(Batches("logistic", loader), H, method="converging", tol=5e-3)
+    assert res.success
+    assert res.lower_bound <= best(Logistic(A, LABELS)).fun
