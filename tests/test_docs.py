@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import wolfpack
 from wolfpack.minimize import METHODS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -108,3 +109,9 @@ def test_pictures_are_small_and_used() -> None:
     for picture in (DOCS / "assets" / "examples").glob("*.png"):
         assert picture.stat().st_size < 150_000
         assert f"assets/examples/{picture.name}" in pages
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    page = (DOCS / "reference" / "index.md").read_text(encoding="utf-8")
+    shown = {part for name in re.findall(r"^::: ([\w.]+)$", page, re.M) for part in name.split(".")}
+    assert shown >= set(wolfpack.__all__)

@@ -90,7 +90,7 @@ def cost(kind: type) -> str:
     for sentence in sentences:
         if orders := ORDER.findall(sentence):
             return _in_cell(", ".join(dict.fromkeys(orders)))
-    about = [sentence for sentence in sentences if "oracle" in sentence.lower()]
+    about = [sentence for sentence in sentences if sentence.startswith(("The oracle", "Oracle"))]
     return _in_cell(MATH_ROLE.sub(r"$\1$", about[0].rstrip(".:;"))) if about else "its callable"
 
 

@@ -35,7 +35,7 @@ class Oracle(Set):
 
     Notes
     -----
-    The oracle is taken to be exact: certificates are only as good as its answers. Without
+    Answers are taken to be exact: certificates are only as good as they are. Without
     ``contains``, membership is judged with the oracle, by Wolfe's algorithm: up to 1,000 calls, a
     few in low dimension, and a point counts as outside only if a direction proves it.
 
