@@ -187,6 +187,23 @@ def test_results_of_an_earlier_run_are_kept(capsys, problem):
     assert Path("there/mine.txt").read_text() == "mine"
 
 
+def test_a_run_that_came_to_nothing_is_no_obstacle(capsys, problem):
+    assert cli.run(["solve", str(problem), "--out", "there", "--engine", "gone"]) == 2
+    assert names("there") == {"run.json"}
+    assert cli.run(["solve", str(problem), "--out", "there", "--quiet"]) == 0
+
+
+def test_ctrl_c_between_the_last_round_and_the_results(capsys, problem, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("wolfpack.problem_file.write", interrupted)
+        assert cli.run(["solve", str(problem), "--out", "there", "--quiet"]) == 1
+    assert "wolfpack resume there goes on" in capsys.readouterr().err
+    assert cli.run(["resume", "there", "--quiet"]) == 0
+
+
 def test_folders_that_cannot_be_written(capsys, problem):
     Path("taken").write_text("mine")
     assert "found a file: taken" in refused(capsys, "solve", str(problem), "--out", "taken")

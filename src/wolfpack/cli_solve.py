@@ -118,20 +118,27 @@ def solve(
     access = _access(data_root, max_data)
     task = _read(problem, access)
     folder = out or Path(task.output.folder or f"{problem.stem}-out")
-    _prepare(folder, overwrite)
-    _remember(folder, problem, access)
     settings = dict(task.settings)
     if engine is not None:
         settings["engine"] = engine
-    if task.output.checkpoint:
+    leads = _leads(settings.get("engine"))
+    if leads:
+        _prepare(folder, overwrite)
+        _remember(folder, problem, access)
+    if leads and task.output.checkpoint:
         settings["checkpoint"] = folder / CHECKPOINT
     silent = False if quiet or as_json else None
     command = ["wolfpack", "solve", str(problem), "--out", str(folder)]
     command += ["--engine", engine] if engine else []
     command += ["--data-root", str(data_root)] if data_root else []
-    with _bad_input(problem):
-        result = minimize(task.objective, task.set, progress=silent, **settings)
-    _finish(result, task, folder, shlex.join(command), "json" if as_json else _voice(quiet))
+    with _interruptible(folder):
+        with _bad_input(problem):
+            result = minimize(task.objective, task.set, progress=silent, **settings)
+        if leads:
+            voice = "json" if as_json else _voice(quiet)
+            _finish(result, task, folder, shlex.join(command), voice)
+    if not result.success:
+        raise typer.Exit(1)
 
 
 def resume(
@@ -162,15 +169,19 @@ def resume(
     limits |= {key: value for key, value in given.items() if value is not None}
     engine = engine or task.settings.get("engine")
     silent = False if quiet or as_json else None
-    with _bad_input(checkpoint):
-        result = resume(
-            checkpoint, task.objective, task.set, engine=engine, progress=silent, **limits
-        )
     command = ["wolfpack", "resume", str(file)]
     for key, value in given.items():
         command += [f"--{key.replace('_', '-')}", str(value)] if value is not None else []
-    voice = "json" if as_json else _voice(quiet)
-    _finish(result, task, checkpoint.parent, shlex.join(command), voice)
+    with _interruptible(checkpoint.parent):
+        with _bad_input(checkpoint):
+            result = resume(
+                checkpoint, task.objective, task.set, engine=engine, progress=silent, **limits
+            )
+        if _leads(engine):
+            voice = "json" if as_json else _voice(quiet)
+            _finish(result, task, checkpoint.parent, shlex.join(command), voice)
+    if not result.success:
+        raise typer.Exit(1)
 
 
 commands: tuple[Callable[..., None], ...] = (solve, check, init, resume)
@@ -198,7 +209,8 @@ def _prepare(folder: Path, overwrite: bool) -> None:
     """Make the folder; results of an earlier run are replaced only when asked."""
     make_folder(folder)
     found = [folder / name for name in _OURS if (folder / name).exists()]
-    if found and not overwrite:
+    # a run that came to nothing leaves run.json alone, which is not worth keeping
+    if any(path.name != "run.json" for path in found) and not overwrite:
         raise InputError(
             f"{folder} holds the results of an earlier run; choose another folder with --out, or "
             "pass --overwrite"
@@ -239,7 +251,7 @@ def _recall(folder: Path, problem: Path | None) -> tuple[Path, Access]:
 
 
 def _finish(result: Result, task: Task, folder: Path, command: str, voice: str) -> None:
-    """Write the results, print what was asked for, and exit with the code that the status has."""
+    """Write the results and print what was asked for."""
     from .problem_file import write
 
     with _writing(folder):
@@ -249,8 +261,6 @@ def _finish(result: Result, task: Task, folder: Path, command: str, voice: str) 
         print(json.dumps({**written.summary, "files": files}, indent=2))
     elif voice == "words":
         _show(result, written, folder)
-    if not result.success:
-        raise typer.Exit(1)
 
 
 def _facts(command: str) -> dict[str, Any]:
@@ -309,6 +319,31 @@ def _size(count: int) -> str:
 
 def _voice(quiet: bool) -> str:
     return "nothing" if quiet else "words"
+
+
+def _leads(engine: str | None) -> bool:
+    """Tell whether this process is the one that writes; with MPI every rank runs the command."""
+    if engine != "mpi":
+        return True
+    from .engines import Mpi
+
+    try:
+        return not Mpi().follows
+    except ImportError as error:
+        raise InputError(str(error)) from None
+
+
+@contextmanager
+def _interruptible(folder: Path) -> Iterator[None]:
+    """Say how to go on when Ctrl-C came after the last round and before the results."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not (folder / CHECKPOINT).exists():
+            raise
+        raise Unfinished(
+            f"interrupted before the results were written; wolfpack resume {folder} goes on"
+        ) from None
 
 
 @contextmanager

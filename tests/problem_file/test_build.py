@@ -204,7 +204,9 @@ CHANGES = [
     ('folder = "there"', 'folder = "../there"', "below the current folder"),
     ('folder = "there"', 'folder = "/there"', "below the current folder"),
     ('folder = "there"', "figure = 1", "figure must be true or false"),
-    ("[data]", "title = 3\n[data]", "title must be a text, found 3"),
+    ("[data]", "title = 3\n[data]", "title must be a text of one line, found 3"),
+    ("[data]", 'title = "\\u001b[31m"\n[data]', "title must be a text of one line"),
+    ("[data]", '[data]\n"\\u001b[31m" = 3', "[data] ?[31m must be a file name"),
     ("[run]", "[run", "not valid TOML"),
 ]
 

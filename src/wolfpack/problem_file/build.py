@@ -105,7 +105,9 @@ def read_problem(path: Path, access: Access | None = None) -> Task:
             raise ProblemError(f"lacks {' and '.join(missing)}")
         return _build(path, table, access or Access())
     except ProblemError as error:
-        raise ProblemError(f"{path}: {error}") from None
+        # names come from the file, and a terminal obeys some characters
+        text = "".join(c if c.isprintable() else "?" for c in str(error))
+        raise ProblemError(f"{path}: {text}") from None
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -129,8 +131,8 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 def _build(path: Path, table: dict[str, Any], access: Access) -> Task:
     title = table.get("title", path.stem)
-    if not isinstance(title, str):
-        raise ProblemError(f"title must be a text, found {schema.show(title)}")
+    if not (isinstance(title, str) and title.isprintable()):
+        raise ProblemError(f"title must be a text of one line, found {schema.show(title)}")
     stop = check_plain("stop", table.get("stop", {}), schema.STOP)
     output = check_plain("output", table.get("output", {}), schema.OUTPUT)
     entries = table.get("data", {})
