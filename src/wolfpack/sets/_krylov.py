@@ -105,9 +105,9 @@ def top_eigenvectors(apply: Apply, n: int, k: int) -> Array:
     while True:
         space.extend(max(_LOOK, 2 * k) if not space.alphas else _LOOK)
         values, vectors = space.ritz()
-        # Lanczos' residual of the top pair; the error of its value is of its square
+        # Lanczos' residual of the top pair bounds the error of its value, also in clusters
         residual = space.betas[-1] * abs(vectors[-1, -1])
-        if space.complete or residual <= math.sqrt(ACCURACY) * abs(values[-1]):
+        if space.complete or residual <= ACCURACY * abs(values[-1]):
             return vectors[:, : -k - 1 : -1].T @ space.basis
 
 
