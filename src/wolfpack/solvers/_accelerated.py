@@ -98,6 +98,8 @@ def advance(space: Space, motion: Motion) -> Motion:
         if excess <= max(0.5 * L * square, noise):
             break
         L = max(_RISE * L, 2.0 * excess / square if square > 0 else 0.0)
+    # a step of no length has taught nothing
+    L = L if square > 0 else motion.L
     if space.dot(y - x_next, x_next - x) > 0:
         return Motion(x_next, look_next, x_next, look_next, 1.0, L)
     return Motion(x_next, look_next, x, look, t_next, L)

@@ -37,6 +37,7 @@ Array = Any
 _RULE = Secant(tol=0.1)
 _NEWTON_STEPS = 10
 _GRADIENT_STEPS = 200
+_ROUNDING = 2.0**-50
 
 
 class Corrected(NamedTuple):
@@ -113,7 +114,8 @@ def _search(problem: Problem, pool: Pool, here: Corrected, tip: Array) -> Correc
     if gamma <= 0:
         return here
     found = _at(problem, pool, (1.0 - gamma) * here.weights + gamma * tip)
-    return found if found.at.value <= here.at.value else here
+    worse = found.at.value > here.at.value + _ROUNDING * abs(here.at.value)
+    return here if worse else found
 
 
 def _at(problem: Problem, pool: Pool, weights: Array) -> Corrected:
@@ -161,7 +163,8 @@ def _gradient(problem: Problem, pool: Pool, here: Corrected, tol: float) -> Corr
         if _settled(motion.look.gradient, motion.x, tol):
             break
         motion = advance(hull, motion)
-        if motion.look.value < best.at.value:
+        # values that differ by rounding alone do not tell which point is the better one
+        if motion.look.value <= best.at.value + _ROUNDING * abs(best.at.value):
             best = motion.look.full
     return best
 

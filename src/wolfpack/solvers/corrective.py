@@ -15,7 +15,8 @@ Iteration
         &x_{k+1} \approx \arg\min \{ f(x) : x \in \operatorname{conv}(P_{k+1}) \}, \qquad
             P_{k+1} = P_k \cup \{v_k, v_{k,1}, \dots, v_{k,m-1}\}.
 
-    Sets that can list their k best vertices do so instead of being perturbed. One of the m - 1
+    Sets that can list their k best vertices do so instead of being perturbed. On sets of low-rank
+    matrices the correction is over a small matrix instead of weights (`low_rank`). One of the m - 1
     questions is the average of the gradients so far, without noise: its answer is a vertex like the
     others, and gives a second lower bound. The scales sigma_i are learned (`_scales`): those whose
     answers got weight in the correction are used more.
@@ -26,7 +27,8 @@ Guarantee
     f on a polytope. That m > 1 saves rounds is measured, not proved.
 
 Symbols
-    P_k ``state.pool``, v_k the first of ``state.answers``, h_k ``state.fun - state.bound``.
+    P_k ``state.pool``, v_k the first of ``state.answers``, h_k f(x_k) less the best bound, which is
+    ``state.progress.bound``.
 
 Cost of a round
     m oracle calls, which may run in parallel. Quadratics: one gradient and m products with the
@@ -52,35 +54,24 @@ from ..atoms import Atoms
 from ..atoms._pool import join
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
+from ._average import Average
 from ._correction import correct, metric_of, way_of
-from ._moves import Patience
 from ._options import check_count, check_positive
 from ._pool import Pool
+from ._progress import Progress
 from ._scales import Scales
+from .low_rank import LowRankCorrective
 
 Array = Any
 
 _FIRST_RUNG = -3
-_FORGET = 0.5
-
-
-class Average(NamedTuple):
-    """The running average of gradients and dual points, with more weight on the last ones."""
-
-    y: Array
-    dual: Any
-
-    def saw(self, at: Evaluation) -> Average:
-        """Return the average after one more gradient."""
-        y = _FORGET * self.y + (1.0 - _FORGET) * at.gradient
-        return Average(y, _FORGET * self.dual + (1.0 - _FORGET) * at.dual)
 
 
 class State(NamedTuple):
     """Iterate with its evaluation, then the oracles' answers to it, then what is remembered.
 
     ``answers`` holds the clean vertex first, ``rungs`` the scale of each perturbed answer at its
-    end. ``bound`` is the best lower bound so far.
+    end.
     """
 
     k: int
@@ -88,19 +79,18 @@ class State(NamedTuple):
     at: Evaluation
     answers: Atoms
     rungs: Array
-    bound: float
     pool: Pool
     way: str
     scales: Scales
     average: Average
-    patience: Patience
+    progress: Progress
     alpha: float
     m: int
 
     @property
     def stalled(self) -> bool:
         """Whether rounding errors keep the method from going on."""
-        return self.patience.over
+        return self.progress.over
 
 
 @dataclass(frozen=True)
@@ -117,12 +107,15 @@ class Corrective:
         Vertices to remember at most. Those with weight are kept in any case.
     max_age : int
         Rounds after which a vertex without weight is forgotten.
+    max_rank : int
+        For sets of low-rank matrices, the rank up to which a starting point is carried along.
     """
 
     m: int = 1
     accuracy: float = 0.03
     max_pool: int = 2000
     max_age: int = 200
+    max_rank: int = 100
     name: ClassVar[str] = "corrective"
     samples: ClassVar[bool] = True
 
@@ -133,9 +126,12 @@ class Corrective:
             raise ValueError(f"accuracy must be between 0 and 1, found {self.accuracy!r}")
         check_count("max_pool", self.max_pool)
         check_count("max_age", self.max_age)
+        check_count("max_rank", self.max_rank)
 
-    def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
+    def init(self, problem: Problem, x0: Array, oracles: Oracles) -> Any:
         """Return the state of round 0."""
+        if problem.set.has("core"):
+            return self._spectral.init(problem, x0, oracles)
         at, way = problem.evaluate(x0), way_of(problem, x0)
         vertex = oracles.lmo(at.gradient)
         bound = problem.dual_bound(at.gradient, at.dual, vertex)
@@ -145,26 +141,27 @@ class Corrective:
             at=at,
             answers=join([vertex]),
             rungs=np.zeros(0, dtype=int),
-            bound=bound,
             pool=Pool.start(x0, metric_of(way, problem, x0)),
             way=way,
             scales=Scales.start(_FIRST_RUNG),
-            average=Average(at.gradient, at.dual),
-            patience=Patience(at.value, bound),
+            average=Average.start(at),
+            progress=Progress.start(at.value, bound),
             alpha=math.nan,
             m=self.m,
         )
         return self._ask(problem, state, oracles) if self.m > 1 else state
 
-    def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
+    def step(self, problem: Problem, state: Any, oracles: Oracles) -> Any:
         """Return the state after one more round."""
+        if problem.set.has("core"):
+            return self._spectral.step(problem, state, oracles)
         x, at, pool, way = state.x, state.at, state.pool, state.way
         scores = pool.scores(at.gradient)
         pool = pool.trimmed(self.max_pool - self.m, self.max_age, scores)
         known = pool.size
         pool, places = pool.extend(state.answers, metric_of(way, problem, x))
         clean = float(state.answers.take(0).dot(at.gradient))
-        gap = min(inner(at.gradient, x) - clean, at.value - state.bound)
+        gap = min(inner(at.gradient, x) - clean, at.value - state.progress.bound)
         # what rounding leaves of the slopes is no tolerance
         floor = 16.0 * epsilon(x) * max(abs(clean), float(abs(scores).max()))
         tol = max(self.accuracy * gap, floor)
@@ -179,13 +176,16 @@ class Corrective:
             pool=pool,
             scales=state.scales.learned(state.rungs, new, new & (pool.weights[perturbed] > 0)),
             average=state.average.saw(found.at),
-            patience=state.patience.saw(found.at.value, state.bound),
         )
         return self._ask(problem, state, oracles)
 
-    def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
+    def lower_bound(self, problem: Problem, state: Any, oracles: Oracles) -> float:
         """Return the best bound of the clean answers so far."""
-        return state.bound
+        return state.progress.bound
+
+    @property
+    def _spectral(self) -> LowRankCorrective:
+        return LowRankCorrective(self.m, max(self.accuracy, 0.1), self.max_rank)
 
     def _ask(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state with the oracles' answers to the gradient at x, and their bounds."""
@@ -198,16 +198,17 @@ class Corrective:
             parts = [K.k_best(at.gradient, m)]
         else:
             rungs = state.scales.rungs(m - 2)
-            unit = _unit(problem, oracles) * max(0.0, at.value - state.bound)
+            unit = _unit(problem, oracles) * max(0.0, at.value - state.progress.bound)
             alpha = unit * 2.0**state.scales.rung
             noise = np.concatenate([[0.0], unit * np.exp2(rungs)])
             parts = oracles.answers(at.gradient, noise, m - 1, state.k)
-        bound = max(state.bound, problem.dual_bound(at.gradient, at.dual, _first(parts)))
+        bound = problem.dual_bound(at.gradient, at.dual, _first(parts))
         if m > 1 and state.k > 0:
             vertex = oracles.lmo(average.y)
             bound = max(bound, problem.dual_bound(average.y, average.dual, vertex))
             parts = [join([_first(parts), vertex]), *parts]
-        return state._replace(answers=join(parts), rungs=rungs, bound=bound, alpha=alpha)
+        progress = state.progress.saw(at.value, bound)
+        return state._replace(answers=join(parts), rungs=rungs, progress=progress, alpha=alpha)
 
 
 def _first(parts: list[Atoms]) -> Atoms:

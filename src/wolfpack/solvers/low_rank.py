@@ -1,0 +1,305 @@
+r"""Corrective Frank-Wolfe on sets of low-rank matrices.
+
+Problem
+    min f(X) over X in K, the hull of rank-one matrices r u v' (trace-norm ball) or r u u'
+    (spectrahedron), f convex and smooth.
+
+Iteration
+    :math:`X_k = U_k \operatorname{diag}(s_k) V_k^\top` with orthonormal columns, and
+    :math:`G = \nabla f(X_k)`.
+
+    .. math::
+
+        &u_i, v_i: \text{ the } m \text{ leading singular pairs of } G
+            \text{, one of them of an average of gradients} \\
+        &P = \operatorname{orth}[U_k,\ u_1, \dots, u_m,\ G V_k], \qquad
+         Q = \operatorname{orth}[V_k,\ v_1, \dots, v_m,\ G^\top U_k] \\
+        &S \approx \arg\min \{ f(P S Q^\top) : P S Q^\top \in K \}, \qquad
+         X_{k+1} = P S Q^\top.
+
+    The correction over the small matrix S is an accelerated projected gradient method, whose
+    projection is that of a small spectral set: one SVD of S. The columns of G V_k and G'U_k cost
+    two products and turn the singular vectors that X has, as a projected gradient step would; of
+    many, those of the largest singular values of the block are kept. Where the set's matrices are
+    symmetric, P = Q.
+
+Guarantee
+    Round for round at least that of Frank-Wolfe: each correction begins with a step to
+    -r u_1 v_1' that satisfies Armijo's condition, and never increases f
+    (docs/theory/corrective.md). Convergence is linear in practice, which is not proved.
+
+Symbols
+    U_k, s_k, V_k ``state.factors``; G ``state.at.gradient``; u_i, v_i ``state.answers``.
+
+Cost of a round
+    One SVD oracle for m pairs, and per step of the correction one gradient. X stays factored, and
+    with an objective that takes it so (``factored``) no p x q array is made:
+    O((p + q) rank) memory beside the gradient's.
+
+Sources
+    M. Jaggi, M. Sulovsky, A simple algorithm for nuclear norm regularized problems, ICML 2010.
+    B. Mishra, G. Meyer, F. Bach, R. Sepulchre, Low-rank optimization with trace norm penalty, SIAM
+    J. Optimization 23, 2013.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..arrays import LowRank, epsilon, inner
+from ..atoms import RankOne
+from ..atoms._pool import join
+from ..problem import Evaluation, Problem
+from ..smoothing import Oracles
+from ._accelerated import Look, Motion, advance
+from ._average import Average
+from ._progress import Progress
+
+Array = Any
+
+TURNS = 32
+"""Columns of G V_k that join the basis."""
+
+_INDEPENDENT = 1e-8
+_NEGLIGIBLE = 1e-13
+_ARMIJO = 0.5
+_ROUNDING = 2.0**-50
+
+
+class State(NamedTuple):
+    """Iterate with its evaluation and factors, the oracle's answers, and what is remembered."""
+
+    k: int
+    x: Array
+    at: Evaluation
+    factors: LowRank
+    answers: RankOne
+    average: Average
+    progress: Progress
+    affine: bool
+    L: float
+    m: int
+
+    @property
+    def stalled(self) -> bool:
+        """Whether rounding errors keep the method from going on."""
+        return self.progress.over
+
+
+@dataclass(frozen=True)
+class LowRankCorrective:
+    """Corrective Frank-Wolfe with X = U S V', for sets that have a ``core``.
+
+    Parameters
+    ----------
+    m : int
+        Singular pairs asked for in each round.
+    accuracy : float
+        Of a correction, as a fraction of the gap.
+    max_rank : int
+        Rank up to which a starting point is kept; one of higher rank is left for a vertex.
+    inner : int
+        Limit on the steps of a correction.
+    """
+
+    m: int = 1
+    accuracy: float = 0.1
+    max_rank: int = 100
+    inner: int = 200
+    name: ClassVar[str] = "corrective"
+
+    def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
+        """Return the state of round 0."""
+        factors = _factors(x0, self.max_rank)
+        x = x0 if factors is None or not _factored(problem) else factors
+        at = problem.evaluate(x)
+        affine = problem.objective.curvature(x, x) is not None
+        average = Average.start(at)
+        answers, bound = self._ask(problem, at, None)
+        # a start of too many directions is not carried along: the first vertex takes its place
+        factors = _vertex(answers) if factors is None else factors
+        progress = Progress.start(at.value, bound)
+        return State(0, x, at, factors, answers, average, progress, affine, 0.0, self.m)
+
+    def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
+        """Return the state after one more round."""
+        space = _Core(problem, state)
+        # without the projection, rounding would let X grow out of K little by little
+        S = space.K.project(space.coordinates(state.factors))
+        clean = space.coordinates(_vertex(state.answers))
+        look = space.look(S)
+        # what rounding leaves of inner products is no tolerance
+        floor = 64.0 * epsilon(S) * abs(inner(look.gradient, S))
+        tol = max(self.accuracy * (state.at.value - state.progress.bound), floor)
+        S, look, bend = _frank_wolfe_step(space, S, look, clean)
+        S, look, L = _minimize(space, S, look, state.L or bend or 1.0, (tol, self.inner))
+        factors, at = space.factors(S), look.full
+        x = factors.to_dense().astype(state.x.dtype, copy=False) if space.dense else factors
+        average = state.average.saw(at)
+        answers, bound = self._ask(problem, at, average if self.m > 1 else None)
+        return state._replace(
+            k=state.k + 1,
+            x=x,
+            at=at,
+            factors=factors,
+            answers=answers,
+            average=average,
+            progress=state.progress.saw(at.value, bound),
+            L=L,
+        )
+
+    def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
+        """Return the best bound of the clean answers so far."""
+        return state.progress.bound
+
+    def _ask(self, problem: Problem, at: Evaluation, average: Average | None) -> tuple[Any, float]:
+        """Return the leading pairs of the gradient at X, and the best of their bounds.
+
+        With an ``average``, one of the m pairs is that of the averaged gradient.
+        """
+        K, count = problem.set, self.m - (average is not None)
+        problem.counts.nlmo += self.m
+        answers = K.k_best(at.gradient, count)
+        bound = problem.dual_bound(at.gradient, at.dual, answers.take(0))
+        if average is not None:
+            pair = K.k_best(average.y, 1)
+            bound = max(bound, problem.dual_bound(average.y, average.dual, pair.take(0)))
+            answers = join([answers, pair])
+        return answers, bound
+
+
+def _factored(problem: Problem) -> bool:
+    return getattr(problem.objective, "factored", False)
+
+
+def _factors(x: Array, max_rank: int) -> LowRank | None:
+    """Return the singular value decomposition of x, None if it has too high a rank."""
+    if isinstance(x, LowRank):
+        return x if x.rank <= max_rank else None
+    if not x.any():
+        return LowRank.zeros(x.shape)
+    U, s, Vt = np.linalg.svd(x.astype(np.float64, copy=False), full_matrices=False)
+    rank = int((s > _NEGLIGIBLE * s[0]).sum())
+    return LowRank(U[:, :rank], s[:rank], Vt[:rank].T) if rank <= max_rank else None
+
+
+def _vertex(answers: RankOne) -> LowRank:
+    """Return the clean answer."""
+    return LowRank(answers.u[:1].T, np.full(1, float(answers.scale)), answers.v[:1].T)
+
+
+def _bases(state: State) -> tuple[Array, Array]:
+    """Return P and Q with orthonormal columns; the same array where matrices are symmetric."""
+    X, G, answers = state.factors, state.at.gradient, state.answers
+    left = [answers.u.T, _leading(G @ X.V, X.U)]
+    right = [answers.v.T, _leading(G.T @ X.U, X.V)]
+    if answers.u is answers.v:
+        P = _orthonormal(X.U, np.hstack([*left, right[1]]))
+        return P, P
+    return _orthonormal(X.U, np.hstack(left)), _orthonormal(X.V, np.hstack(right))
+
+
+def _leading(block: Array, basis: Array) -> Array:
+    """Return the leading left singular vectors of a block, without what the basis has."""
+    block = block - basis @ (basis.T @ block)
+    if block.shape[1] <= TURNS:
+        return block
+    return np.linalg.svd(block, full_matrices=False)[0][:, :TURNS]
+
+
+def _orthonormal(basis: Array, columns: Array) -> Array:
+    """Return ``basis``, which is orthonormal, extended by what is new in ``columns``."""
+    length = np.linalg.norm(columns, axis=0)
+    columns = columns[:, length > 0] / length[length > 0]
+    # twice is enough for orthogonality to rounding
+    for _ in range(2):
+        columns = columns - basis @ (basis.T @ columns)
+        columns, R = np.linalg.qr(columns)
+        columns = columns[:, abs(R.diagonal()) > _INDEPENDENT]
+    return np.hstack([basis, columns])
+
+
+class _Core:
+    """The matrices P S Q' of K, by their coordinates S."""
+
+    def __init__(self, problem: Problem, state: State) -> None:
+        self.problem = problem
+        self.P, self.Q = _bases(state)
+        self.K = problem.set.core((self.P.shape[1], self.Q.shape[1]))
+        self.dense = not _factored(problem)
+        self.affine = state.affine
+
+    def coordinates(self, X: LowRank) -> Array:
+        """Return S with P S Q' = X, for X in the span."""
+        return ((self.P.T @ X.U) * X.s) @ (X.V.T @ self.Q)
+
+    def factors(self, S: Array) -> LowRank:
+        """Return P S Q' with orthonormal factors."""
+        if self.P is self.Q:
+            s, U = np.linalg.eigh(0.5 * (S + S.T))
+            V = U
+        else:
+            U, s, Vt = np.linalg.svd(S)
+            V = Vt.T
+        kept = np.flatnonzero(s > _NEGLIGIBLE * s.max(initial=0.0))
+        U, V = self.P @ U[:, kept], self.Q @ V[:, kept]
+        return LowRank(U, s[kept], U if self.P is self.Q else V)
+
+    def look(self, x: Array) -> Look:
+        X = LowRank(self.P @ x, np.ones(x.shape[1]), self.Q)
+        at = self.problem.evaluate(X.to_dense() if self.dense else X)
+        return Look(at.value, self.P.T @ (at.gradient @ self.Q), at)
+
+    def gap(self, S: Array, gradient: Array) -> float:
+        """Return the Frank-Wolfe gap over the small set."""
+        return inner(gradient, S) - float(self.K.lmo(gradient).dot(gradient))
+
+    def project(self, y: Array, gradient: Array, L: float) -> Array:
+        return self.K.project(y - (1.0 / L) * gradient)
+
+    def pair(self, gradient: Array, step: Array) -> float:
+        return inner(gradient, step)
+
+    def dot(self, a: Array, b: Array) -> float:
+        return inner(a, b)
+
+
+def _frank_wolfe_step(
+    space: _Core, S: Array, look: Look, clean: Array
+) -> tuple[Array, Look, float]:
+    """Return a point towards the clean vertex that satisfies Armijo's condition, and f's bend.
+
+    The bend is the curvature of f met on the way, a first estimate of L.
+    """
+    d, t, bend = clean - S, 1.0, 0.0
+    slope, square = inner(look.gradient, d), inner(d, d)
+    for _ in range(60):
+        if not slope * t < 0:
+            break
+        there = space.look(S + t * d)
+        excess = there.value - look.value - t * slope
+        bend = max(bend, 2.0 * excess / (t * t * square))
+        if excess <= -(1.0 - _ARMIJO) * t * slope:
+            return S + t * d, there, bend
+        # the minimiser of the parabola through what is known
+        t = min(0.5 * t, max(0.1 * t, -0.5 * t * t * slope / excess))
+    return S, look, bend
+
+
+def _minimize(
+    space: _Core, S: Array, look: Look, L: float, limits: tuple[float, int]
+) -> tuple[Array, Look, float]:
+    """Return the best point found by accelerated projected gradient steps, and its L."""
+    tol, steps = limits
+    motion, best_S, best = Motion.start(S, look, L), S, look
+    for _ in range(steps):
+        if space.gap(motion.x, motion.look.gradient) <= tol:
+            break
+        motion = advance(space, motion)
+        # values that differ by rounding alone do not tell which point is the better one
+        if motion.look.value <= best.value + _ROUNDING * abs(best.value):
+            best_S, best = motion.x, motion.look
+    return best_S, best, motion.L
