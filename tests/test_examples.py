@@ -183,13 +183,22 @@ def test_script_writes_its_picture(tmp_path: Path) -> None:
 def test_composite_digits(example: Any) -> None:
     pytest.importorskip("sklearn")
     module = example("composite_digits")
-    G, best, traces, answers = module.solve(rows=300, passes=15, tol=1e-3)
+    best, traces = module.solve(rows=300, passes=15)
     for _, values, gaps in traces.values():
         assert (values >= best - 1e-6).all()
         assert gaps[-1] >= values.min() - best - 1e-6
     last = {name: values[-1] - best for name, (_, values, _) in traces.items()}
     assert last["32 rows, reduced"] < 0.7 * min(last["all rows"], last["32 rows, converging"])
-    used = [module.pixels_used(result.x) for result in answers.values()]
-    assert used[2] < used[0]
-    assert np.count_nonzero(answers["elastic net"].x) < 0.7 * answers["ridge"].x.size
-    drawn(module, G, best, traces, answers, columns=5)
+    drawn(module, best, traces)
+
+
+@pytest.mark.extras
+def test_composite_penalties(example: Any) -> None:
+    pytest.importorskip("sklearn")
+    module = example("composite_penalties")
+    answers, right = module.solve(rows=300, tol=1e-3)
+    ridge, net, groups = (result.x for result in answers.values())
+    assert module.pixels_used(groups) < module.pixels_used(ridge)
+    assert np.count_nonzero(net) < 0.7 * ridge.size
+    assert min(right.values()) > 0.9
+    drawn(module, answers, right, columns=3)
