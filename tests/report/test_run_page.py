@@ -13,6 +13,7 @@ from report.document import Document
 from report.test_browser import browse, measured
 from wolfpack.loop import History
 from wolfpack.report.live_chart import MOST_POINTS, LiveChart, Series, thinned
+from wolfpack.report.run_figure import draw
 from wolfpack.report.run_page import run_page
 from wolfpack.report.solution import MOST_BARS, bars, drawings, heat_map
 
@@ -100,6 +101,16 @@ def test_long_histories_are_thinned_with_both_ends():
     assert (rows[0], rows[1], rows[-1]) == (0, 1, 99_999)
     assert (np.diff(rows) > 0).all()
     assert thinned(5).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_the_figure_is_drawn_where_there_is_a_curve(result, tmp_path):
+    assert draw(result.history, tmp_path, "run").startswith("<svg")
+    assert (tmp_path / "run.png").exists()
+    flat = {name: result.history[name] for name in result.history}
+    flat["gap"] = np.ones(len(flat["round"]))
+    for history in (History(), History.from_columns(flat)):
+        assert draw(history, tmp_path, "none") == ""
+    assert not (tmp_path / "none.png").exists()
 
 
 def test_bars_show_the_largest():

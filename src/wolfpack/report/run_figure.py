@@ -27,7 +27,7 @@ def draw(history: Mapping[str, np.ndarray], folder: Path, name: str) -> str:
     for axis, words in _AXES.items():
         x = history[axis]
         seen = np.isfinite(gap) & (gap > 0) & (x > 0)
-        if seen.sum() < 2 or x[seen][-1] <= 1:
+        if seen.sum() < 2 or x[seen][-1] <= 1 or np.ptp(gap[seen]) == 0:
             return ""
         line = Line("certified gap", x[seen], gap[seen], "many")
         panels.append(Panel(f"against {words}", [line], axis))
