@@ -230,6 +230,8 @@ def solver_of(
 def smoothing_of(name: str, solver: Any, pair: tuple[Any, Set], noise: Any, kind: Any) -> Any:
     """Return how a method's questions are perturbed, None for one that perturbs none."""
     objective, K = pair
+    if isinstance(noise, str) and noise == "lifted":
+        noise, kind = "auto", kind or "lifted"
     automatic = isinstance(noise, str) and noise == "auto"
     if not getattr(solver, "samples", False):
         if kind is not None or not (automatic or noise is None):

@@ -91,6 +91,15 @@ def test_lifted_smoothing_is_used_for_the_l1_ball():
     assert way.bias == pytest.approx(np.log(16))
 
 
+def test_lifted_noise_is_another_name_for_lifted_smoothing():
+    f, _, _ = small_simplex()
+    K = wp.sets.L1Ball(8)
+    run = {"method": "anytime", "m": 4, "tol": 0, "max_rounds": 20}
+    by_noise = wp.minimize(f, K, noise="lifted", **run)
+    by_smoothing = wp.minimize(f, K, smoothing="lifted", **run)
+    assert by_noise.x.tobytes() == by_smoothing.x.tobytes()
+
+
 def test_missing_ways_are_explained():
     f, K, x0 = paper_trace_ball()
     with pytest.raises(wp.CapabilityError, match=r"smoothing='lifted'.*does not offer"):
