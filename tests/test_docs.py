@@ -15,11 +15,7 @@ from wolfpack.minimize import METHODS
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-RUN = [
-    path
-    for path in (ROOT / "README.md", DOCS / "index.md", *sorted((DOCS / "guide").glob("*.md")))
-    if path.exists()
-]
+ALL = [path for path in (ROOT / "README.md", *PAGES) if path.exists()]
 BLOCK = re.compile(
     r"^(?P<mark><!-- no-run -->\n)?```python\n(?P<code>.*?)^```$"
     r"(?:\n\n```(?:text)?\n(?P<output>.*?)^```$)?",
@@ -35,7 +31,9 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("path", RUN, ids=name_of)
+@pytest.mark.parametrize(
+    "path", [p for p in ALL if "```python" in p.read_text("utf-8")], ids=name_of
+)
 def test_code_runs_and_prints_what_the_page_says(
     path: Path,
     tmp_path: Path,
@@ -79,7 +77,7 @@ def anchors(path: Path) -> set[str]:
     return found | set(re.findall(r"\{#([\w-]+)", text)) | set(re.findall(r'id="([\w-]+)"', text))
 
 
-@pytest.mark.parametrize("path", sorted({*PAGES, *RUN}), ids=name_of)
+@pytest.mark.parametrize("path", ALL, ids=name_of)
 def test_links_lead_somewhere(path: Path) -> None:
     text = FENCED.sub("", path.read_text(encoding="utf-8"))
     for link in LINK.findall(text):
@@ -105,7 +103,7 @@ def test_every_method_has_its_place_in_the_guide() -> None:
 
 
 def test_pictures_are_small_and_used() -> None:
-    pages = "".join(path.read_text(encoding="utf-8") for path in {*PAGES, *RUN})
+    pages = "".join(path.read_text(encoding="utf-8") for path in ALL)
     for picture in (DOCS / "assets" / "examples").glob("*.png"):
         assert picture.stat().st_size < 150_000
         assert f"assets/examples/{picture.name}" in pages
