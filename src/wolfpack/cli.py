@@ -30,8 +30,9 @@ from rich.table import Table
 
 import wolfpack
 
+from .cli_check import check, init
 from .cli_common import AsJson, InputError, Unfinished, make_folder
-from .cli_solve import commands
+from .cli_solve import resume, solve
 
 if TYPE_CHECKING:
     from .paper.experiments import Progress
@@ -63,7 +64,7 @@ ENGINES = {
 ABSTRACT = ("Objective", "as_objective")
 
 app = typer.Typer(name="wolfpack", pretty_exceptions_enable=False, rich_markup_mode=None)
-for command in commands:
+for command in (solve, check, init, resume):
     app.command()(command)
 
 

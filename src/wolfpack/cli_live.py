@@ -1,0 +1,175 @@
+"""What `wolfpack solve` and `resume` show while they run, on a terminal and in a log file."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from .cli_common import InputError
+
+if TYPE_CHECKING:
+    from .loop import Result
+
+_REFRESH, _LOG_EVERY = 0.25, 5.0
+"""Seconds between two looks at the run, and between two lines of the log."""
+
+_MOST = 512
+
+
+@dataclass
+class Pace:
+    """How the gap has fallen with time, and how long it may take to the target.
+
+    The gap of a run falls about as c t^-p. A line through (log t, log gap) over the last three
+    quarters of the time gives p, and with it the time of any smaller gap.
+    """
+
+    times: list[float] = field(default_factory=list)
+    gaps: list[float] = field(default_factory=list)
+
+    def see(self, seconds: float, gap: float) -> None:
+        """Note a gap; of many notes every other one is forgotten."""
+        if seconds > 0 and 0 < gap < math.inf:
+            self.times.append(seconds)
+            self.gaps.append(gap)
+        if len(self.times) > _MOST:
+            del self.times[::2], self.gaps[::2]
+
+    def left(self, target: float) -> float | None:
+        """Return the seconds until the gap is ``target``, None if the past does not tell."""
+        if not (target > 0 and len(self.times) >= 8):
+            return None
+        late = np.array(self.times) >= self.times[-1] / 4
+        if late.sum() < 4:
+            return None
+        t, gap = np.log(np.array(self.times)[late]), np.log(np.array(self.gaps)[late])
+        spread = t - t.mean()
+        if not spread.any():
+            return None
+        rate = -float(spread @ gap) / float(spread @ spread)
+        if rate < 0.05:
+            return None
+        ratio = math.log(self.gaps[-1] / target) / rate
+        return self.times[-1] * math.expm1(min(max(ratio, 0.0), 50.0))
+
+
+class Watch:
+    """A callback of `wolfpack.minimize` that shows and logs the run; use it in a ``with``.
+
+    Parameters
+    ----------
+    settings : mapping
+        ``tol``, ``rtol``, ``max_rounds`` and ``max_seconds`` of the run.
+    terminal : Console or None
+        Where to show one line that changes in place; None shows nothing.
+    log : Path or None
+        File to add lines to.
+    """
+
+    def __init__(
+        self, settings: Mapping[str, Any], terminal: Console | None, log: Path | None
+    ) -> None:
+        self._settings, self._terminal, self._path = settings, terminal, log
+        self._pace = Pace()
+        self._live: Live | None = None
+        self._log: IO[str] | None = None
+
+    @property
+    def callback(self) -> Any:
+        """What to hand to `minimize`: nothing when there is no one to tell."""
+        return None if self._terminal is None and self._path is None else self._look
+
+    def __enter__(self) -> Watch:
+        self._began = self._looked = self._logged = time.monotonic()
+        self._first: int | None = None
+        if self._path is not None:
+            try:
+                self._log = self._path.open("a", encoding="utf-8")
+            except OSError as error:
+                why = error.strerror or error
+                raise InputError(f"--log cannot be written: {self._path}: {why}") from None
+            self._write("began")
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self._close_line()
+        if self._log is not None:
+            if error is not None:
+                self._write(f"ended by {kind.__name__}: {error}".rstrip(": "))
+            self._log.close()
+            self._log = None
+
+    def finish(self, result: Result) -> None:
+        """Remove the line and log how the run ended."""
+        self._close_line()
+        if self._log is not None:
+            self._write(f"{result.status}  {describe(result)}  {result.message}")
+
+    def _look(self, now: Result) -> None:
+        wall = time.monotonic()
+        if self._first is None:
+            self._first = now.nit
+        if wall - self._looked < _REFRESH:
+            return
+        self._looked = wall
+        self._pace.see(wall - self._began, now.gap)
+        text = describe(now)
+        left = self._left(now, wall - self._began)
+        text += f"  about {clock(left)} left" if left is not None else ""
+        if self._log is not None and wall - self._logged >= _LOG_EVERY:
+            self._logged = wall
+            self._write(text)
+        if self._terminal is not None:
+            if self._live is None:
+                self._live = Live(console=self._terminal, transient=True, auto_refresh=False)
+                self._live.start()
+            self._live.update(Text(text), refresh=True)
+
+    def _left(self, now: Result, wall: float) -> float | None:
+        """Return the seconds until the tolerance or a limit, whichever is expected first."""
+        settings = self._settings
+        target = max(settings.get("tol", 1e-4), (settings.get("rtol") or 0.0) * abs(now.fun))
+        ends = [self._pace.left(target)]
+        rounds, done = settings.get("max_rounds"), now.nit - (self._first or 0)
+        if rounds is not None and done > 0:
+            ends.append(wall / done * (rounds - now.nit))
+        if settings.get("max_seconds") is not None and now.seconds > 0:
+            ends.append((settings["max_seconds"] - now.seconds) * max(1.0, wall / now.seconds))
+        return min((max(0.0, end) for end in ends if end is not None), default=None)
+
+    def _write(self, text: str) -> None:
+        assert self._log is not None
+        stamp = datetime.now(UTC).isoformat(timespec="seconds")
+        self._log.write(f"{stamp}  {' '.join(text.split())}\n")
+        self._log.flush()
+
+    def _close_line(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+
+def describe(now: Result) -> str:
+    """Return where a run is, in a line."""
+    gap = f"gap {now.gap:.2e}" if math.isfinite(now.gap) else "no gap yet"
+    bound = f"  bound {now.lower_bound:.6g}" if math.isfinite(now.lower_bound) else ""
+    calls = f"oracle calls {now.nlmo:,}"
+    return f"round {now.nit:,}  {gap}{bound}  {calls}  {clock(now.seconds)}"
+
+
+def clock(seconds: float) -> str:
+    """Return a time as people say it."""
+    for unit, size in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
