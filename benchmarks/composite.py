@@ -181,7 +181,9 @@ def copt(task: Task, name: str) -> Trace:
         clock.append(time.perf_counter())
         values.append(task.value(at["x"]))
         clock.append(time.perf_counter())
-        if task.done(values[-1], len(values) * (clock[-2] - clock[-3]) if len(values) > 1 else 0.0):
+        # the first pass compiles
+        used = len(values) * (clock[-2] - clock[-3]) if len(values) > 2 else 0.0
+        if task.done(values[-1], used):
             raise StopIteration
 
     with contextlib.suppress(StopIteration):
