@@ -2,7 +2,7 @@
 
 Least squares over the simplex (n = 200, d = 50, Gumbel noise) and generalised matrix completion
 over the trace-norm ball (10 x 8, Gaussian noise), from the authors' own random numbers. r-PFW
-runs PFW again and again, each time for half the accuracy.
+runs PFW again and again, with less and less smoothing.
 
     python examples/paper.py [folder for the picture]
 """
