@@ -66,12 +66,14 @@ def explain(f: Any, K: Set, **settings: Any) -> Choice:
 def choose(objective: Any, K: Set, settings: dict[str, Any]) -> Choice:
     """Return the method for a problem from its declared properties."""
     facts = _facts(objective, K, settings)
-    for rule in (_sampling_asked, _closed_form, _default):
-        choice = rule(K, settings)
+    for rule in (_noise_asked, _low_rank, _oracles_asked, _projection, _polytope, _closed_form):
+        choice = rule(objective, K, settings)
         if choice is not None:
-            method, options, reason = choice
-            return Choice(method, options, reason, facts)
-    raise AssertionError("the last rule always applies")
+            break
+    else:
+        choice = "anytime", {}, "accelerated, and needs neither L nor an accuracy"
+    method, options, reason = choice
+    return Choice(method, options, reason, facts)
 
 
 def _facts(objective: Any, K: Set, settings: dict[str, Any]) -> dict[str, Any]:
@@ -81,9 +83,10 @@ def _facts(objective: Any, K: Set, settings: dict[str, Any]) -> dict[str, Any]:
         "set": repr(K),
         "dimension": K.dimension,
         "polytope": "yes" if K.polytope else "no",
+        "low-rank points": "yes" if K.has("core") else "no",
         "closed-form smoothing": ", ".join(K.closed_forms) or "none",
         "k-best oracle": "yes" if K.has("k_best") else "no",
-        "cheap projection": "yes" if K.has("project") else "no",
+        "cheap projection": "yes" if _projects(K) else "no",
         "observations": "unknown" if image is None else image[0],
         "engine": settings.get("engine") or "this process",
     }
@@ -91,17 +94,67 @@ def _facts(objective: Any, K: Set, settings: dict[str, Any]) -> dict[str, Any]:
 
 Rule = tuple[str, dict[str, Any], str] | None
 
+_PAIRS = 8
+_LISTED = 16
+_OF_NOISE = ("smoothing", "sampling", "kappa", "theta", "order", "max_m")
 
-def _sampling_asked(K: Set, settings: dict[str, Any]) -> Rule:
-    asked = [name for name in ("m", "smoothing", "sampling") if settings.get(name) is not None]
+
+def _projects(K: Set) -> bool:
+    return K.has("project") and K.cheap_projection
+
+
+def _noise_asked(objective: Any, K: Set, settings: dict[str, Any]) -> Rule:
+    asked = [name for name in _OF_NOISE if settings.get(name) is not None]
     if settings.get("noise", "auto") != "auto":
         asked.append("noise")
+    if isinstance(settings.get("m"), str):
+        asked.append("m")
     if not asked:
         return None
     return "anytime", {}, f"{' and '.join(asked)} given, which perturbed oracles need"
 
 
-def _closed_form(K: Set, settings: dict[str, Any]) -> Rule:
+def _low_rank(objective: Any, K: Set, settings: dict[str, Any]) -> Rule:
+    if not K.has("core") or settings.get("engine") is not None:
+        return None
+    m = settings.get("m")
+    if _projects(K) and m is None and not getattr(objective, "factored", False):
+        return None
+    options = {"m": _PAIRS} if m is None else {}
+    return "corrective", options, f"points of {type(K).__name__} are kept as matrices of low rank"
+
+
+def _oracles_asked(objective: Any, K: Set, settings: dict[str, Any]) -> Rule:
+    asked = [name for name in ("m", "engine") if settings.get(name) is not None]
+    if not asked:
+        return None
+    given = f"{' and '.join(asked)} given, hence a method of linear oracles"
+    # where a whole distribution of answers is known, vertices one by one are not worth their weight
+    if not K.polytope or (K.closed_forms and K.has("project")):
+        return "anytime", {}, given
+    options = {"m": _LISTED} if settings.get("m") is None else {}
+    return "corrective", options, f"{given}; K is a polytope, of which it keeps the useful vertices"
+
+
+def _projection(objective: Any, K: Set, settings: dict[str, Any]) -> Rule:
+    if not _projects(K):
+        return None
+    return (
+        "projected",
+        {},
+        f"{type(K).__name__} has a cheap exact projection, with which gradient steps beat linear "
+        "oracles; give m, engine or a method's name for one of those",
+    )
+
+
+def _polytope(objective: Any, K: Set, settings: dict[str, Any]) -> Rule:
+    if not K.polytope:
+        return None
+    options = {"m": _LISTED} if K.has("k_best") else {}
+    return "corrective", options, f"{type(K).__name__} is a polytope, and few vertices make a point"
+
+
+def _closed_form(objective: Any, K: Set, settings: dict[str, Any]) -> Rule:
     if not K.closed_forms:
         return None
     return (
@@ -110,7 +163,3 @@ def _closed_form(K: Set, settings: dict[str, Any]) -> Rule:
         f"{type(K).__name__} knows its smoothed argmax in closed form, worth infinitely many "
         "oracles for the price of one",
     )
-
-
-def _default(K: Set, settings: dict[str, Any]) -> Rule:
-    return "anytime", {}, "accelerated, and needs neither L nor an accuracy"

@@ -23,11 +23,13 @@ from .solvers import (
     Anytime,
     AwayStep,
     BlendedPairwise,
+    Corrective,
     FullyCorrective,
     LazyFrankWolfe,
     Momentum,
     Pairwise,
     ParallelFrankWolfe,
+    Projected,
     RestartedParallelFrankWolfe,
     Sliding,
     conjugate,
@@ -40,6 +42,8 @@ POLICY = tuple(field.name for field in fields(Policy))
 
 METHODS: dict[str, Callable[..., Any]] = {
     "anytime": Anytime,
+    "corrective": Corrective,
+    "projected": Projected,
     "pfw": ParallelFrankWolfe,
     "r-pfw": RestartedParallelFrankWolfe,
     "fw": frank_wolfe.open_loop,
@@ -93,7 +97,8 @@ def minimize(
         Feasible starting point; the set's own by default. It is never written to. Integers become
         float64; float32 and float64 are kept.
     method : str or solver object
-        "auto" (see `wolfpack.explain`), "anytime" (accelerated, nothing to choose), "pfw"
+        "auto" (see `wolfpack.explain`), "anytime" (accelerated, nothing to choose), "corrective"
+        (keeps vertices and weighs them), "projected" (accelerated projected gradient), "pfw"
         (Algorithm 2 of the paper), "r-pfw" (Algorithm 3), "fw" (step 2/(k+2)), "fw-short" (short
         step), "fw-ls" (exact line search), "away" (away steps), "pairwise", "bpcg" (blended
         pairwise), "fcfw" (fully corrective), "lazy" (with a cache of vertices), "momentum", "cgs"

@@ -7,12 +7,14 @@ from .away import AwayStep
 from .blended_pairwise import BlendedPairwise
 from .composite import ConvergingComposite, StochasticComposite
 from .conjugate import Conjugate
+from .corrective import Corrective
 from .frank_wolfe import FrankWolfe
 from .fully_corrective import FullyCorrective
 from .lazy import LazyFrankWolfe
 from .momentum import Momentum
 from .pairwise import Pairwise
 from .parallel_fw import ParallelFrankWolfe
+from .projected import Projected
 from .restarted import RestartedParallelFrankWolfe
 from .sliding import Sliding
 from .step_rules import Backtracking, LineSearch, OpenLoop, Secant, ShortStep
@@ -24,6 +26,7 @@ __all__ = [
     "BlendedPairwise",
     "Conjugate",
     "ConvergingComposite",
+    "Corrective",
     "FrankWolfe",
     "FullyCorrective",
     "LazyFrankWolfe",
@@ -32,6 +35,7 @@ __all__ = [
     "OpenLoop",
     "Pairwise",
     "ParallelFrankWolfe",
+    "Projected",
     "RestartedParallelFrankWolfe",
     "Secant",
     "ShortStep",
