@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .page import Figure, Page, Section, Table
 from .plots import Chart, Line, Panel, need_matplotlib, save
+from .run_page import run_page
 
 __all__ = [
     "Chart",
@@ -14,5 +15,6 @@ __all__ = [
     "Section",
     "Table",
     "need_matplotlib",
+    "run_page",
     "save",
 ]

@@ -18,32 +18,44 @@ _MOST_DRAWN = 1_000_000
 """Entries beyond which an answer is not drawn."""
 
 
-def run_page(result: Result, K: Any, facts: Mapping[str, Any]) -> str:
+def run_page(result: Result, K: Any = None, facts: Mapping[str, Any] | None = None) -> str:
     """Return the page of a run as HTML that needs no other file.
 
     Parameters
     ----------
     result : Result
         What the run returned.
-    K : Set or None
-        The set, for the drawing of the answer.
-    facts : mapping
-        ``title``, ``problem`` (nested settings), ``versions``, ``command``, ``finished``.
+    K : Set, optional
+        The set: flows are drawn on its graph.
+    facts : mapping, optional
+        ``title``, ``problem`` (nested settings), ``versions``, ``command``, ``finished``: what the
+        page is to say besides.
+
+    Examples
+    --------
+    >>> import numpy as np, wolfpack as wp
+    >>> f, K = wp.objectives.LeastSquares(np.eye(2), np.array([0.9, 0.4])), wp.sets.Simplex(2)
+    >>> page = run_page(wp.minimize(f, K), K, {"title": "Two numbers"})
+    >>> "<h1>Two numbers</h1>" in page
+    True
     """
+    facts = facts or {}
     sections = [
         Section("Result", [str(result.message), _numbers(result)]),
         *(_curves(result) if len(result.history["round"]) else []),
         *_workers(result),
         *_solution(result, K),
-        _settings(facts),
+        *_settings(facts),
     ]
     status = "converged" if result.success else f"ended with {result.status}"
     proved = f"at most {result.gap:.3g} above the minimum"
     proved = proved if math.isfinite(result.gap) else "with no gap certified"
     lead = f"The run {status}: f(x) = {result.fun:.9g}, {proved}."
     style = files("wolfpack.report").joinpath("run_page.css").read_text(encoding="utf-8")
-    footer = f"Written by wolfpack, {facts.get('finished', '')}."
-    return Page(str(facts["title"]), lead, sections, footer, style, script()).html()
+    footer = " ".join(["Written by wolfpack.", str(facts.get("finished", ""))])
+    return Page(
+        str(facts.get("title", "A run of wolfpack")), lead, sections, footer, style, script()
+    ).html()
 
 
 def _numbers(result: Result) -> Table:
@@ -173,17 +185,17 @@ def _solution(result: Result, K: Any) -> list[Section]:
     return [Section("Solution", blocks)] if blocks else []
 
 
-def _settings(facts: Mapping[str, Any]) -> Section:
+def _settings(facts: Mapping[str, Any]) -> list[Section]:
+    blocks: list[Any] = []
+    if "command" in facts:
+        blocks.append(f"To run it again: `{facts['command']}`")
+    if "versions" in facts:
+        versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
+        blocks.append(f"Versions: {versions}.")
     rows = list(_flat(facts.get("problem", {})))
-    versions = ", ".join(f"{name} {number}" for name, number in facts.get("versions", {}).items())
-    return Section(
-        "Settings",
-        [
-            f"To run it again: `{facts.get('command', '')}`",
-            f"Versions: {versions}.",
-            Table("The problem file", ["Key", "Value"], rows, text_columns=2),
-        ],
-    )
+    if rows:
+        blocks.append(Table("The problem file", ["Key", "Value"], rows, text_columns=2))
+    return [Section("Settings", blocks)] if blocks else []
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Any:

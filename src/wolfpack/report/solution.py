@@ -15,7 +15,8 @@ import numpy as np
 
 MOST_BARS = 80
 MOST_CELLS = 48
-MOST_NODES = 40
+MOST_NODES = 150
+_MOST_LABELS = 40
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 720.0, 220.0, 64.0, 24.0
 
 
@@ -142,12 +143,14 @@ def network(x: np.ndarray, graph: Any) -> Drawing:
             # a third of the way, where crossing edges are apart
             place = (2 * np.array(places[tail]) + np.array(places[head])) / 3
             parts.append(_text((place[0], place[1] - 6), f"{v:.3g}", "middle"))
+    named = graph.node_count <= _MOST_LABELS
     for label, (px, py) in zip(graph.nodes, places, strict=True):
         parts.append(
-            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="11" fill="var(--panel)" '
-            'stroke="var(--muted)"/>'
+            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="{11 if named else 4}" fill="var(--panel)" '
+            f'stroke="var(--muted)"><title>{escape(str(label))}</title></circle>'
         )
-        parts.append(_text((px, py + 4), str(label)[:4], "middle"))
+        if named:
+            parts.append(_text((px, py + 4), str(label)[:4], "middle"))
     caption = f"Each edge is as wide as its entry of x; the widest is {most:.4g}."
     alt = f"Graph of {graph.node_count} nodes and {graph.edge_count} edges, widths show x"
     tops = [y for _, y in places]
@@ -173,10 +176,10 @@ def _places(graph: Any) -> list[tuple[float, float]]:
     for node in range(count):
         peers = np.flatnonzero(depth == depth[node])
         row = int(np.searchsorted(peers, node))
-        # a bend keeps edges that skip a column apart from the nodes there
-        bend = (80.0 if depth[node] % 2 else -80.0) / len(peers)
-        inner = 0 < depth[node] < depth.max()
-        y = 320 * (row + 1) / (len(peers) + 1) + bend * inner
+        # a bend keeps edges that skip a column apart from a node that is alone there
+        alone = len(peers) == 1 and 0 < depth[node] < depth.max()
+        bend = (80.0 if depth[node] % 2 else -80.0) if alone else 0.0
+        y = 320 * (row + 1) / (len(peers) + 1) + bend
         places.append((30 + step * float(depth[node]), float(y)))
     return places
 
