@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import wolfpack as wp
+from report.document import Document
 from wolfpack import cli
 from wolfpack.report import plots
 
@@ -92,6 +93,18 @@ def test_the_files_agree_with_python_and_with_each_other(capsys, problem):
     with Path("there/history.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [float(row["gap"]) for row in rows] == expected.history["gap"].tolist()
+
+
+def test_the_page_shows_the_numbers_of_the_result_file(capsys, problem):
+    problem.write_text(PROBLEM.replace("report = false", "report = true"))
+    assert cli.run(["solve", str(problem), "--out", "there", "--quiet"]) == 0
+    document = Document(Path("there/report.html").read_text(encoding="utf-8"))
+    shown = {row[0]: row[1] for row in document.tables[0][1:]}
+    summary = json.loads(Path("there/result.json").read_text())
+    assert float(shown["f(x)"]) == summary["fun"]
+    assert float(shown["Certified gap"]) == summary["gap"]
+    assert shown["Oracle calls"] == f"{summary['nlmo']:,}"
+    assert summary["command"] in document.text
 
 
 def test_json_and_quiet(capsys, problem):
