@@ -62,9 +62,9 @@ class EngineLog(Mapping[str, np.ndarray]):
     """What each round cost on an engine, as columns of equal length.
 
     ``round``; ``blocks`` of samples that were asked for; ``late`` blocks of earlier rounds that
-    were used; ``workers`` alive; blocks ``recomputed`` because their worker was lost; blocks
-    ``dropped``, not waited for; ``bytes_out`` and ``bytes_in``; ``busy``, the share of the workers'
-    time that went into oracles.
+    were used; ``workers`` alive; blocks ``recomputed`` by a second worker because the first was
+    lost or slow; blocks ``dropped``, not waited for; ``bytes_out`` and ``bytes_in``; ``busy``, the
+    share of the workers' time that went into oracles.
 
     Attributes
     ----------

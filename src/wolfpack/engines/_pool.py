@@ -212,6 +212,7 @@ class Pool(ABC):
             try:
                 self._sent += self._send(worker, ticket)
             except OSError:
+                self._abandon(worker)
                 self._lose(worker, todo, question)
                 todo.appendleft(ticket)
                 continue
@@ -229,6 +230,7 @@ class Pool(ABC):
                 current = ticket.question is question and not (ticket.copied or ticket.done)
                 if current and late:
                     ticket.copied = True
+                    self._again += len(ticket.blocks)
                     return ticket
         return None
 
@@ -290,6 +292,8 @@ class Pool(ABC):
                 head.done = True
                 self._again += len(head.blocks)
                 todo.extendleft(self._ticket(question, range(b, b + 1)) for b in head.blocks)
+            else:
+                head.lost += 1  # one more chance, not two
             self._lose(worker, todo, question)
 
     def _limit(self, ticket: Ticket, timeout: float) -> float:

@@ -23,7 +23,7 @@ class Stats(NamedTuple):
     workers : int
         Workers alive at its end.
     recomputed : int
-        Blocks computed again because their worker was lost.
+        Blocks given to a second worker because the first was lost or slow.
     dropped : int
         Blocks that were not waited for.
     bytes_out, bytes_in : int

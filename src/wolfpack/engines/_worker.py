@@ -13,6 +13,21 @@ from ..sets._batch import stay_serial
 from ..smoothing.job import Job, Partial, Question
 
 
+class Loaded(NamedTuple):
+    """What a worker process says when it has read a job, or (serial -1) can be sent one.
+
+    Attributes
+    ----------
+    serial : int
+        Number of the job.
+    error : str
+        What went wrong, if anything.
+    """
+
+    serial: int
+    error: str = ""
+
+
 class Reply(NamedTuple):
     """What a worker answers to one message.
 

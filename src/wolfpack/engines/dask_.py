@@ -199,10 +199,10 @@ class Dask(Pool):
         reply: Reply = pickle.loads(data)
         if reply.partials is None and reply.error is None:  # messages may overtake each other
             ticket = worker.queue.get(reply.ticket)
-            if ticket is not None and worker.alive:
+            if ticket is not None and worker.alive and not ticket.done:
                 self._sent += ticket.question.v.nbytes
                 self._call(worker, ticket, ticket.question)
-            return []
+                return []
         return [(worker, reply, len(data))]
 
     def _abandon(self, worker: Worker) -> None:

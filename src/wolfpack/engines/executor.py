@@ -96,12 +96,13 @@ class Executor(Pool):
         except queue.Empty:
             return []
         reply = _result(future)
-        if reply is not None and reply.partials is None and reply.error is None:
-            if worker.alive and not ticket.done:
-                with contextlib.suppress(OSError):
-                    self._sent += self._send(worker, ticket, self._blob)
-                    return []
-            reply = None
+        empty = reply is not None and reply.partials is None and reply.error is None
+        if empty and worker.alive and not ticket.done:
+            try:
+                self._sent += self._send(worker, ticket, self._blob)
+            except OSError:
+                return [(worker, None, 0)]
+            return []
         return [(worker, reply, 0 if reply is None else _size_of(reply))]
 
     def _maintain(self) -> None:

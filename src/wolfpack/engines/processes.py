@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
 import pickle
 import socket
-import subprocess
-import sys
 import time
 from collections import deque
 from multiprocessing import connection
@@ -19,45 +15,8 @@ from ..smoothing.job import Job, Question
 from ._pool import Pool, Ticket, Worker
 from ._protocol import EngineFailure, serialize
 from ._shared import SLOTS, Slots
-from ._worker import Reply
-
-_BLAS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-
-
-class Process:
-    """One worker process with its ends of the socket and of the pipe that keeps it alive."""
-
-    def __init__(self, slots: Slots) -> None:
-        here, there = socket.socketpair()
-        life, self._life = os.pipe()
-        self.connection = connection.Connection(here.detach())
-        inherited = (there.fileno(), life, slots.handle)
-        arguments = [*map(str, inherited), str(slots.nbytes)]
-        command = [sys.executable, "-P", "-m", "wolfpack.engines._child", *arguments]
-        try:
-            self.process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                pass_fds=inherited,
-                env=os.environ | dict.fromkeys(_BLAS, "1") | {"PYTHONPATH": _import_path()},
-            )
-        except BaseException:
-            self.connection.close()
-            os.close(self._life)
-            raise
-        finally:
-            there.close()
-            os.close(life)
-        self.connection.send_bytes(pickle.dumps(sys.path))
-
-    def end(self, grace: float = 0.0) -> None:
-        """End the process, after ``grace`` seconds at the latest, and wait until it is gone."""
-        self.connection.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(grace)
-        self.process.kill()
-        self.process.wait()
-        os.close(self._life)
+from ._spawn import Nursery, Process
+from ._worker import Loaded, Reply
 
 
 class Processes(Pool):
@@ -67,19 +26,22 @@ class Processes(Pool):
     ----------
     workers : int
         Number of processes.
+    fork : bool, optional
+        Whether workers are forked from a clean process that has imported the library, or each is a
+        new interpreter; the former, which is faster, on Linux.
 
     Notes
     -----
-    Workers are fresh interpreters: scripts need no ``if __name__ == "__main__"``, and nothing is
-    forked from a process that may have threads. A round costs two small messages per worker; the
-    query point lies in memory that all of them see. A worker that dies is replaced; if this process
-    dies, its workers end by themselves.
+    Scripts need no ``if __name__ == "__main__"``, and nothing is forked from a process that may
+    have threads. A round costs two small messages per worker; the query point lies in memory that
+    all of them see. A worker that dies is replaced; if this process dies, its workers end by
+    themselves.
     """
 
     latency: ClassVar[float] = 1e-4
 
-    def __init__(self, workers: int) -> None:
-        if not hasattr(socket, "socketpair") or sys.platform == "win32":
+    def __init__(self, workers: int, fork: bool | None = None) -> None:
+        if not hasattr(socket, "send_fds"):
             raise CapabilityError(
                 "engine='processes' needs a POSIX system; pass a "
                 "concurrent.futures.ProcessPoolExecutor instead"
@@ -87,22 +49,31 @@ class Processes(Pool):
         super().__init__()
         self.name = f"processes:{workers}"
         self._count = workers
+        self._nursery = Nursery() if fork is None else Nursery(fork)
         self._slots: Slots | None = None
         self._slot = 0
         self._joining: list[Worker] = []
         self._blob = b""
+        self._serial = 0
         self._stillborn = 0
 
     def _start(self, job: Job) -> None:
-        self._blob = pickle.dumps(serialize(job), protocol=5)
+        self._serial += 1
+        self._blob = pickle.dumps((self._serial, serialize(job)), protocol=5)
         nbytes = max(1, 8 * job.smoothing.K.dimension)
         if self._slots is not None and self._slots.nbytes != nbytes:
             self.close()
         if self._slots is None:
             self._slots = Slots(nbytes)
-        self._joining, self.workers = self.workers, []
-        for worker in self._joining:
-            worker.address.connection.send_bytes(self._blob)
+        former, self.workers = self.workers, []
+        for worker in former:
+            if worker.queue:  # it still works for an earlier run, who knows how long
+                worker.address.end()
+            else:
+                self._joining.append(worker)
+        for worker in list(self._joining):
+            if worker.address.up:
+                self._ship(worker)
         deadline = time.monotonic() + self.patience
         while len(self.workers) < self._count and time.monotonic() < deadline:
             self._maintain()
@@ -113,9 +84,23 @@ class Processes(Pool):
     def _maintain(self) -> None:
         while len(self.workers) + len(self._joining) < self._count:
             assert self._slots is not None
-            worker = Worker(Process(self._slots))
-            self._joining.append(worker)
+            self._joining.append(Worker(Process(self._slots, self._nursery)))
+
+    def _ship(self, worker: Worker) -> None:
+        """Send the job to a worker that is up."""
+        try:
+            worker.address.up = True
             worker.address.connection.send_bytes(self._blob)
+        except OSError:
+            self._bury(worker)
+
+    def _bury(self, worker: Worker) -> None:
+        """Forget a worker that ended before it could work."""
+        self._joining.remove(worker)
+        worker.address.end()
+        self._stillborn += 1
+        if self._stillborn >= 5:
+            raise EngineFailure("worker processes end before they can work")
 
     def _admit(self, patience: float) -> None:
         """Take in workers that have read the job."""
@@ -125,25 +110,25 @@ class Processes(Pool):
             try:
                 answer = pickle.loads(link.recv_bytes())  # pyright: ignore
             except (EOFError, OSError):
-                self._joining.remove(worker)
-                worker.address.end()
-                self._stillborn += 1
-                if self._stillborn >= 5:
-                    raise EngineFailure("worker processes end before they can work") from None
+                self._bury(worker)
                 continue
-            if not isinstance(answer, str):
-                continue  # a reply to what an earlier job asked
-            if answer:
-                raise EngineFailure(f"a worker process could not read the job: {answer}")
-            self._stillborn = 0
-            self._joining.remove(worker)
-            self.workers.append(worker)
+            if not isinstance(answer, Loaded):
+                continue  # it replies to what an earlier job asked
+            if answer.serial == -1:
+                self._ship(worker)
+            elif answer.error:
+                raise EngineFailure(f"a worker process could not read the job: {answer.error}")
+            elif answer.serial == self._serial:
+                self._stillborn = 0
+                self._joining.remove(worker)
+                self.workers.append(worker)
 
     def _announce(self, question: Question) -> int:
         assert self._slots is not None
         tickets = [t for worker in self.workers for t in worker.queue.values()]
         free = set(range(SLOTS)).difference(ticket.place for ticket in tickets)
         if not free:
+            # a worker so far behind is of no use
             oldest = min(self.workers, key=lambda w: h.id if (h := w.head()) else math.inf)
             self._abandon(oldest)
             self._lose(oldest, deque(), question)
@@ -164,16 +149,16 @@ class Processes(Pool):
         links: dict[Any, Worker] = {w.address.connection: w for w in self.workers}
         newcomers = [w.address.connection for w in self._joining]
         found: list[tuple[Worker, Reply | None, int]] = []
-        ready = connection.wait([*links, *newcomers], timeout)
-        for link in ready:
+        for link in connection.wait([*links, *newcomers], timeout):
             if link not in links:
                 continue
             try:
                 data = link.recv_bytes()  # pyright: ignore
-                found.append((links[link], pickle.loads(data), len(data)))
             except (EOFError, OSError):
                 links[link].address.end()
                 found.append((links[link], None, 0))
+                continue
+            found.append((links[link], pickle.loads(data), len(data)))
         if newcomers:
             self._admit(0.0)
         return found
@@ -182,21 +167,11 @@ class Processes(Pool):
         worker.address.end()
 
     def _stop(self) -> None:
-        everyone, deadline = [*self.workers, *self._joining], time.monotonic() + 0.5
-        for worker in everyone:
-            with contextlib.suppress(OSError):
-                if not worker.queue:
-                    worker.address.connection.send_bytes(pickle.dumps(None))
-        for worker in everyone:
-            idle = not worker.queue and worker in self.workers
-            worker.address.end(max(0.0, deadline - time.monotonic()) if idle else 0.0)
+        for worker in [*self.workers, *self._joining]:
+            # an idle worker ends when its socket is closed; others are not waited for
+            worker.address.end(0.0 if worker.queue or not worker.address.up else 0.5)
         self._joining = []
+        self._nursery.close()
         if self._slots is not None:
             self._slots.close()
             self._slots = None
-
-
-def _import_path() -> str:
-    """Return where a child finds this very package, before it has its parent's path."""
-    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    return os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH", "")]))

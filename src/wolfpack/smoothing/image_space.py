@@ -56,12 +56,14 @@ class ImageSpace(Smoothing):
     @cached_property
     def bias(self) -> float:
         streams, total = Streams(2**127), 0.0
-        count = min(self.block, _SAMPLES)
-        for block in range(math.ceil(_SAMPLES / count)):
+        # a rough value will do where every draw costs a call of an expensive oracle
+        samples = 16 if self.K.batch_hint == 1 else _SAMPLES
+        count = min(self.block, samples)
+        for block in range(math.ceil(samples / count)):
             rng = streams.at(0, block)
             delta = self.law.sample(rng, (count, *self.objective.image_shape))
             total += float(np.mean(self.K.support(self.objective.pull_back(delta))))
-        return total / math.ceil(_SAMPLES / count)
+        return total / math.ceil(samples / count)
 
     def size(self, step: Array) -> float:
         image = self.objective.A @ step
