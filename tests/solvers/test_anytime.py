@@ -178,7 +178,7 @@ def test_curvature_that_changes_by_orders_along_the_path():
     K = wp.sets.Simplex(20, radius=50.0)
     x0 = np.zeros(20)
     x0[0] = 50.0
-    res = wp.minimize(steep, K, x0, tol=0, rtol=1e-3, max_rounds=3000)
+    res = wp.minimize(steep, K, x0, method="anytime", tol=0, rtol=1e-3, max_rounds=3000)
     assert res.success
     assert res.fun == pytest.approx(20 * 2.5**5, rel=2e-3)
     assert res.state.L * res.state.control.kappa < 1e-2 * 20 * 50.0**3
@@ -242,7 +242,8 @@ def test_float32_runs_in_float32_and_states_its_floor():
 def test_float32_at_its_floor_is_stalled():
     f, K, x0 = small_simplex()
     f32 = wp.objectives.LeastSquares(f.A.astype(np.float32), f.b.astype(np.float32))
-    res = wp.minimize(f32, K, x0.astype(np.float32), tol=0, max_rounds=50_000, record_every=50)
+    run = {"method": "anytime", "tol": 0, "max_rounds": 50_000, "record_every": 50}
+    res = wp.minimize(f32, K, x0.astype(np.float32), **run)
     assert res.status == "stalled"
     assert "floor is about" in res.message
     assert res.gap <= 1e-4 * res.fun
