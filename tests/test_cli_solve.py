@@ -226,6 +226,18 @@ def test_folders_that_cannot_be_written(capsys, problem):
     assert Path("taken").read_text() == "mine"
 
 
+def test_large_answers_are_in_the_archive_alone(capsys, problem):
+    n = 10_001
+    np.save("c.npy", np.linspace(0.0, 1.0, n))
+    text = '[data]\nc = "c.npy"\n[objective]\ntype = "Quadratic"\nQ = 1.0\nc = "c"\n'
+    problem.write_text(text + '[set]\ntype = "Simplex"\n[stop]\nmax_rounds = 3\n')
+    assert cli.run(["solve", str(problem), "--out", "there", "--json"]) in (0, 1)
+    summary = json.loads(capsys.readouterr().out)
+    assert "x" not in summary
+    assert summary["shape"] == [n]
+    assert wp.load("there/result.npz").x.shape == (n,)
+
+
 def test_a_disk_that_fails_at_the_end_is_one_line(capsys, problem, monkeypatch):
     def save(self, path):
         raise OSError(28, "No space left on device")
@@ -234,6 +246,13 @@ def test_a_disk_that_fails_at_the_end_is_one_line(capsys, problem, monkeypatch):
     assert cli.run(["solve", str(problem), "--out", "there", "--quiet"]) == 1
     err = capsys.readouterr().err
     assert err == "wolfpack: cannot write to there: No space left on device\n"
+
+    def too_large(self, path):
+        raise MemoryError
+
+    monkeypatch.setattr(wp.Result, "save", too_large)
+    assert cli.run(["solve", str(problem), "--out", "there", "--quiet", "--overwrite"]) == 1
+    assert "not enough memory" in capsys.readouterr().err
 
 
 def test_init_keeps_what_exists(capsys, tmp_path, monkeypatch):

@@ -261,3 +261,5 @@ def _writing(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise Unfinished(f"cannot write to {folder}: {error.strerror or error}") from None
+    except MemoryError:
+        raise Unfinished(f"cannot write to {folder}: there is not enough memory") from None

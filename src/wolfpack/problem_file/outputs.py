@@ -73,15 +73,16 @@ def write(result: Result, task: Task, folder: Path, facts: dict[str, Any]) -> Wr
 
 
 def _summary(result: Result, task: Task, facts: dict[str, Any]) -> dict[str, Any]:
-    plain = {name: _finite(value) for name, value in result.to_dict().items()}
-    plain.pop("history")
-    if np.size(result.x) > MOST_ENTRIES:
-        plain.pop("x")
+    large = math.prod(result.x.shape) > MOST_ENTRIES
+    # a matrix of low rank may be too large to be made whole, and history.csv has the history
+    bare = Result({**result, "history": {}, "x": np.empty(0) if large else result.x}).to_dict()
+    left_out = {"history", "x"} if large else {"history"}
+    plain = {name: _finite(value) for name, value in bare.items() if name not in left_out}
     log = result.get("engine")
     return {
         "title": task.title,
         **plain,
-        "shape": list(np.shape(result.x)),
+        "shape": list(result.x.shape),
         "objective": type(task.objective).__name__,
         "set": repr(task.set),
         "engine": None if log is None else log.name,

@@ -69,7 +69,7 @@ def _numbers(result: Result) -> Table:
         ("Gradients of f", f"{result.njev:,}"),
         ("Seconds in the solver", f"{result.seconds:.4g}"),
         ("Method", str(result.get("method", ""))),
-        ("Shape of x", " x ".join(map(str, np.shape(result.x)))),
+        ("Shape of x", " x ".join(map(str, result.x.shape))),
     ]
     return Table("As in result.json", ["Quantity", "Value"], rows)
 
@@ -178,10 +178,9 @@ def _workers(result: Result) -> list[Section]:
 
 
 def _solution(result: Result, K: Any) -> list[Section]:
-    x = np.asarray(result.x)
-    if x.size > _MOST_DRAWN or not np.isfinite(x).all():
+    if math.prod(result.x.shape) > _MOST_DRAWN:
         return []
-    blocks = list(drawings(x, K))
+    blocks = list(drawings(np.asarray(result.x), K))
     return [Section("Solution", blocks)] if blocks else []
 
 
