@@ -27,7 +27,8 @@ class Simplex(Set):
     -----
     Vertices are r e_i; the oracle is one argmin, O(n). With Gumbel noise the smoothed argmax is
     r softmax(y / alpha), s_1(0) = r log n for centred noise, and s_alpha is r/(2 alpha)-smooth. A
-    perturbed answer is a draw from that softmax, so m answers cost O(n + m log n).
+    perturbed answer is a draw from that softmax, so m answers cost O(n + m log n);
+    more than n of them are one multinomial draw, O(n).
 
     Examples
     --------
@@ -83,7 +84,12 @@ class Simplex(Set):
         return None if scale is None else 0.5 * self.r / scale
 
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> OneHot:
-        cumulative = np.cumsum(_exponentials(y.reshape(-1), alpha)[0], dtype=np.float64)
+        weights = _exponentials(y.reshape(-1), alpha)[0].astype(np.float64, copy=False)
+        if count > self.dimension and isinstance(rng, np.random.Generator):
+            # how often each vertex is drawn: one multinomial, whatever the count
+            times = rng.multinomial(count, weights / weights.sum())
+            return OneHot(np.arange(self.dimension).repeat(times), self.r, self.shape)
+        cumulative = np.cumsum(weights)
         index = cumulative.searchsorted(rng.random(count) * cumulative[-1], side="right")
         # a product rounded up to the total would fall past the last entry
         return OneHot(np.minimum(index, self.dimension - 1), self.r, self.shape)
