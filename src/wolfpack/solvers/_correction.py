@@ -2,7 +2,7 @@ r"""Corrections: minimise f over the hull of a pool, to a tolerance tied to the 
 
 .. math:: \min f\Bigl(\sum_i w_i v_i\Bigr) \quad\text{over } w \ge 0,\ \textstyle\sum_i w_i = 1.
 
-Each begins with a Frank-Wolfe step to the clean vertex with line search, never increases f, and
+Each begins with a Frank-Wolfe step to the clean vertex, never increases f (beyond rounding), and
 ends when no point of the pool promises more than ``tol``: with slopes
 :math:`r_i = \langle\nabla f(x), v_i\rangle`, mean r - min r <= tol and, over points with weight,
 max r - mean r <= tol. That is the correction of Lacoste-Julien and Jaggi (2015, Algorithm 4).
@@ -28,6 +28,7 @@ import numpy as np
 from ..arrays import epsilon
 from ..problem import Evaluation, Problem
 from ._accelerated import Look, Motion, advance
+from ._armijo import descend
 from ._pool import Pool, Product
 from ._weights import CANDIDATES, minimize_weights
 from .step_rules import Ray, Secant
@@ -101,10 +102,17 @@ def _quadratic(problem: Problem, pool: Pool, at: Evaluation, clean: int, tol: fl
 
 
 def _frank_wolfe_step(problem: Problem, pool: Pool, here: Corrected, clean: int) -> Corrected:
-    """Return the minimiser of f on the way to the clean vertex."""
+    """Return a point on the way to the clean vertex that goes down by a sure amount."""
     tip = np.zeros(pool.size)
     tip[clean] = 1.0
-    return _search(problem, pool, here, tip)
+    r = pool.scores(here.at.gradient)
+
+    def look(t: float) -> Look:
+        there = _at(problem, pool, (1.0 - t) * here.weights + t * tip)
+        return Look(there.at.value, None, there)
+
+    down = descend(look, here.at.value, float(r[clean] - r @ here.weights))
+    return here if down.found is None else down.found.full
 
 
 def _search(problem: Problem, pool: Pool, here: Corrected, tip: Array) -> Corrected:

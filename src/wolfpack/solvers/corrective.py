@@ -22,9 +22,9 @@ Iteration
     answers got weight in the correction are used more.
 
 Guarantee
-    Round for round at least that of fully corrective Frank-Wolfe, whatever m and the noise
-    (docs/theory/corrective.md): f(x_k) - min f <= 2 L D^2 / (k + 2), and linear for strongly convex
-    f on a polytope. That m > 1 saves rounds is measured, not proved.
+    That of fully corrective Frank-Wolfe, whatever m and the noise (docs/theory/corrective.md):
+    f(x_k) - min f = O(L D^2 / k), Theorem R2, and linear for strongly convex f on a polytope,
+    Theorem R3. That m > 1 saves rounds is measured, not proved.
 
 Symbols
     P_k ``state.pool``, v_k the first of ``state.answers``, h_k f(x_k) less the best bound, which is

@@ -24,9 +24,9 @@ Iteration
     symmetric, P = Q.
 
 Guarantee
-    Round for round at least that of Frank-Wolfe: each correction begins with a step to
-    -r u_1 v_1' that satisfies Armijo's condition, and never increases f
-    (docs/theory/corrective.md). Convergence is linear in practice, which is not proved.
+    That of Frank-Wolfe (Theorem R2 of docs/theory/corrective.md), since each correction begins with
+    a step to the clean vertex that goes down by a sure amount, and never increases f. Convergence
+    is linear in practice, which is not proved.
 
 Symbols
     U_k, s_k, V_k ``state.factors``; G ``state.at.gradient``; u_i, v_i ``state.answers``.
@@ -55,6 +55,7 @@ from ..atoms._pool import join
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
 from ._accelerated import Look, Motion, advance
+from ._armijo import descend
 from ._average import Average
 from ._progress import Progress
 
@@ -65,7 +66,6 @@ TURNS = 32
 
 _INDEPENDENT = 1e-8
 _NEGLIGIBLE = 1e-13
-_ARMIJO = 0.5
 _ROUNDING = 2.0**-50
 
 
@@ -134,8 +134,12 @@ class LowRankCorrective:
         # what rounding leaves of inner products is no tolerance
         floor = 64.0 * epsilon(S) * abs(inner(look.gradient, S))
         tol = max(self.accuracy * (state.at.value - state.progress.bound), floor)
-        S, look, bend = _frank_wolfe_step(space, S, look, clean)
-        S, look, L = _minimize(space, S, look, state.L or bend or 1.0, (tol, self.inner))
+        d, S_0 = clean - S, S
+        down = descend(lambda t: space.look(S_0 + t * d), look.value, inner(look.gradient, d))
+        if down.found is not None:
+            S, look = S_0 + down.step * d, down.found
+        L = state.L or down.bend / max(inner(d, d), 1e-300) or 1.0
+        S, look, L = _minimize(space, S, look, L, (tol, self.inner))
         factors, at = space.factors(S), look.full
         x = factors.to_dense().astype(state.x.dtype, copy=False) if space.dense else factors
         average = state.average.saw(at)
@@ -265,28 +269,6 @@ class _Core:
 
     def dot(self, a: Array, b: Array) -> float:
         return inner(a, b)
-
-
-def _frank_wolfe_step(
-    space: _Core, S: Array, look: Look, clean: Array
-) -> tuple[Array, Look, float]:
-    """Return a point towards the clean vertex that satisfies Armijo's condition, and f's bend.
-
-    The bend is the curvature of f met on the way, a first estimate of L.
-    """
-    d, t, bend = clean - S, 1.0, 0.0
-    slope, square = inner(look.gradient, d), inner(d, d)
-    for _ in range(60):
-        if not slope * t < 0:
-            break
-        there = space.look(S + t * d)
-        excess = there.value - look.value - t * slope
-        bend = max(bend, 2.0 * excess / (t * t * square))
-        if excess <= -(1.0 - _ARMIJO) * t * slope:
-            return S + t * d, there, bend
-        # the minimiser of the parabola through what is known
-        t = min(0.5 * t, max(0.1 * t, -0.5 * t * t * slope / excess))
-    return S, look, bend
 
 
 def _minimize(
