@@ -120,7 +120,7 @@ def test_bars_show_the_largest():
     assert drawing.svg.count("<rect") == MOST_BARS
     assert "<title>3: -2</title>" in drawing.svg
     assert "var(--one)" in drawing.svg
-    assert "2 are larger than a millionth" in drawing.caption
+    assert "2 of them above a millionth" in drawing.caption
     bars(np.zeros(3))
 
 

@@ -107,7 +107,8 @@ def _convergence(result: Result) -> list[Any]:
 def _milestones(history: Mapping[str, np.ndarray]) -> Table:
     """Return about ten rows of the history, ever further apart."""
     count = len(history["round"])
-    rows = np.unique(np.geomspace(1, count, min(count, 10)).round().astype(int)) - 1
+    spaced = np.geomspace(1, count, 10).round() if count > 10 else np.arange(1, count + 1)
+    rows = np.unique(spaced.astype(int)) - 1
     cells = [
         (
             f"{history['round'][i]:,}",

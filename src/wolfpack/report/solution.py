@@ -92,9 +92,11 @@ def bars(values: np.ndarray, what: str = "entries") -> Drawing:
     ]
     some = "" if count <= MOST_BARS else f"the {MOST_BARS} largest of "
     nonzero = int((np.abs(values) > 1e-6 * max(1e-300, float(np.abs(values).max()))).sum())
-    caption = f"{some}{count:,} {what}; {nonzero:,} are larger than a millionth of the largest."
+    caption = f"{some}{count:,} {what}, {nonzero:,} of them above a millionth of the largest."
     alt = f"Bars of {what}: smallest {values.min():.4g}, largest {values.max():.4g}"
-    return Drawing(_svg(parts, _HEIGHT), alt, caption[0].upper() + caption[1:])
+    return Drawing(
+        _svg(parts, (_LEFT + pitch * len(shown), _HEIGHT)), alt, caption[0].upper() + caption[1:]
+    )
 
 
 def heat_map(x: np.ndarray) -> Drawing:
@@ -120,7 +122,7 @@ def heat_map(x: np.ndarray) -> Drawing:
     cells = f", as means over {rows} x {columns} blocks" if means.shape != x.shape else ""
     caption = f"The matrix{cells}: blue positive, red negative, full colour at {most:.4g}."
     alt = f"Heat map of a {x.shape[0]} x {x.shape[1]} matrix, largest size {most:.4g}"
-    return Drawing(_svg([*parts, border], rows * side), alt, caption)
+    return Drawing(_svg([*parts, border], (columns * side, rows * side)), alt, caption)
 
 
 def network(x: np.ndarray, graph: Any) -> Drawing:
@@ -155,7 +157,7 @@ def network(x: np.ndarray, graph: Any) -> Drawing:
     alt = f"Graph of {graph.node_count} nodes and {graph.edge_count} edges, widths show x"
     tops = [y for _, y in places]
     low, high = min(tops) - 30, max(tops) + 30
-    return Drawing(_svg(parts, high - low, low), alt, caption)
+    return Drawing(_svg(parts, (_WIDTH, high - low), low), alt, caption)
 
 
 def _places(graph: Any) -> list[tuple[float, float]]:
@@ -214,6 +216,7 @@ def _text(place: tuple[float, float], words: str, anchor: str) -> str:
     )
 
 
-def _svg(parts: Sequence[str], height: float, top: float = 0.0) -> str:
-    view = f"0 {top:.0f} {_WIDTH:.0f} {height:.0f}"
-    return f'<svg viewBox="{view}" aria-hidden="true" focusable="false">{"".join(parts)}</svg>'
+def _svg(parts: Sequence[str], size: tuple[float, float], top: float = 0.0) -> str:
+    width, height = size
+    head = f'viewBox="0 {top:.0f} {width:.0f} {height:.0f}" style="max-width: {width:.0f}px"'
+    return f'<svg {head} aria-hidden="true" focusable="false">{"".join(parts)}</svg>'
