@@ -32,7 +32,7 @@ class Ambient(Smoothing):
         return 1 if self._direct else self.K.dimension
 
     def answers(self, v: Array, alpha: Any, count: int, rng: Any) -> Atoms:
-        if self._direct and np.ndim(alpha) == 0:
+        if self._direct and (isinstance(alpha, float) or np.ndim(alpha) == 0):
             return self.K.draw(-v, alpha * self.law.scale, count, rng)
         return self.K._lmo(self.directions(v, alpha, count, rng))
 

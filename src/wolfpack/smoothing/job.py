@@ -191,7 +191,7 @@ class Job:
 
     def _scale(self, question: Question, block: int) -> Any:
         """Return alpha, or the part of one alpha per answer that belongs to a block."""
-        if np.ndim(question.alpha) == 0:
+        if isinstance(question.alpha, float) or np.ndim(question.alpha) == 0:
             return question.alpha
         first = block * self.length(question.m)
         return question.alpha[first : first + self._count(question.m, block)]
