@@ -126,15 +126,13 @@ class Pool(NamedTuple):
         Over the limit, those that are farthest from being useful go first: idle points with the
         largest scores. Points with weight always stay, and so does the origin.
         """
-        stays = (self.idle <= max_age) | (self.weights > 0)
-        stays[0] = True
+        fixed = self.weights > 0
+        fixed[0] = True
+        stays = fixed | (self.idle <= max_age)
         if stays.sum() > limit:
-            first = np.where(self.weights > 0, -np.inf, scores)
-            first[0] = -np.inf
-            first[~stays] = np.inf
-            in_order = np.argsort(first, kind="stable")
-            stays[in_order[max(limit, int((self.weights > 0).sum())) :]] = False
-            stays[0] = True
+            order = np.where(fixed, -np.inf, np.where(stays, scores, np.inf))
+            last = max(limit, int(fixed.sum()))
+            stays[np.argsort(order, kind="stable")[last:]] = False
         if stays.all():
             return self
         kept = np.flatnonzero(stays)
