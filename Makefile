@@ -31,7 +31,7 @@ install-browser: ## Install Chromium for the browser tests, where apt can
 	    apt-get -qq install -y --no-install-recommends chromium >/dev/null; } || \
 	  echo "No Chromium here: the browser tests will be skipped."
 
-test-all: install-engines install-browser $(VENV)/.has-sklearn docs ## Run the slow tests, those that need extras, and build the documentation
+test-all: install-engines install-browser $(VENV)/.has-sklearn,parquet,transport docs ## Run the slow tests, those that need extras, and build the documentation
 	$(PYTEST) -m "slow or extras or browser"
 
 lint: install ## Check format, style, types and the direction of imports
