@@ -16,8 +16,8 @@ from scipy.sparse import csr_array
 
 Array = Any
 
-_CHUNK = 2**20
-_DENSE = 16
+_CHUNK = 2**16
+_DENSE = 32
 
 
 class Structured:

@@ -1,0 +1,241 @@
+"""The corrective method: the rounds it must save, its guarantees, and oracles that misbehave."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rival_problems
+import wolfpack as wp
+from problems import paper_simplex, paper_trace_ball, small_logistic
+from wolfpack.problem import Problem
+from wolfpack.solvers import Corrective
+from wolfpack.solvers._correction import way_of
+
+
+def nearest(K: Any, target: np.ndarray) -> Any:
+    return wp.objectives.Quadratic(1.0, -target, 0.5 * float(np.vdot(target, target)))
+
+
+def birkhoff(n: int = 30, seed: int = 0) -> tuple[Any, Any]:
+    """The projection onto the Birkhoff polytope of the benchmark."""
+    K = wp.sets.Birkhoff(n)
+    return nearest(K, np.random.default_rng(seed).random((n, n))), K
+
+
+@cache
+def birkhoff_rounds(m: int) -> int:
+    f, K = birkhoff()
+    res = wp.minimize(f, K, method="corrective", m=m, tol=1e-6, max_rounds=400)
+    assert res.success
+    assert K.contains(res.x)
+    return res.nit
+
+
+@pytest.mark.parametrize(("m", "share"), [(16, 3), (64, 8)])
+def test_parallel_oracles_save_rounds_on_birkhoff(m, share):
+    assert birkhoff_rounds(m) <= birkhoff_rounds(1) / share
+
+
+@pytest.mark.parametrize(("m", "rounds"), [(1, 50), (16, 15)])
+def test_reaches_on_the_paper_simplex(m, rounds):
+    f, K, x0 = paper_simplex()
+    res = wp.minimize(f, K, x0, method="corrective", m=m, tol=1e-6, max_rounds=rounds)
+    assert res.success
+
+
+def test_reaches_on_the_paper_trace_ball():
+    f, K, x0 = paper_trace_ball()
+    res = wp.minimize(f, K, x0, method="corrective", m=16, tol=1e-5, max_rounds=60)
+    assert res.success
+
+
+@pytest.mark.parametrize("m", [1, 6])
+@pytest.mark.parametrize("name", rival_problems.CASES)
+def test_agrees_with_an_independent_solver(name, m):
+    f, K = rival_problems.case(name)
+    res = wp.minimize(f, K, method="corrective", m=m, tol=1e-7, max_rounds=200)
+    best = rival_problems.minimum(name)
+    assert res.success
+    assert abs(res.fun - best) <= 2e-7
+    assert np.all(res.history["lower_bound"] <= best + 1e-8)
+    assert K.contains(res.x)
+
+
+class Plain(wp.objectives.Objective):
+    """An objective that hides some of what another one knows."""
+
+    def __init__(self, f: Any, *knows: str) -> None:
+        self.f = f
+        for name in knows:
+            setattr(self, name, getattr(f, name))
+
+    def evaluate(self, x: Any) -> Any:
+        at = self.f.evaluate(x)
+        return at._replace(dual=float(np.vdot(x, at.gradient)) - at.value)
+
+
+@pytest.mark.parametrize(
+    ("knows", "way"),
+    [
+        ((), "gradient"),
+        (("hessian_product",), "newton"),
+        (("hessian_product", "curvature"), "quadratic"),
+    ],
+)
+def test_the_three_corrections_agree(knows, way):
+    f, K = rival_problems.case("quadratic hull")
+    plain = Plain(f, *knows)
+    assert way_of(Problem(plain, K), K.start()) == way
+    res = wp.minimize(plain, K, method="corrective", m=3, tol=1e-7, max_rounds=100)
+    assert res.success
+    assert abs(res.fun - rival_problems.minimum("quadratic hull")) <= 2e-7
+
+
+@pytest.mark.parametrize("products", [True, False])
+@pytest.mark.parametrize("m", [1, 4])
+def test_traffic_with_and_without_second_derivatives(products, m):
+    net = rival_problems.Traffic()
+    f = wp.objectives.Function(net.f)
+    if products:
+        f.hessian_product = net.hessian_product  # type: ignore[method-assign]
+    run = {"m": m, "tol": 1e-4, "max_rounds": 300}
+    res = wp.minimize(f, net.K, net.x0, method="corrective", **run)
+    assert res.success
+    reference = wp.minimize(f, net.K, net.x0, method="fcfw", tol=1e-4, max_rounds=300)
+    assert abs(res.fun - reference.fun) <= 2e-4
+
+
+def test_value_falls_in_every_round_and_by_the_sure_amount():
+    f, K = birkhoff(8)
+    seen: list[tuple[float, float]] = []
+
+    def note(r: Any) -> None:
+        g, x, v = r.state.at.gradient, r.state.x, r.state.answers.take(0)
+        seen.append((r.state.at.value, float(np.vdot(g, x)) - float(v.dot(g))))
+
+    wp.minimize(f, K, method="corrective", m=3, tol=1e-10, callback=note)
+    for (value, gap), (value_next, _) in itertools.pairwise(seen):
+        sure = min(gap / 2, gap**2 / (4 * f.L * K.diameter**2))
+        assert value_next <= value - sure + 1e-12
+
+
+def test_corrections_meet_their_tolerance():
+    f, K = birkhoff(10)
+    states: list[Any] = []
+    run = {"m": 5, "tol": 1e-8, "accuracy": 0.2}
+    wp.minimize(f, K, method="corrective", callback=lambda r: states.append(r.state), **run)
+    for before, after in itertools.pairwise(states):
+        g, x = before.at.gradient, before.x
+        gap = float(np.vdot(g, x)) - float(before.answers.take(0).dot(g))
+        slopes, w = after.pool.scores(after.at.gradient), after.pool.weights
+        mean = float(slopes @ w)
+        assert mean - slopes.min() <= 0.2 * gap + 1e-12
+        assert slopes[w > 0].max() - mean <= 0.2 * gap + 1e-12
+
+
+def test_pool_keeps_its_limits_and_what_has_weight():
+    f, K = birkhoff(9)
+    sizes: list[tuple[int, int]] = []
+
+    def note(r: Any) -> None:
+        pool = r.state.pool
+        assert abs(pool.weights.sum() - 1.0) <= 1e-12
+        np.testing.assert_allclose(pool.point(pool.weights), r.state.x, atol=1e-12)
+        sizes.append((pool.size, int((pool.weights > 0).sum())))
+
+    run = {"m": 6, "tol": 1e-9, "max_pool": 20, "max_age": 2, "max_rounds": 200}
+    res = wp.minimize(f, K, method="corrective", callback=note, **run)
+    assert res.success
+    assert all(size <= max(20, used + 1) + 6 for size, used in sizes)
+
+
+@pytest.mark.parametrize("engine", ["threads:2", "processes:2"])
+def test_engines_give_the_same_bits(engine):
+    f, K = birkhoff(7)
+    run = {"method": "corrective", "m": 9, "block": 2, "tol": 1e-8}
+    here, there = (wp.minimize(f, K, engine=where, **run) for where in (None, engine))
+    assert here.x.tobytes() == there.x.tobytes()
+    assert here.nlmo == there.nlmo
+
+
+def test_m_oracle_calls_a_round():
+    f, K = birkhoff(7)
+    res = wp.minimize(f, K, method="corrective", m=5, tol=0, max_rounds=8)
+    assert np.all(np.diff(res.history["nlmo"]) == 5)
+    assert np.all(np.diff(res.history["njev"]) == 1)
+
+
+def oracle(answer: Any) -> Any:
+    return wp.sets.Oracle(answer, shape=6, radius=1.0 + 1e-8)
+
+
+MISBEHAVING = {
+    "always the same": lambda g: np.full(6, 1 / 6),
+    "not a vertex": lambda g: 0.5 * (np.eye(6)[g.argmin()] + np.eye(6)[g.argsort()[1]]),
+    "a little outside": lambda g: (1 + 1e-9) * np.eye(6)[g.argmin()],
+    "never twice the same": lambda g: np.eye(6)[g.argmin()] * (1 + 1e-13 * np.abs(g).sum()),
+}
+
+
+@pytest.mark.parametrize("m", [1, 4])
+@pytest.mark.parametrize("name", MISBEHAVING)
+def test_oracles_that_misbehave(name, m):
+    rng = np.random.default_rng(3)
+    f = wp.objectives.LeastSquares(rng.standard_normal((12, 6)), rng.standard_normal(12))
+    res = wp.minimize(
+        f, oracle(MISBEHAVING[name]), method="corrective", m=m, tol=1e-8, max_rounds=60
+    )
+    assert res.status in ("converged", "stalled")
+    assert res.gap <= 1e-7
+
+
+FLAT = {
+    "linear": lambda x: (float(np.arange(8.0) @ x), np.arange(8.0)),
+    "constant": lambda x: (1.0, np.zeros(8)),
+    "one direction": wp.objectives.LeastSquares(np.arange(8.0)[None], np.array([3.3])),
+}
+
+
+@pytest.mark.parametrize("m", [1, 4])
+@pytest.mark.parametrize("name", FLAT)
+def test_functions_that_are_not_strongly_convex(name, m):
+    res = wp.minimize(FLAT[name], wp.sets.KSparse(8, 3), method="corrective", m=m, tol=1e-9)
+    assert res.success
+
+
+@pytest.mark.parametrize("m", [1, 8])
+def test_the_level_of_rounding_ends_a_run(m):
+    for f, K, x0 in ((*birkhoff(8), None), paper_simplex(), small_logistic()):
+        res = wp.minimize(f, K, x0, method="corrective", m=m, tol=0, max_rounds=300)
+        assert res.status == "stalled"
+        assert "rounding" in res.message
+        assert res.gap <= 1e-11 * abs(res.fun)
+
+
+def test_a_minimiser_on_a_degenerate_face():
+    # the identity is a vertex, and many faces of Birkhoff's polytope meet there
+    K = wp.sets.Birkhoff(6)
+    for m in (1, 5):
+        res = wp.minimize(nearest(K, np.eye(6)), K, method="corrective", m=m, tol=1e-12)
+        assert res.success
+        np.testing.assert_allclose(res.x, np.eye(6), atol=1e-6)
+
+
+def test_float32_stays_float32():
+    f, K, x0 = paper_simplex()
+    res = wp.minimize(f, K, x0.astype(np.float32), method="corrective", m=4, tol=1e-3)
+    assert res.success
+    assert res.x.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "options", [{"m": 0}, {"accuracy": 1.0}, {"max_pool": 0}, {"max_age": -1}, {"max_rank": 0}]
+)
+def test_options_are_checked(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        Corrective(**options)
