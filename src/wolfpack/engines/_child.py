@@ -57,7 +57,6 @@ def _serve(handle: int, life: int, memory: int, nbytes: int) -> None:
     """Read jobs, answer tickets."""
     threading.Thread(target=_die_with_the_driver, args=(life,), daemon=True).start()
     connection, slots = Connection(handle), Slots(nbytes, memory)
-    sys.path[:] = pickle.loads(connection.recv_bytes())
     bench: Bench | None = None
     connection.send_bytes(pickle.dumps(Loaded(-1)))
     while True:

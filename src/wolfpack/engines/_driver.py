@@ -44,7 +44,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         timeout = self.oracle_timeout
-        if timeout is not None and not (math.isfinite(timeout) and timeout > 0):
+        if timeout is not None and not (_is_number(timeout) and 0 < timeout < math.inf):
             raise ValueError(f"oracle_timeout must be a positive number, found {timeout!r}")
         for name, allowed in (("stragglers", ("wait", "drop")), ("mode", ("sync", "async"))):
             if getattr(self, name) not in allowed:
@@ -52,10 +52,14 @@ class Policy:
                 raise ValueError(
                     f"{name} must be {' or '.join(map(repr, allowed))}, found {found!r}"
                 )
-        if not 0 < self.quorum <= 1:
+        if not (_is_number(self.quorum) and 0 < self.quorum <= 1):
             raise ValueError(f"quorum must be in (0, 1], found {self.quorum!r}")
         if not isinstance(self.staleness, int) or self.staleness < 0:
             raise ValueError(f"staleness must be an integer >= 0, found {self.staleness!r}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 class EngineLog(Mapping[str, np.ndarray]):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+import os
+import pickle
+import sys
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from ..smoothing.job import Job, Partial, Question
 
@@ -96,16 +99,26 @@ def missing(package: str, engine: str) -> ImportError:
     )
 
 
-def serialize(job: Any) -> bytes:
-    """Return a job as bytes; functions of scripts and notebooks travel too."""
+def serialize(job: Job) -> bytes:
+    """Return a job as bytes, with where its modules were found.
+
+    Functions of scripts and notebooks travel too; modules must be there for the worker to import.
+    """
     try:
         import cloudpickle as pickler
     except ImportError:
-        import pickle as pickler
+        pickler = pickle
     try:
-        return pickler.dumps(job)
+        return pickle.dumps((sys.path, pickler.dumps(job)), protocol=5)
     except Exception as error:
         raise TypeError(
             f"the set, the noise or the objective cannot be sent to workers: {error}; "
             "engine='threads' needs no copy of them"
         ) from error
+
+
+def deserialize(blob: bytes) -> Job:
+    """Return the job; folders of the driver's that exist here too are searched last."""
+    path, data = pickle.loads(blob)
+    sys.path += [folder for folder in path if folder not in sys.path and os.path.isdir(folder)]
+    return pickle.loads(data)

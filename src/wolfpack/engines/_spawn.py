@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import signal
 import socket
 import subprocess
@@ -114,7 +113,6 @@ class Process:
         self.connection = Connection(here.detach())
         try:
             self.kin = nursery.start((there.fileno(), life, slots.handle), slots.nbytes)
-            self.connection.send_bytes(pickle.dumps(sys.path))
         except BaseException:
             self.connection.close()
             os.close(self._life)

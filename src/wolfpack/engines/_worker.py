@@ -11,6 +11,7 @@ from threadpoolctl import ThreadpoolController
 
 from ..sets._batch import stay_serial
 from ..smoothing.job import Job, Partial, Question
+from ._protocol import deserialize
 
 
 class Loaded(NamedTuple):
@@ -63,7 +64,7 @@ class Bench:
     """
 
     def __init__(self, job: Any, pin: bool = True, pack: bool = True) -> None:
-        self.job: Job = pickle.loads(job) if isinstance(job, bytes) else job
+        self.job: Job = deserialize(job) if isinstance(job, bytes) else job
         self._blas = ThreadpoolController() if pin else None
         self._pack = pack
 

@@ -118,7 +118,9 @@ class Dask(Pool):
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address=None,  # pyright: ignore[reportArgumentType]
+            # None would serve pages on port 8787 all the same
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
             silence_logs=logging.CRITICAL,
         )
         client = distributed.Client(cluster, set_as_default=False, direct_to_workers=True)

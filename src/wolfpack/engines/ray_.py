@@ -50,6 +50,7 @@ class Ray(Pool):
         self._seats: list[Worker] = []
         self._calls: dict[Any, Worker] = {}
         self._looked = 0.0
+        self._stillborn = 0
         self.name = f"ray:{cluster}"
 
     def _start(self, job: Job) -> None:
@@ -128,22 +129,28 @@ class Ray(Pool):
             worker = self._calls.pop(call)
             try:
                 data = self._ray.get(call, timeout=self.patience)
-            except self._ray.exceptions.RayActorError:
-                found += self._gone(worker)
+            except self._ray.exceptions.RayActorError as error:
+                found += self._gone(worker, error)
                 continue
             except self._ray.exceptions.RayError as error:
                 raise EngineFailure(f"{self.name}: {error}") from error
             if data is None:
                 self.workers.append(worker)
+                self._stillborn = 0
             else:
                 found.append((worker, pickle.loads(data), len(data)))
         return found
 
-    def _gone(self, worker: Worker) -> list[tuple[Worker, Reply | None, int]]:
+    def _gone(self, worker: Worker, error: Any = None) -> list[tuple[Worker, Reply | None, int]]:
         if worker in self._seats:
             self._seats.remove(worker)
         self._looked = 0.0
-        return [(worker, None, 0)] if worker in self.workers else []
+        if worker in self.workers:
+            return [(worker, None, 0)]
+        self._stillborn += error is not None
+        if self._stillborn >= 3:
+            raise EngineFailure(f"a Ray worker could not read the job: {error}")
+        return []
 
     def _abandon(self, worker: Worker) -> None:
         with contextlib.suppress(Exception):
