@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import cache
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,3 +128,33 @@ def test_a_resumed_run_may_change_its_engine(tmp_path):
     resumed = wp.resume(path, f, K, max_rounds=20, engine="threads:3")
     assert digest(resumed) == digest(whole)
     assert resumed.engine.name == "threads:3"
+
+
+THREADS = """
+import sys
+sys.path.insert(0, {tests!r})
+import numpy as np
+import wolfpack as wp
+from engines.cases import digest
+rng = np.random.default_rng(0)
+hull = wp.sets.ConvexHull(rng.standard_normal((3000, 40)))
+f = wp.objectives.LeastSquares(rng.standard_normal((300, 40)), rng.standard_normal(300))
+big = wp.objectives.Quadratic(1.0, -rng.standard_normal((200, 150)))
+for engine in (None, "threads:2", "processes:2"):
+    one = wp.minimize(big, wp.sets.TraceNormBall((200, 150)), method="anytime", m=24, block=6,
+                      L=1.0, tol=0, max_rounds=3, engine=engine)
+    two = wp.minimize(f, hull, method="anytime", m=24, block=6, noise="gaussian",
+                      smoothing="image", tol=0, max_rounds=3, engine=engine)
+    print(digest(one), digest(two))
+"""
+
+
+def test_the_number_of_blas_threads_does_not_show():
+    # in this process BLAS would use two threads, in workers one, and add in another order
+    code = THREADS.format(tests=str(Path(__file__).parents[1]))
+    settings = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | settings, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(set(done.stdout.split("\n")[:3])) == 1

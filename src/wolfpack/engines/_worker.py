@@ -7,8 +7,6 @@ import time
 import traceback
 from typing import Any, NamedTuple
 
-from threadpoolctl import ThreadpoolController
-
 from ..sets._batch import stay_serial
 from ..smoothing.job import Job, Partial, Question
 from ._protocol import deserialize
@@ -57,27 +55,24 @@ class Bench:
     ----------
     job : Job or bytes
         The job, or what `serialize` made of it.
-    pin : bool
-        Whether to hold BLAS to one thread during the work; workers are the parallelism.
     pack : bool
         Whether contributions are to be made small for sending.
+    serial : bool
+        Whether the set is to answer batches one by one; the workers are the parallelism.
     """
 
-    def __init__(self, job: Any, pin: bool = True, pack: bool = True) -> None:
+    def __init__(self, job: Any, pack: bool = True, serial: bool = True) -> None:
         self.job: Job = deserialize(job) if isinstance(job, bytes) else job
-        self._blas = ThreadpoolController() if pin else None
         self._pack = pack
+        self._serial = serial
 
     def work(self, ticket: int, question: Question, blocks: range) -> Reply:
         """Compute some blocks; an exception of the oracle becomes part of the reply."""
         began = time.perf_counter()
         try:
-            if self._blas is None:
-                partials = self.job.compute(question, blocks, self._pack)
-            else:
+            if self._serial:
                 stay_serial()
-                with self._blas.limit(limits=1, user_api="blas"):
-                    partials = self.job.compute(question, blocks, self._pack)
+            partials = self.job.compute(question, blocks, self._pack)
         except Exception as error:
             return Reply(ticket, None, _portable(error), time.perf_counter() - began)
         return Reply(ticket, partials, None, time.perf_counter() - began)

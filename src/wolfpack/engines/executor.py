@@ -13,8 +13,8 @@ from concurrent.futures import Executor as AnyExecutor
 from typing import Any, ClassVar
 
 from ..problem import CapabilityError
-from ..sets._batch import stay_serial
-from ..smoothing.job import Job, Question
+from ..smoothing._blas import one_thread
+from ..smoothing.job import Job, Partial, Question
 from ._pool import Pool, Ticket, Worker
 from ._protocol import EngineFailure, serialize
 from ._worker import Bench, Reply
@@ -61,6 +61,18 @@ class Executor(Pool):
         for worker in self.workers:
             worker.alive = False
         self.workers = [Worker(None) for _ in range(self._size())]
+
+    def run_round(
+        self,
+        question: Question,
+        blocks: range,
+        need: int | None = None,
+        timeout: float | None = None,
+    ) -> dict[int, Partial]:
+        """Return the contributions of the blocks, or of the first ``need`` of them to arrive."""
+        here = isinstance(self._executor, ThreadPoolExecutor)
+        with one_thread() if here else contextlib.nullcontext():
+            return super().run_round(question, blocks, need, timeout)
 
     def _made(self) -> AnyExecutor:
         assert self._make is not None
@@ -156,10 +168,8 @@ def _task(key: str, blob: Any, ticket: int, question: Question, blocks: range) -
     if getattr(_benches, "key", None) != key:
         if blob is None:
             return Reply(ticket, None, None, 0.0)
-        threads = not isinstance(blob, bytes)
-        if threads:
-            stay_serial()
-        # threads share the set but not the random streams
-        _benches.bench = Bench(copy.copy(blob) if threads else blob, pin=not threads)
-        _benches.key = key
+        if not isinstance(blob, bytes):
+            blob = copy.copy(blob)  # threads share the set but not the random streams
+            blob.pins = False
+        _benches.bench, _benches.key = Bench(blob), key
     return _benches.bench.work(ticket, question, blocks)

@@ -20,7 +20,7 @@ class Local:
 
     def open(self, job: Job) -> None:
         """Keep the job."""
-        self._bench = Bench(job, pin=False)
+        self._bench = Bench(job, serial=False)
 
     def run_round(
         self,

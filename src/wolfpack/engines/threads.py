@@ -7,9 +7,7 @@ import queue
 import threading
 from typing import Any, ClassVar
 
-from threadpoolctl import ThreadpoolController
-
-from ..sets._batch import stay_serial
+from ..smoothing._blas import one_thread
 from ..smoothing.job import Job, Partial, Question
 from ._pool import Pool, Ticket, Worker
 from ._worker import Bench, Reply
@@ -39,7 +37,6 @@ class Threads(Pool):
         self.name = f"threads:{workers}"
         self._count = workers
         self._replies: Any = queue.SimpleQueue()
-        self._blas = ThreadpoolController()
 
     def run_round(
         self,
@@ -49,7 +46,7 @@ class Threads(Pool):
         timeout: float | None = None,
     ) -> dict[int, Partial]:
         """Return the contributions of the blocks, or of the first ``need`` of them to arrive."""
-        with self._blas.limit(limits=1, user_api="blas"):
+        with one_thread():
             return super().run_round(question, blocks, need, timeout)
 
     def _start(self, job: Job) -> None:
@@ -59,7 +56,10 @@ class Threads(Pool):
     def _spawn(self) -> Worker:
         worker = Worker(queue.SimpleQueue())
         # a job must not be shared between threads: each has random streams of its own
-        bench = Bench(copy.copy(self.job), pin=False, pack=False)
+        job = copy.copy(self.job)
+        assert job is not None
+        job.pins = False  # one limit for all threads, by the driver: they share BLAS
+        bench = Bench(job, pack=False)
         arguments = (worker, bench, self._replies)
         thread = threading.Thread(target=_serve, args=arguments, daemon=True, name="wolfpack")
         thread.start()
@@ -89,6 +89,5 @@ class Threads(Pool):
 
 
 def _serve(worker: Worker, bench: Bench, replies: Any) -> None:
-    stay_serial()
     while (message := worker.address.get()) is not None:
         replies.put((worker, bench.work(*message)))

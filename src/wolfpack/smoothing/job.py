@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from ..arrays import Streams, epsilon, norm
 from ..atoms import Atoms, DenseSummary, Summary, portable, summarize
 from ._base import BLOCK_NUMBERS, Array, Smoothing
+from ._blas import multiplies, one_thread
 from .draws import SAMPLINGS
 
 BLOCKS = 64
@@ -91,6 +93,11 @@ class Job:
         directions one by one or say so (``batch_hint``), so that m oracles split over workers. It
         is part of what a seed means, and never depends on the number of workers.
 
+    Attributes
+    ----------
+    pins : bool
+        Whether BLAS is held to one thread during the work.
+
     Notes
     -----
     Not to be shared between threads: `copy.copy` gives each its own.
@@ -114,6 +121,7 @@ class Job:
         self._fixed = block or (None if sampling == "iid" and self._hint else smoothing.block)
         self._couple = SAMPLINGS[sampling]
         # answers that do not depend on what else is in the batch may be asked for together
+        self.pins = multiplies(smoothing)
         self._joins = alone and hasattr(smoothing, "directions")
 
     def __reduce__(self) -> Any:
@@ -130,7 +138,7 @@ class Job:
         return math.ceil(m / self.length(m))
 
     def answers(self, question: Question, block: int = 0) -> Atoms:
-        """Return the answers of one block."""
+        """Return the answers of one block; to be called in the context `quiet`."""
         k, v, _, m = question[:4]
         rng = self._couple(self.streams.at(k, block))
         try:
@@ -145,17 +153,29 @@ class Job:
 
     def compute(self, question: Question, blocks: range, pack: bool = True) -> list[Partial]:
         """Return what each of some blocks contributes, packed for sending or as dense arrays."""
+        with self.quiet():
+            found = self._found(question, blocks)
+            return [self._partial(answers, question, pack) for answers in found]
+
+    def quiet(self) -> AbstractContextManager[Any]:
+        """Hold BLAS to one thread, if it would use more."""
+        return one_thread() if self.pins else nullcontext()
+
+    def clean(self, g: Array) -> Atoms:
+        """Return the answer to ``g`` itself."""
+        with self.quiet():
+            return self.smoothing.K._lmo(g)
+
+    def _found(self, question: Question, blocks: range) -> Iterator[Atoms]:
+        """Yield the answers, block by block."""
         if question.clean:
-            found = [self._clean(question)]
+            yield self._clean(question)
         elif not self._joins:
-            found = (self.answers(question, block) for block in blocks)
+            yield from (self.answers(question, block) for block in blocks)
         else:
             at_once = max(1, _AT_ONCE // (self.length(question.m) * self.smoothing.K.dimension))
-            found = itertools.chain.from_iterable(
-                self._joined(question, blocks[i : i + at_once])
-                for i in range(0, len(blocks), at_once)
-            )
-        return [self._partial(answers, question, pack) for answers in found]
+            for i in range(0, len(blocks), at_once):
+                yield from self._joined(question, blocks[i : i + at_once])
 
     def _joined(self, question: Question, blocks: range) -> Iterator[Atoms]:
         """Ask the oracle for several blocks in one batch, which it may answer in threads."""

@@ -77,6 +77,8 @@ class Oracles:
         self.problem.counts.nlmo += 1
         if self.driver is not None and self.driver.guards:
             return self.driver.clean(g)
+        if self.job is not None:
+            return self.job.clean(g)
         return self.problem.set._lmo(g)
 
     def mean(self, v: Array, alpha: float, m: Any, k: int) -> Array:
@@ -98,22 +100,24 @@ class Oracles:
         if m == "exact":
             return self._closed_form(v, alpha)
         question = Question(k, v, alpha, m)
-        if self._fits(m):
-            return self.job.answers(question).mean()
-        return _mean(self._ask(question))
+        with self.job.quiet():
+            if self._fits(m):
+                return self.job.answers(question).mean()
+            return _mean(self._ask(question))
 
     def sample(self, v: Array, alpha: float, m: Any, k: int) -> Answer:
         """Return the same mean as `mean`, together with the measured variance of one answer."""
         if self.job is None or m == "exact":
             return Answer(self.mean(v, alpha, m, k), 0.0)
         question = Question(k, v, alpha, m)
-        if self._fits(m):
-            answers = self.job.answers(question)
-            mean, count, squares = answers.mean(), m, float(answers.norms_squared().sum())
-        else:
-            partials = self._ask(question)
-            mean, count = _mean(partials), sum(partial.count for partial in partials)
-            squares = sum(partial.squares for partial in partials)
+        with self.job.quiet():
+            if self._fits(m):
+                answers = self.job.answers(question)
+                mean, count, squares = answers.mean(), m, float(answers.norms_squared().sum())
+            else:
+                partials = self._ask(question)
+                mean, count = _mean(partials), sum(partial.count for partial in partials)
+                squares = sum(partial.squares for partial in partials)
         if count == 1:
             return Answer(mean, float("nan"))
         return Answer(mean, max(0.0, (squares - count * inner(mean, mean)) / (count - 1)))

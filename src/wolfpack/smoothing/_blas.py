@@ -1,0 +1,47 @@
+"""One thread for BLAS, where the number of threads would show in the bits.
+
+A product of large matrices is summed in another order on two threads than on one. Workers must use
+one thread each, since they are the parallelism; so must this process, or the same seed would not
+give the same bits on every engine. Entering and leaving costs 25 microseconds, which is why small
+oracles, where BLAS uses one thread anyway, are left alone.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+LARGE = 2**11
+"""Entries of a matrix from which products with it may use several threads."""
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Hold BLAS to one thread, in all threads of this process, until the context is left."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def multiplies(smoothing: Any) -> bool:
+    """Tell whether perturbed answers may take products of large matrices."""
+    A = getattr(getattr(smoothing, "objective", None), "A", None)
+    large = A is not None and A.shape[0] * A.shape[1] >= LARGE
+    return large or _multiplies(smoothing.K)
+
+
+def _multiplies(K: Any) -> bool:
+    parts = getattr(K, "parts", ())
+    if parts:
+        return any(map(_multiplies, parts))
+    if not type(K).__module__.startswith("wolfpack.") or K.batch_hint == 1:
+        return True  # a user's own oracle may do anything
+    table = getattr(K, "table", None)
+    size = 0 if table is None else table.size
+    matrices = len(K.shape) == 2 and not K.polytope
+    return max(size, K.dimension if matrices else 0) >= LARGE
