@@ -345,3 +345,70 @@ def test_oracle_sets_from_a_callable():
         res = wp.minimize(f, K, x0, method=method, tol=1e-2, max_rounds=20_000)
         assert res.success
         assert res.lower_bound <= minimum("small_simplex") + 1e-8
+
+
+def test_a_steep_start_does_not_spoil_the_certificate():
+    def power(x):
+        return float((x**6).sum()), 6 * x**5
+
+    K = wp.sets.L1Ball(10, 100.0)
+    res = wp.minimize(power, K, np.eye(10)[0] * 100, method="anytime", tol=1e-3, max_rounds=2000)
+    assert res.success
+
+
+@pytest.mark.parametrize("method", ["fw", "fw-ls", "away"])
+def test_a_tangent_above_an_earlier_value_shows_that_f_is_not_convex(method):
+    def wave(x):
+        return float(np.sin(9 * x).sum()), 9 * np.cos(9 * x)
+
+    with pytest.warns(UserWarning, match="not convex"):
+        res = wp.minimize(wave, wp.sets.Simplex(4), [0.4, 0.3, 0.2, 0.1], method=method)
+    assert not res.success
+    assert np.isinf(res.gap)
+
+
+def test_an_indefinite_quadratic_is_refused():
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        wp.objectives.Quadratic(np.diag([-1.0, 1.0]), np.zeros(2))
+
+
+def test_an_oracle_that_is_no_minimiser_is_not_believed():
+    answers = iter([[0, 0], [1, 1], [0, 0], [0, 0], [0, 0], [0, 0]])
+    K = wp.sets.Oracle(lambda g: np.array(next(answers), float), 2, 2.0)
+
+    def f(x):
+        return 0.5 * float(((x - 2) ** 2).sum()), x - 2
+
+    res = wp.minimize(f, K, method="fw", max_rounds=3)
+    assert not res.success
+    assert np.isinf(res.gap)
+    assert "not minimisers" in res.message
+
+
+def test_f_cannot_write_into_x0():
+    def careless(x):
+        value = 0.5 * float(((x - 2) ** 2).sum())
+        x -= 2
+        return value, x
+
+    x0 = np.array([1.0, 0.0, 0.0])
+    wp.minimize(careless, wp.sets.Simplex(3), x0, method="fw", max_rounds=3)
+    np.testing.assert_array_equal(x0, [1.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-150])
+def test_restarts_end_however_small_f_is(scale):
+    H = scale * np.diag([1.0, 3.0, 9.0, 27.0])
+    f = wp.objectives.Quadratic(H, -H @ np.array([0.9, 0.5, 0.1, -0.3]))
+    res = wp.minimize(f, wp.sets.Simplex(4), method="r-pfw", tol=0, max_rounds=60)
+    assert res.nit == 60
+    assert res.history["m"].max() <= 2**16
+
+
+def test_integers_of_numpy_and_integer_gradients_are_welcome():
+    K = wp.sets.Simplex(4)
+    res = wp.minimize(lambda x: (float(x[0]), np.array([1, 0, 0, 0])), K, tol=1e-6)
+    assert res.success
+    f, K, x0 = small_simplex()
+    res = wp.minimize(f, K, x0, method="anytime", m=np.int64(3), tol=0, max_rounds=2)
+    assert res.history["m"][-1] == 3

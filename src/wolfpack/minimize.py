@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from . import noise as noise_laws
 from .arrays import as_float_array, check_finite, check_shape
 from .choose import choose
@@ -201,7 +203,7 @@ def _starting_point(objective: Any, K: Set, x0: Any) -> Array:
             f"x0 is outside {K}: it violates the constraints by {violation:.3g}; "
             "leave x0 out to start from K.start()"
         )
-    return x0
+    return x0 + 0.0  # a copy: what f or a callback writes to is not the user's array
 
 
 def solver_of(
@@ -211,7 +213,11 @@ def solver_of(
 
     ``others`` names the options that belong to no method, for the error message.
     """
-    given = {name: value for name, value in options.items() if value is not None}
+    given = {
+        name: int(value) if isinstance(value, np.integer) else value
+        for name, value in options.items()
+        if value is not None
+    }
     if not isinstance(method, str):
         if not hasattr(method, "step"):
             raise TypeError(f"method must be a name or a solver object, found {method!r}")

@@ -187,11 +187,15 @@ class Problem:
         step = x_next - x
         slope = inner(at.gradient, step)
         change = at_next.value - at.value - slope
-        noise = 1e3 * epsilon(at.gradient) * (abs(at.value) + abs(at_next.value) + abs(slope))
-        if change < -noise:
+        slope_back = inner(at_next.gradient, step)
+        lowest = min(change, at.value - at_next.value + slope_back)  # below either tangent
+        size = abs(at.value) + abs(at_next.value) + abs(slope) + abs(slope_back)
+        noise = 1e3 * epsilon(at.gradient) * size
+        if lowest < -noise:
             # where f and its gradient vanish together, the rounding of x itself is what remains
-            noise += 1e3 * epsilon(at.gradient) * norm(at.gradient) * norm(x)
-        if change < -noise:
+            slopes = norm(at.gradient) + norm(at_next.gradient)
+            noise += 1e3 * epsilon(at.gradient) * slopes * norm(x)
+        if lowest < -noise:
             return "convexity"
         if self.L is not None and change > 0.5 * self.L * inner(step, step) * (1 + 1e-6) + noise:
             return "L"

@@ -92,6 +92,7 @@ def test_what_the_oracle_raises_is_raised_with_the_sets_name(direction):
         (OneHot(0, -2.0, (2,)), ValueError, "a point of norm 2, beyond radius=1"),
         (None, TypeError, "lmo must answer an array, found NoneType"),
         ("x", TypeError, "lmo must answer an array, found str"),
+        (np.ones(2) * 1j, TypeError, "lmo must answer real numbers"),
     ],
 )
 def test_a_wrong_answer_is_named(answer, error, message):

@@ -41,6 +41,7 @@ class Tracker:
     fun: float = math.inf
     lower_bound: float = -math.inf
     convex: bool = True
+    contradicted: bool = False
     seconds: float = 0.0
     history: History = field(default_factory=History)
 
@@ -59,6 +60,10 @@ class Tracker:
     def record(self, state: Any, bound: float) -> None:
         """Take the round's lower bound and add a row to the history."""
         self.lower_bound = max(self.lower_bound, bound)
+        # a slightly inexact oracle oversteps by little, a wrong one by much
+        size = abs(self.fun) + abs(self.lower_bound)
+        if self.convex and self.lower_bound - self.fun > 1e-3 * size + 64.0 * self.floor(state):
+            self.convex, self.contradicted = False, True
         counts = self.problem.counts
         m = getattr(state, "m", 0)
         self.history.rows.append(
@@ -182,6 +187,11 @@ def run(
     if status is Status.STALLED:
         floor = max(tracker.floor(state), tracker.gap)
         watch.remarks.append(f"The floor is about {floor:.1e} here.")
+    if tracker.contradicted:
+        watch.remarks.append(
+            "A lower bound rose above a value of f: the oracle's answers are not minimisers over "
+            "K, or f is not convex, or its gradient is wrong. No gap can be certified."
+        )
     message = " ".join([status.advice, *watch.remarks])
     return tracker.result(state, status, message)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..arrays import inner
 from ..problem import Evaluation
 from ._base import Array, Objective
@@ -65,4 +67,6 @@ def _checked(value: Any, gradient: Any, x: Array) -> Evaluation:
     if tuple(getattr(gradient, "shape", ())) != tuple(x.shape):
         found = getattr(gradient, "shape", type(gradient).__name__)
         raise ValueError(f"the gradient of f must have x's shape {tuple(x.shape)}, found {found}")
+    if isinstance(gradient, np.ndarray) and gradient.dtype.kind in "iub":
+        gradient = gradient.astype(np.float64)
     return Evaluation(value, gradient, inner(x, gradient) - value)

@@ -39,6 +39,8 @@ class Quadratic(Objective):
         self.r = float(r)
         self.shape = tuple(self.c.shape)
         self.Q = self._check_matrix(Q)
+        if not isinstance(self.Q, float | LinearOperator) and self.shape[0] <= 500:
+            _ = self.L  # finds a negative eigenvalue while it is cheap to look
 
     def _check_matrix(self, Q: Any) -> Any:
         if isinstance(Q, int | float | np.number):

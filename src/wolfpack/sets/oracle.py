@@ -107,6 +107,8 @@ class Oracle(Set):
         return answer
 
     def _as_array(self, answer: Any) -> Array:
+        if np.iscomplexobj(answer):
+            raise TypeError(f"{self}: lmo must answer real numbers, found complex ones")
         try:
             array = np.array(answer, dtype=np.float64)
         except (TypeError, ValueError):

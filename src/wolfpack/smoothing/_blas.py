@@ -31,7 +31,8 @@ def _controller() -> ThreadpoolController:
 def multiplies(smoothing: Any) -> bool:
     """Tell whether perturbed answers may take products of large matrices."""
     A = getattr(getattr(smoothing, "objective", None), "A", None)
-    large = A is not None and A.shape[0] * A.shape[1] >= LARGE
+    shape = getattr(A, "shape", (0, 0))
+    large = shape[0] * shape[1] >= LARGE
     return large or _multiplies(smoothing.K)
 
 

@@ -122,7 +122,8 @@ class Job:
         self._couple = SAMPLINGS[sampling]
         # answers that do not depend on what else is in the batch may be asked for together
         self.pins = multiplies(smoothing)
-        self._joins = alone and hasattr(smoothing, "directions")
+        self._perturbs = smoothing.numbers_per_answer > 1 and hasattr(smoothing, "directions")
+        self._joins = alone and self._perturbs
 
     def __reduce__(self) -> Any:
         return Job, (self.smoothing, self.streams.seed, self.sampling, self._fixed)
@@ -142,8 +143,12 @@ class Job:
         k, v, _, m = question[:4]
         rng = self._couple(self.streams.at(k, block))
         try:
-            alpha = self._scale(question, block)
-            answers = self.smoothing.answers(v, alpha, self._count(m, block), rng)
+            alpha, count = self._scale(question, block), self._count(m, block)
+            if question.keep and self._perturbs:
+                directions: Any = self.smoothing.directions  # pyright: ignore
+                answers = self.smoothing.K.near(directions(v, alpha, count, rng))
+            else:
+                answers = self.smoothing.answers(v, alpha, count, rng)
             if block == 0 and k & (k - 1) == 0:
                 self._check(answers, v)
         except Exception as error:
@@ -189,7 +194,8 @@ class Job:
             for block, count in zip(blocks, counts, strict=True)
         ]
         try:
-            answers = self.smoothing.K._lmo(np.concatenate(draws))
+            ask = self.smoothing.K.near if question.keep else self.smoothing.K._lmo
+            answers = ask(np.concatenate(draws))
             if blocks[0] == 0 and k & (k - 1) == 0:
                 self._check(answers, v)
         except Exception as error:

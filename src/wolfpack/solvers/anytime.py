@@ -163,8 +163,17 @@ class Anytime:
         return Step(v, answer, x_next, y_next, at_next, alpha, variance)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
-        """Return the dual value at y_k, with the conjugate bounded as in docs/theory."""
-        return problem.dual_bound(state.y, state.dual, oracles.lmo(state.y))
+        """Return the dual value at y_k, with the conjugate bounded as in docs/theory.
+
+        Every sixteenth round the Frank-Wolfe gap at x_k is asked for as well: where f was much
+        steeper at the start than it is now, the average remembers that for long.
+        """
+        bound = problem.dual_bound(state.y, state.dual, oracles.lmo(state.y))
+        if state.k % 16 == 0 and state.k > 0:
+            at = state.at
+            own = problem.dual_bound(at.gradient, at.dual, oracles.lmo(at.gradient))
+            bound = max(bound, own)
+        return bound
 
     def _alpha(self, oracles: Oracles, tau: float, L: float, m: Any, kappa: float) -> float:
         if oracles.smoothing is None:
@@ -217,4 +226,5 @@ def _curvature(
 def _curvature_towards(problem: Problem, x: Array, at: Evaluation, oracles: Oracles) -> float:
     """Return the curvature of f halfway from x to a clean answer; 1 when f is flat there."""
     middle = oracles.lmo(at.gradient).add_scaled(x, 0.5, 0.5)
-    return _curvature(x, at, middle, problem.evaluate(middle), oracles) or 1.0
+    curvature = _curvature(x, at, middle, problem.evaluate(middle), oracles)
+    return curvature if curvature > 0 else 1.0

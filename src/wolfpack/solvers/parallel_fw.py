@@ -48,6 +48,8 @@ from ._options import check_count, check_positive
 
 Array = Any
 CONSTANTS = ("paper", "sharp")
+MOST = 2**16
+"""Largest m that "theory" chooses: an alpha far below what f calls for must not hang a round."""
 
 
 class State(NamedTuple):
@@ -76,7 +78,8 @@ class ParallelFrankWolfe:
     alpha : float, optional
         Smoothing. By default the value of Theorem 3 for the accuracy ``epsilon``.
     m : int, "theory" or "exact"
-        Perturbed oracles per round; "theory" is 1/sqrt(alpha), "exact" the closed form.
+        Perturbed oracles per round; "theory" is 1/sqrt(alpha), at most 65,536, "exact" the closed
+        form.
     M : float, "paper" or "sharp", optional
         Constant of the noise: a number, the paper's sqrt(E||grad eta||^2), or its sharp form, the
         root of the largest eigenvalue of the Fisher information (1 for standard laws).
@@ -118,7 +121,7 @@ class ParallelFrankWolfe:
     ) -> State:
         """Return the state that begins Algorithm 2 at ``x0``, counted as round ``k``."""
         beta = self.noise_constant(problem, oracles) / alpha
-        m = math.ceil(1.0 / math.sqrt(alpha)) if self.m == "theory" else self.m
+        m = math.ceil(min(MOST, 1.0 / math.sqrt(alpha))) if self.m == "theory" else self.m
         mu = 1.0 / problem.need_L(self.name)
         return State(k, x0, at, at.gradient, at.dual, 0.0 * x0, 0.0, x0, alpha, m, beta, mu)
 

@@ -131,7 +131,7 @@ class RestartedParallelFrankWolfe:
         """Return the state after one more round, in a new stage if the last one is over."""
         inner, stage_end, fun, bound = state
         if inner.k >= stage_end:
-            alpha = self.shrink * inner.alpha
+            alpha = max(self.shrink * inner.alpha, 1e-250)  # a longer run must not reach zero
             inner = self.inner.restart(problem, inner.k, inner.x, inner.at, alpha, oracles)
             stage_end = inner.k + self._rounds(problem, alpha)
         inner = self.inner.step(problem, inner, oracles)

@@ -245,6 +245,8 @@ def parameters_for(
     else:
         needed = 8.0 * sqrt(beta * L) * log(6.0 * L * beta * initial_gap / epsilon)
     # one rounding error must not leave the bound above the target
+    if needed > 2.0**62:
+        raise ValueError(f"L = {L:g} and epsilon = {epsilon:g} ask for {needed:.1g} rounds")
     return Settings(alpha, max(1, ceil(1.0 + needed * (1.0 + 1e-12))), m)
 
 
