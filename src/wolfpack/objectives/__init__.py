@@ -6,6 +6,7 @@ from typing import Any
 
 from ._base import Objective
 from .batches import Batches
+from .bpr import BPR
 from .function import Function
 from .huber import Huber
 from .least_squares import LeastSquares
@@ -19,6 +20,7 @@ from .squared_hinge import SquaredHinge
 from .stochastic import Stochastic
 
 __all__ = [
+    "BPR",
     "Batches",
     "Function",
     "Huber",

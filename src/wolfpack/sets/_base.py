@@ -136,6 +136,14 @@ class Set(ABC):
         """Draw ``count`` answers to ``y`` perturbed by the law `closed_forms`[0], cheaply."""
         raise CapabilityError(f"{self} has no direct sampler of perturbed answers")
 
+    def near(self, g: Array) -> Atoms:
+        """Return vertices of small <g, v>, one for each of a batch of perturbed directions.
+
+        For methods that collect vertices, to which any vertex will do. Sets whose oracle cannot
+        answer every direction may answer one nearby.
+        """
+        return self._lmo(g)
+
     def k_best(self, g: Array, k: int) -> Atoms:
         """Return k vertices of small <g, v>, the best first."""
         raise CapabilityError(f"{self} has no k-best oracle")

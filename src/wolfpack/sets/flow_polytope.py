@@ -106,6 +106,10 @@ class FlowPolytope(Set):
         edges = np.argsort(x == 0, axis=1, kind="stable")[:, :width]
         return Sparse(edges, np.take_along_axis(x, edges, axis=1), self.shape)
 
+    def near(self, g: Array) -> Atoms:
+        # noise may make a cycle's cost negative, and any routing will do
+        return self._lmo(g if self.capacity is not None else np.maximum(g, 0.0))
+
     def _route(self, cost: Array) -> Answer:
         x = self._routing.load(cost)
         if self._system is None:
