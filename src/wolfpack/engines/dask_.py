@@ -150,9 +150,12 @@ class Dask(Pool):
 
     def _present(self) -> set[str]:
         """Return the addresses of the workers that the scheduler knows."""
+        scheduler = self._client.scheduler
+        if scheduler is None:
+            raise EngineFailure(f"the scheduler of {self.name} is gone")
         try:
             identity = self._client.sync(
-                self._client.scheduler.identity, n_workers=-1, callback_timeout=self.patience
+                scheduler.identity, n_workers=-1, callback_timeout=self.patience
             )
         except (OSError, TimeoutError) as error:
             raise EngineFailure(f"the scheduler of {self.name} does not answer: {error}") from error
