@@ -32,7 +32,9 @@ install-browser: ## Install Chromium for the browser tests, where apt can
 	  echo "No Chromium here: the browser tests will be skipped."
 
 test-all: install-engines install-browser $(VENV)/.has-sklearn,parquet,transport docs ## Run the slow tests, those that need extras, and build the documentation
-	$(PYTEST) -m "slow or extras or browser"
+	$(PYTEST) -m "slow or extras or browser" || \
+	  { echo "Real servers may have met a busy machine: what failed is tried once more."; \
+	    $(PYTEST) -m "slow or extras or browser" --last-failed --last-failed-no-failures none; }
 
 lint: install ## Check format, style, types and the direction of imports
 	$(BIN)/ruff format --check .
