@@ -49,7 +49,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..arrays import epsilon, inner, norm
+from ..arrays import epsilon, inner
 from ..atoms import Atoms
 from ..atoms._pool import join
 from ..problem import Evaluation, Problem
@@ -71,7 +71,7 @@ class State(NamedTuple):
     """Iterate with its evaluation, then the oracles' answers to it, then what is remembered.
 
     ``answers`` holds the clean vertex first, ``rungs`` the scale of each perturbed answer at its
-    end; ``reach`` is the largest distance of an iterate from its clean vertex.
+    end.
     """
 
     k: int
@@ -84,7 +84,6 @@ class State(NamedTuple):
     scales: Scales
     average: Average
     progress: Progress
-    reach: float
     alpha: float
     m: int
 
@@ -147,7 +146,6 @@ class Corrective:
             scales=Scales.start(_FIRST_RUNG),
             average=Average.start(at),
             progress=Progress.start(at.value, bound),
-            reach=norm(vertex.to_dense() - x0) or problem.set.diameter,
             alpha=math.nan,
             m=self.m,
         )
@@ -199,9 +197,8 @@ class Corrective:
             problem.counts.nlmo += m
             parts = [K.k_best(at.gradient, m)]
         else:
-            rungs = state.scales.rungs(m - 2, state.k)
-            unit = _unit(problem, oracles, state.reach)
-            unit *= max(0.0, at.value - state.progress.bound)
+            rungs = state.scales.rungs(m - 2)
+            unit = _unit(problem, oracles) * max(0.0, at.value - state.progress.bound)
             alpha = unit * 2.0**state.scales.rung
             noise = np.concatenate([[0.0], unit * np.exp2(rungs)])
             parts = oracles.answers(at.gradient, noise, m - 1, state.k)
@@ -210,24 +207,21 @@ class Corrective:
             vertex = oracles.lmo(average.y)
             bound = max(bound, problem.dual_bound(average.y, average.dual, vertex))
             parts = [join([_first(parts), vertex]), *parts]
-        return state._replace(
-            answers=join(parts),
-            rungs=rungs,
-            progress=state.progress.saw(at.value, bound),
-            reach=max(state.reach, norm(_first(parts).to_dense() - state.x)),
-            alpha=alpha,
-        )
+        progress = state.progress.saw(at.value, bound)
+        return state._replace(answers=join(parts), rungs=rungs, progress=progress, alpha=alpha)
 
 
 def _first(parts: list[Atoms]) -> Atoms:
     return parts[0] if parts[0].count is None else parts[0].take(0)
 
 
-def _unit(problem: Problem, oracles: Oracles, reach: float) -> float:
-    """Return the scale of noise that moves values of vertices ``reach`` apart by about one."""
-    smoothing = oracles.smoothing
+def _unit(problem: Problem, oracles: Oracles) -> float:
+    """Return the scale of noise that moves values of vertices by about one."""
+    K, smoothing = problem.set, oracles.smoothing
     assert smoothing is not None
     if smoothing.name == "lifted":
         return 1.0
-    stretch = 1.0 if smoothing.name == "ambient" else smoothing.smoothness / problem.set.radius
-    return 1.0 / max(stretch * reach, 1e-300)
+    across = (
+        K.diameter if smoothing.name == "ambient" else K.diameter * smoothing.smoothness / K.radius
+    )
+    return 1.0 / max(across, 1e-300)
