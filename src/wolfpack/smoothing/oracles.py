@@ -67,6 +67,12 @@ class Oracles:
         """Whether the mean of the perturbed answers is known in closed form."""
         return self.smoothing is not None and self.smoothing.exact
 
+    @property
+    def punctual(self) -> bool:
+        """Whether all answers of a round arrive in it: no stragglers dropped, no late answers."""
+        policy = None if self.driver is None else self.driver.policy
+        return policy is None or (policy.mode != "async" and policy.stragglers != "drop")
+
     def need_closed_form(self) -> None:
         """Raise unless the mean of the perturbed answers is known in closed form."""
         if self.smoothing is not None and not self.smoothing.exact:

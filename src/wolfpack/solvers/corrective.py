@@ -202,6 +202,8 @@ class Corrective:
             alpha = unit * 2.0**state.scales.rung
             noise = np.concatenate([[0.0], unit * np.exp2(rungs)])
             parts = oracles.answers(at.gradient, noise, m - 1, state.k)
+            if not oracles.punctual:  # the clean answer may be late or missing
+                parts = [oracles.lmo(at.gradient), *parts]
         bound = problem.dual_bound(at.gradient, at.dual, _first(parts))
         if m > 1 and state.k > 0:
             vertex = oracles.lmo(average.y)
