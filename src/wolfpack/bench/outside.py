@@ -17,10 +17,10 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
-from rival_cases import Case
 from scipy import optimize
 
-from wolfpack.problem import Problem
+from ..problem import Problem
+from .cases import Case
 
 
 class Point(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-import wolfpack as wp
+from .. import objectives, sets
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Case:
 
 def nearest(title: str, K: Any, target: np.ndarray, **data: Any) -> Case:
     """Return the projection of ``target`` onto K."""
-    f = wp.objectives.Quadratic(1.0, -target, 0.5 * float(np.vdot(target, target)))
+    f = objectives.Quadratic(1.0, -target, 0.5 * float(np.vdot(target, target)))
     return Case(title, f, K, {"target": target} | data)
 
 
@@ -41,15 +41,13 @@ def simplex_sparse() -> Case:
     rng = np.random.RandomState(42)  # the paper's own data
     A, x = rng.randn(200, 50), rng.rand(50)
     b = A @ (1.5 * x / x.sum())
-    f = wp.objectives.LeastSquares(A, b)
-    return Case("simplex, the paper's 200 x 50", f, wp.sets.Simplex(50), {"A": A, "b": b})
+    f = objectives.LeastSquares(A, b)
+    return Case("simplex, the paper's 200 x 50", f, sets.Simplex(50), {"A": A, "b": b})
 
 
 def simplex_dense() -> Case:
     t = np.random.default_rng(0).random(10_000)
-    return nearest(
-        "simplex, dense solution, d = 10,000", wp.sets.Simplex(10_000), 1.5 * t / t.sum()
-    )
+    return nearest("simplex, dense solution, d = 10,000", sets.Simplex(10_000), 1.5 * t / t.sum())
 
 
 def l1_logistic() -> Case:
@@ -57,22 +55,20 @@ def l1_logistic() -> Case:
     A, x = rng.standard_normal((200, 500)), np.zeros(500)
     x[:20] = rng.standard_normal(20)
     labels = np.where(A @ x + 0.5 * rng.standard_normal(200) > 0, 1.0, -1.0)
-    f = wp.objectives.Logistic(A, labels, reduction="sum")
+    f = objectives.Logistic(A, labels, reduction="sum")
     data = {"A": A, "labels": labels, "radius": 5.0}
-    return Case("l1 ball, logistic 200 x 500", f, wp.sets.L1Ball(500, 5.0), data)
+    return Case("l1 ball, logistic 200 x 500", f, sets.L1Ball(500, 5.0), data)
 
 
 def birkhoff() -> Case:
-    return nearest(
-        "Birkhoff n = 30", wp.sets.Birkhoff(30), np.random.default_rng(0).random((30, 30))
-    )
+    return nearest("Birkhoff n = 30", sets.Birkhoff(30), np.random.default_rng(0).random((30, 30)))
 
 
 def dag_flow() -> Case:
     n = 30
     right = [(i * n + j, i * n + j + 1) for i in range(n) for j in range(n - 1)]
     down = [(i * n + j, i * n + n + j) for i in range(n - 1) for j in range(n)]
-    K = wp.sets.DagFlow(right + down, 0, n * n - 1)
+    K = sets.DagFlow(right + down, 0, n * n - 1)
     t = 0.3 * np.random.default_rng(5).random(K.shape)
     return nearest("paths in a 30 x 30 grid", K, t, edges=right + down, nodes=n * n)
 
@@ -81,34 +77,30 @@ def spectrahedron() -> Case:
     rng = np.random.default_rng(3)
     B, noise = rng.standard_normal((60, 10)), rng.standard_normal((60, 60))
     t = B @ B.T / 60 + 0.02 * (noise + noise.T)
-    return nearest("spectrahedron n = 60", wp.sets.Spectrahedron(60), t)
+    return nearest("spectrahedron n = 60", sets.Spectrahedron(60), t)
 
 
 def trace_ball() -> Case:
     rng = np.random.RandomState(43)  # the paper's own data
     C, X = rng.randn(10, 10), rng.randn(10, 8)
     D = C @ (1.5 * X / np.linalg.norm(X, "nuc"))
-    f = wp.objectives.LeastSquares(C, D)
-    return Case(
-        "trace ball, the paper's 10 x 8", f, wp.sets.TraceNormBall((10, 8)), {"A": C, "b": D}
-    )
+    f = objectives.LeastSquares(C, D)
+    return Case("trace ball, the paper's 10 x 8", f, sets.TraceNormBall((10, 8)), {"A": C, "b": D})
 
 
 def k_sparse() -> Case:
     rng = np.random.default_rng(4)
     A = rng.standard_normal((100, 300))
     b = A @ (np.arange(300) < 10) + rng.standard_normal(100)
-    f = wp.objectives.LeastSquares(A, b)
-    return Case(
-        "k-sparse polytope, 100 x 300, k = 10", f, wp.sets.KSparse(300, 10), {"A": A, "b": b}
-    )
+    f = objectives.LeastSquares(A, b)
+    return Case("k-sparse polytope, 100 x 300, k = 10", f, sets.KSparse(300, 10), {"A": A, "b": b})
 
 
 def milp() -> Case:
     """The hull of the 0/1 points of two knapsacks, known through a MILP solver alone."""
     rng = np.random.default_rng(6)
     sizes = rng.integers(5, 40, (2, 25)).astype(float)
-    K = wp.sets.MixedInteger(A_ub=sizes, b_ub=0.4 * sizes.sum(axis=1), bounds=(0, 1))
+    K = sets.MixedInteger(A_ub=sizes, b_ub=0.4 * sizes.sum(axis=1), bounds=(0, 1))
     return nearest("hull of a MILP, 25 variables", K, rng.random(25))
 
 
