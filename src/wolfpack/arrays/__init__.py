@@ -7,7 +7,35 @@ so that NumPy and any other library of the Array API standard can be served by t
 from __future__ import annotations
 
 from ._convert import as_float_array, check_finite, check_shape
-from ._ops import all_finite, epsilon, inner, namespace, norm, softmax
+from ._gather import (
+    bincount,
+    cumsum,
+    repeat,
+    reshape,
+    scatter_add,
+    searchsorted,
+    take,
+    take_along,
+    topk,
+    wide_dtype,
+)
+from ._ops import all_finite, device_inner, epsilon, fetch, inner, inners, norm, softmax
+from ._place import (
+    arange,
+    describe,
+    device_of,
+    eye,
+    full,
+    host_dtype,
+    is_foreign,
+    library,
+    like,
+    namespace,
+    same_place,
+    size,
+    to_host,
+    zeros,
+)
 from ._streams import Streams
 from ._structured import LowRank, SparseMatrix, Structured
 
@@ -17,12 +45,38 @@ __all__ = [
     "Streams",
     "Structured",
     "all_finite",
+    "arange",
     "as_float_array",
+    "bincount",
     "check_finite",
     "check_shape",
+    "cumsum",
+    "describe",
+    "device_inner",
+    "device_of",
     "epsilon",
+    "eye",
+    "fetch",
+    "full",
+    "host_dtype",
     "inner",
+    "inners",
+    "is_foreign",
+    "library",
+    "like",
     "namespace",
     "norm",
+    "repeat",
+    "reshape",
+    "same_place",
+    "scatter_add",
+    "searchsorted",
+    "size",
     "softmax",
+    "take",
+    "take_along",
+    "to_host",
+    "topk",
+    "wide_dtype",
+    "zeros",
 ]

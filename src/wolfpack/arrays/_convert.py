@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from array_api_compat import is_array_api_obj
 
-from ._ops import all_finite, namespace
+from ._ops import all_finite
+from ._place import is_foreign, namespace, to_host
 
 Array = Any
 
@@ -18,7 +18,7 @@ def as_float_array(value: Any, name: str) -> Array:
     Arrays of other libraries pass through unchanged when they are floating point. Raises
     `TypeError` with the argument's name for anything that is not a real number array.
     """
-    other: Any = value if is_array_api_obj(value) and not isinstance(value, np.ndarray) else None
+    other: Any = value if is_foreign(value) else None
     if other is not None:
         if not namespace(other).isdtype(other.dtype, "real floating"):
             raise TypeError(f"{name} must be a real floating-point array, found {other.dtype}")
@@ -37,10 +37,9 @@ def as_float_array(value: Any, name: str) -> Array:
 def check_finite(array: Array, name: str) -> Array:
     """Return ``array``; raise `ValueError` with the number of NaN or infinite entries if any."""
     if not all_finite(array):
-        xp = namespace(array)
-        size = int(np.prod(array.shape))
-        bad = size - int(xp.sum(xp.astype(xp.isfinite(array), xp.int64)))
-        raise ValueError(f"{name} has {bad} NaN or infinite entries of {size}")
+        host = to_host(namespace(array).isfinite(array))
+        bad = host.size - int(host.sum())
+        raise ValueError(f"{name} has {bad} NaN or infinite entries of {host.size}")
     return array
 
 

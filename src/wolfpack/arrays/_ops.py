@@ -6,25 +6,21 @@ import math
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 
+from ._gather import reshape, wide_dtype
+from ._place import namespace, to_host
 from ._structured import Structured
 
 Array = Any
 
-
-def namespace(*arrays: Array) -> Any:
-    """Return the Array API namespace that the arrays share (``numpy`` for NumPy arrays)."""
-    if all(type(a) is np.ndarray for a in arrays):
-        return np
-    return array_namespace(*arrays)
+_CHUNK = 1024
 
 
 def inner(a: Array, b: Array) -> float:
     """Return the Euclidean (Frobenius) inner product <a, b> as a float.
 
-    float32 arrays are multiplied and summed in float64: certificates are differences of such
-    numbers.
+    float32 arrays are summed in float64 where the library has it: certificates are differences of
+    such numbers.
     """
     if type(a) is np.ndarray and type(b) is np.ndarray:
         if a.dtype == np.float64 == b.dtype:
@@ -34,7 +30,54 @@ def inner(a: Array, b: Array) -> float:
         return a.inner(b)
     if isinstance(b, Structured):
         return b.inner(a)
-    return float(namespace(a, b).sum(a * b))
+    return inners((a, b))[0]
+
+
+def inners(*pairs: tuple[Array, Array]) -> list[float]:
+    """Return several inner products; from another device they come in one transfer."""
+    a = pairs[0][0]
+    if type(a) is np.ndarray or isinstance(a, Structured) or isinstance(pairs[0][1], Structured):
+        return [inner(a, b) for a, b in pairs]
+    return fetch(*(device_inner(a, b) for a, b in pairs))
+
+
+def device_inner(a: Array, b: Array) -> Array:
+    """Return <a, b> where the arrays are, as one number or a few that add up to it.
+
+    Libraries without float64 give one sum per some entries, to be added in double precision.
+    """
+    space = namespace(a)
+    product = a * b
+    wide = wide_dtype(a)
+    if wide == space.float64:
+        return space.sum(product, dtype=wide)
+    flat = reshape(product, (-1,))
+    rest = -flat.shape[0] % _CHUNK
+    if flat.shape[0] <= _CHUNK:
+        return space.sum(flat)
+    padded = space.concat([flat, space.zeros(rest, dtype=flat.dtype)]) if rest else flat
+    return space.sum(reshape(padded, (-1, _CHUNK)), axis=1)
+
+
+def fetch(*numbers: Any) -> list[float]:
+    """Return numbers from their device as floats, in one transfer.
+
+    Each is a number, an array of shape (), or a vector of parts of a sum.
+    """
+    arrays = [x for x in numbers if not isinstance(x, float | int)]
+    if not arrays:
+        return [float(x) for x in numbers]
+    if len(numbers) == 1 and numbers[0].ndim == 0:
+        return [float(numbers[0])]
+    space = namespace(arrays[0])
+    if all(x.ndim == 0 for x in arrays):
+        wide = [
+            x if x.dtype == arrays[0].dtype else space.astype(x, arrays[0].dtype) for x in arrays
+        ]
+        found = iter(to_host(space.stack(wide)).tolist())
+    else:
+        found = iter([math.fsum(np.ravel(to_host(x)).tolist()) for x in arrays])
+    return [float(x) if isinstance(x, float | int) else next(found) for x in numbers]
 
 
 def norm(a: Array) -> float:
@@ -52,15 +95,15 @@ def all_finite(a: Array) -> bool:
         return a.finite()
     if math.isfinite(inner(a, a)):
         return True
-    xp = namespace(a)
-    return bool(xp.all(xp.isfinite(a)))
+    space = namespace(a)
+    return bool(space.all(space.isfinite(a)))
 
 
 def softmax(a: Array) -> Array:
     """Return exp(a) scaled to sum to 1 over all entries."""
-    xp = namespace(a)
-    e = xp.exp(a - xp.max(a))
-    return e / xp.sum(e)
+    space = namespace(a)
+    e = space.exp(a - space.max(a))
+    return e / space.sum(e)
 
 
 def epsilon(a: Array) -> float:

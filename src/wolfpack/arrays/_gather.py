@@ -1,0 +1,142 @@
+"""Operations by position that the Array API standard leaves out or that libraries spell their way.
+
+Nothing here writes to its arguments, and none of it waits for a device.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._place import arange, device_of, library, namespace
+
+Array = Any
+
+
+def reshape(x: Array, shape: tuple[int, ...]) -> Array:
+    """Return ``x`` in another shape, of which one size may be -1."""
+    return x.reshape(shape) if hasattr(x, "reshape") else namespace(x).reshape(x, shape)
+
+
+def take(x: Array, index: Array) -> Array:
+    """Return the entries of ``x`` along its first axis at ``index``, of any shape."""
+    if type(x) is np.ndarray or library(x) != "other":
+        return x[index]
+    space = namespace(x)
+    picked = space.take(x, space.reshape(index, (-1,)), axis=0)
+    return space.reshape(picked, (*index.shape, *x.shape[1:]))
+
+
+def take_along(rows: Array, index: Array) -> Array:
+    """Return the entries of each row of a matrix at that row's own positions (batch, k)."""
+    if type(rows) is np.ndarray:
+        return np.take_along_axis(rows, index, axis=-1)
+    if library(rows) == "torch":
+        return rows.gather(-1, index)
+    return namespace(rows).take_along_axis(rows, index, axis=-1)
+
+
+def scatter_add(x: Array, index: Array, values: Array) -> Array:
+    """Return a vector with ``values`` added at ``index``; positions may repeat.
+
+    ``values`` is a number or an array like ``index``, which has any shape.
+    """
+    kind = library(x)
+    if kind == "jax":
+        return x.at[index].add(values)
+    index = reshape(index, (-1,))
+    if kind == "torch":
+        return x.index_add(0, index, _spread(values, index, x))
+    values = _spread(values, index, x)
+    if kind == "numpy" or kind == "cupy":
+        out = x.copy()
+        namespace(x).add.at(out, index, values)
+        return out
+    space = namespace(x)  # with the standard alone: a row of zeros and one value per position
+    hits = index[:, None] == arange(x.shape[0], x)[None, :]
+    return x + space.sum(space.where(hits, values[:, None], 0.0), axis=0)
+
+
+def bincount(index: Array, weights: Array, length: int, x: Array) -> Array:
+    """Return the sums of ``weights`` over equal positions, as a vector of ``x``'s type.
+
+    ``weights`` is a number or an array like ``index``. Sums are taken in double precision where the
+    library has it.
+    """
+    if type(x) is np.ndarray:
+        index = index.reshape(-1)
+        if np.ndim(weights):
+            total = np.bincount(index, weights.reshape(-1), length)
+        else:
+            total = np.bincount(index, minlength=length) * weights
+        return total.astype(x.dtype, copy=False)
+    space, wide = namespace(x), wide_dtype(x)
+    zero = space.zeros(length, dtype=wide, device=device_of(x))
+    if np.ndim(weights):
+        total = scatter_add(zero, index, space.astype(weights, wide))
+    else:
+        total = weights * scatter_add(zero, index, 1.0)
+    return space.astype(total, x.dtype)
+
+
+def cumsum(x: Array) -> Array:
+    """Return the running sums of a vector, in double precision where the library has it."""
+    if type(x) is np.ndarray:
+        return np.cumsum(x, dtype=np.float64)
+    space = namespace(x)
+    return space.cumulative_sum(x, axis=0, dtype=wide_dtype(x))
+
+
+def searchsorted(ascending: Array, values: Array) -> Array:
+    """Return, for each value, how many entries of an ascending vector are at most that value."""
+    if type(ascending) is np.ndarray:
+        return ascending.searchsorted(values, side="right")
+    return namespace(ascending).searchsorted(ascending, values, side="right")
+
+
+def topk(x: Array, k: int) -> Array:
+    """Return the positions of the k largest entries along the last axis, the largest first.
+
+    Which of equal entries is taken is up to the library.
+    """
+    kind = library(x)
+    if kind == "torch":
+        return x.topk(k, dim=-1).indices
+    if kind == "jax":
+        import jax
+
+        return jax.lax.top_k(x, k)[1]
+    return namespace(x).argsort(-x, axis=-1, stable=True)[..., :k]
+
+
+def repeat(values: Array, times: Array, total: int) -> Array:
+    """Return each value as often as ``times`` says, ``total`` in all."""
+    kind = library(values)
+    if kind == "jax":
+        return namespace(values).repeat(values, times, total_repeat_length=total)
+    if kind == "torch":
+        return values.repeat_interleave(times, output_size=total)
+    space = namespace(values)
+    return space.repeat(values, times)
+
+
+def wide_dtype(x: Array) -> Any:
+    """Return the type in which sums over ``x`` are taken: float64 where the library has it."""
+    kind, space = library(x), namespace(x)
+    if kind == "jax":
+        import jax
+
+        return space.float64 if jax.config.read("jax_enable_x64") else space.float32
+    if kind == "torch" and x.device.type == "mps":
+        return space.float32
+    return space.float64
+
+
+def _spread(values: Any, index: Array, x: Array) -> Array:
+    """Return one value per position."""
+    if isinstance(values, float | int):
+        return namespace(x).full(index.shape, float(values), dtype=x.dtype, device=device_of(x))
+    space = namespace(x)
+    flat = space.broadcast_to(values, index.shape) if values.ndim == 0 else reshape(values, (-1,))
+    return flat if flat.dtype == x.dtype else space.astype(flat, x.dtype)

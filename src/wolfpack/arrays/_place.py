@@ -1,0 +1,184 @@
+"""Where arrays live: their library, device and type, and the way from and to the host.
+
+The host's arrays are NumPy's. All others (PyTorch, JAX, CuPy, any library of the Array API
+standard) are called foreign here; some of them are on another device.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from array_api_compat import (
+    array_namespace,
+    is_array_api_obj,
+    is_cupy_array,
+    is_jax_array,
+    is_torch_array,
+)
+from array_api_compat import device as _device
+
+from ._structured import Structured
+
+Array = Any
+
+_spaces: dict[type, Any] = {}
+_libraries: dict[type, str] = {}
+
+
+def namespace(*arrays: Array) -> Any:
+    """Return the Array API namespace that the arrays share (``numpy`` for NumPy arrays)."""
+    first = arrays[0]
+    if type(first) is np.ndarray and (
+        len(arrays) == 1 or all(type(array) is np.ndarray for array in arrays)
+    ):
+        return np
+    if len(arrays) > 1:
+        return array_namespace(*arrays)
+    found = _spaces.get(type(first))
+    if found is None:
+        found = array_namespace(first)
+        _spaces[type(first)] = found = np if isinstance(first, np.ndarray) else found
+    return found
+
+
+def library(x: Array) -> str:
+    """Return "numpy", "torch", "jax", "cupy" or, for any other library, "other"."""
+    if type(x) is np.ndarray:
+        return "numpy"
+    found = _libraries.get(type(x))
+    if found is None:
+        tests = {"torch": is_torch_array, "jax": is_jax_array, "cupy": is_cupy_array}
+        found = next((name for name, test in tests.items() if test(x)), "other")
+        found = "numpy" if isinstance(x, np.ndarray | np.generic) else found
+        _libraries[type(x)] = found
+    return found
+
+
+def is_foreign(x: Any) -> bool:
+    """Tell whether ``x`` is an array of another library than NumPy."""
+    if type(x) is np.ndarray or isinstance(x, Structured | float | int):
+        return False
+    return is_array_api_obj(x) and not isinstance(x, np.ndarray | np.generic)
+
+
+def to_host(x: Any) -> Any:
+    """Return ``x`` as a NumPy array, copied from its device; structured matrices as they are."""
+    if type(x) is np.ndarray or isinstance(x, Structured):
+        return x
+    if not is_foreign(x):
+        return np.asarray(x)
+    kind = library(x)
+    if kind == "torch":
+        return x.detach().cpu().numpy()
+    if kind == "cupy":
+        return x.get()
+    if kind == "jax":
+        return np.asarray(x)
+    space = namespace(x)
+    return np.asarray(x) if _on_cpu(x) else np.from_dlpack(space.asarray(x), device="cpu")
+
+
+def like(values: Any, x: Array) -> Array:
+    """Return host values as an array of ``x``'s library on ``x``'s device.
+
+    Floating-point values take ``x``'s type, integers and booleans keep theirs. What is on that
+    device already is returned as it is.
+    """
+    if type(x) is np.ndarray:
+        return _typed(np.asarray(values), x.dtype)
+    if is_foreign(values):
+        return values
+    host = _typed(np.asarray(values), host_dtype(x))
+    kind = library(x)
+    if kind == "torch":
+        import torch
+
+        # shared memory is only borrowed: a tensor that someone writes to must own it
+        return torch.tensor(host, device=x.device)
+    if kind == "jax":
+        import jax
+
+        return jax.device_put(host, x.device)
+    space = namespace(x)
+    return space.asarray(host.copy(), device=device_of(x))
+
+
+def full(shape: tuple[int, ...], value: float, x: Array) -> Array:
+    """Return an array of equal numbers of ``x``'s library, type and device."""
+    if type(x) is np.ndarray or isinstance(x, Structured):
+        return np.full(shape, value, dtype=x.dtype)
+    return namespace(x).full(shape, value, dtype=x.dtype, device=device_of(x))
+
+
+def zeros(shape: tuple[int, ...], x: Array) -> Array:
+    """Return zeros of ``x``'s library, type and device."""
+    if type(x) is np.ndarray or isinstance(x, Structured):
+        return np.zeros(shape, dtype=x.dtype)
+    return namespace(x).zeros(shape, dtype=x.dtype, device=device_of(x))
+
+
+def arange(n: int, x: Array) -> Array:
+    """Return the integers 0, ..., n - 1 in ``x``'s library, on its device."""
+    if type(x) is np.ndarray:
+        return np.arange(n)
+    return namespace(x).arange(n, device=device_of(x))
+
+
+def eye(n: int, x: Array) -> Array:
+    """Return the identity matrix of ``x``'s library, type and device."""
+    if type(x) is np.ndarray:
+        return np.eye(n, dtype=x.dtype)
+    return namespace(x).eye(n, dtype=x.dtype, device=device_of(x))
+
+
+def device_of(x: Array) -> Any:
+    """Return the device of an array, in its library's own terms ("cpu" for NumPy)."""
+    return "cpu" if type(x) is np.ndarray else _device(x)
+
+
+def host_dtype(x: Array) -> np.dtype:
+    """Return NumPy's type for ``x``'s floating-point type; float32 for shorter ones."""
+    if type(x) is np.ndarray or isinstance(x, Structured):
+        return np.dtype(x.dtype)
+    return np.dtype(np.float64) if "float64" in str(x.dtype) else np.dtype(np.float32)
+
+
+def describe(x: Array) -> str:
+    """Return library, type and device of an array in a few words."""
+    if isinstance(x, np.ndarray | Structured):
+        return f"NumPy {x.dtype}"
+    name = str(x.dtype).rpartition(".")[2]
+    return f"{type(x).__module__.partition('.')[0]} {name} on {device_of(x)}"
+
+
+def same_place(**arrays: Any) -> None:
+    """Raise one clear error unless all arrays share their library, device and type.
+
+    The first argument is what the others are expected to match. Values that are None, and such as
+    are no arrays at all (numbers, operators), are passed over.
+    """
+    known = {k: v for k, v in arrays.items() if isinstance(v, np.ndarray) or is_foreign(v)}
+    if len(known) < 2:
+        return
+    (first, x), *others = known.items()
+    for name, y in others:
+        if describe(y) != describe(x):
+            raise TypeError(
+                f"{name} is {describe(y)}, but {first} is {describe(x)}: arrays of one problem "
+                "must have one library, one device and one type; convert one of them"
+            )
+
+
+def size(x: Array) -> int:
+    """Return the number of entries, whatever the library calls it."""
+    return math.prod(x.shape)
+
+
+def _typed(host: np.ndarray, dtype: Any) -> np.ndarray:
+    return host.astype(dtype, copy=False) if host.dtype.kind == "f" else host
+
+
+def _on_cpu(x: Array) -> bool:
+    return "cpu" in str(_device(x)).lower()
