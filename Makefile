@@ -33,7 +33,7 @@ install-browser: ## Install Chromium for the browser tests, where apt can
 	    apt-get -qq install -y --no-install-recommends chromium >/dev/null; } || \
 	  echo "No Chromium here: the browser tests will be skipped."
 
-test-all: install-engines install-browser $(VENV)/.has-sklearn,parquet,transport docs ## Run the slow tests, those that need extras, and build the documentation
+test-all: install-engines install-browser $(VENV)/.has-sklearn,parquet,transport,torch,jax docs ## Run the slow tests, those that need extras, and build the documentation
 	$(PYTEST) -m "slow or extras or browser" || \
 	  { echo "Real servers may have met a busy machine: what failed is tried once more."; \
 	    $(PYTEST) -m "slow or extras or browser" --last-failed --last-failed-no-failures none; }
