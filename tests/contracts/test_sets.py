@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from wolfpack.atoms import Atoms
+from wolfpack.problem import CapabilityError
 
 from .case import Case, probes, solve
 from .registry import CASES
@@ -72,6 +73,17 @@ def test_a_batch_is_answered_like_its_rows(case):
             assert answers.take(i).key() == single.key()
     one = K.lmo(batch[:1])
     assert one.shape == (1, *K.shape)
+
+
+@every_set
+def test_an_empty_batch_has_an_empty_answer(case):
+    K = case.small()
+    answers = K.lmo(np.zeros((0, *K.shape)))
+    assert isinstance(answers, Atoms)
+    assert answers.count == 0
+    assert answers.to_dense().shape == (0, *K.shape)
+    assert answers.dot(np.ones(K.shape)).shape == (0,)
+    assert K.support(np.zeros((0, *K.shape))).shape == (0,)
 
 
 @every_set
@@ -292,3 +304,30 @@ def test_the_projection_agrees_with_a_solver(case):
     x = 0.7 * K.radius * np.random.default_rng(13).standard_normal(K.shape)
     _, p = solve(case.constraints, K.shape, lambda v: cp.sum_squares(v - x))
     np.testing.assert_allclose(K.project(x), p, rtol=0, atol=2e-5 * K.radius)
+
+
+@pytest.mark.parametrize("case", projected, ids=lambda case: case.name)
+def test_what_cannot_be_projected_is_an_error_that_names_the_set(case):
+    K = case.small()
+    bad = np.ones(K.shape)
+    bad.reshape(-1)[0] = np.nan
+    wrong = np.zeros((*K.shape[:-1], K.shape[-1] + 1))
+    for x, message in ((bad, "1 NaN or infinite"), (wrong, "must have shape"), (3.0, "shape")):
+        with pytest.raises(ValueError, match=message) as error:
+            K.project(x)
+        assert repr(K) in str(error.value)
+    with pytest.raises(TypeError, match="point must be an array") as error:
+        K.project("nowhere")
+    assert repr(K) in str(error.value)
+    integers = np.arange(K.dimension).reshape(K.shape)
+    np.testing.assert_array_equal(K.project(integers.tolist()), K.project(1.0 * integers))
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if c not in projected], ids=lambda case: case.name
+)
+def test_a_missing_projection_is_an_error_that_names_the_set(case):
+    K = case.small()
+    with pytest.raises(CapabilityError, match="no 'project'") as error:
+        K.project(np.zeros(K.shape))
+    assert repr(K) in str(error.value)

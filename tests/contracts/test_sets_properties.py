@@ -20,6 +20,7 @@ seeds = st.integers(0, 2**32 - 1)
 exponents = st.integers(-150, 150)
 layouts = st.sampled_from(["plain", "read-only", "reversed", "strided", "transposed"])
 kinds = st.sampled_from(["gaussian", "integers", "sparse", "wide"])
+point_kinds = st.sampled_from(["gaussian", "integers", "sparse", "wide", "equal", "close"])
 every_set = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
@@ -30,6 +31,8 @@ def direction(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> np
     g = rng.standard_normal(shape)
     if kind == "sparse":
         return g * (rng.random(shape) < 0.3)
+    if kind in ("equal", "close"):
+        return 1.0 + (1e-12 * g if kind == "close" else 0.0 * g)
     return g * 10.0 ** rng.integers(-9, 1, shape) if kind == "wide" else g
 
 
@@ -83,6 +86,10 @@ def test_single_precision(case, n, seed, exponent, kind):
     unit = direction(np.random.default_rng(seed), K.shape, kind).astype(np.float32)
     g = np.float32(10.0**exponent) * unit
     dense = K.lmo(np.stack([g, g])).to_dense()
+    if K.has("project"):
+        p = K.project(g)
+        assert p.dtype == np.float32
+        assert K.contains(p, tol=2e-6)
     found = (dense.astype(float) * unit).reshape(2, -1).sum(axis=1)
     exact = minimum(unit.astype(float))
     tol = 2e-6 * (1e-30 + float(np.linalg.norm(unit))) * K.radius
@@ -119,3 +126,32 @@ def test_answers_and_their_averages_are_inside_the_radius(case, n, seed):
     assert lengths.max() <= K.radius * (1 + 1e-12)
     assert K.contains(answers.mean())
     assert K.contains(0.5 * K.start() + 0.5 * answers.mean())
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if c.small().has("project")], ids=lambda case: case.name
+)
+@few
+@given(n=st.integers(1, 7), seed=seeds, exponent=exponents, layout=layouts, kind=point_kinds)
+def test_projections_of_any_scale_and_layout(case, n, seed, exponent, layout, kind):
+    K, minimum = instance(case, n, seed)
+    unit = direction(np.random.default_rng(seed), K.shape, kind)
+    x = laid_out(10.0**exponent * unit, layout)
+    kept = x.copy()
+    p = K.project(x)
+    np.testing.assert_array_equal(x, kept)
+    assert K.contains(p, 1e-12 * min(1.0, K.radius))
+    # <x - p, v - p> <= 0 for every v in K, up to the rounding of x and p
+    size = np.linalg.norm(unit) * 10.0**exponent + K.radius or 1.0
+    u = (x - p) / size
+    assert -minimum(-u) - float(np.vdot(u, p)) <= 4 * max(case.rtol, 1e-12) * K.radius
+
+
+@every_set
+@few
+@given(n=st.integers(1, 7), seed=seeds, exponent=st.integers(9, 300), kind=point_kinds)
+def test_contains_nothing_far_away(case, n, seed, exponent, kind):
+    K, _ = instance(case, n, seed)
+    x = 10.0**exponent * direction(np.random.default_rng(seed), K.shape, kind)
+    far = abs(x).max() > 10.0 * max(1.0, K.radius)
+    assert not (far and K.contains(x))

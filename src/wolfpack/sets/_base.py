@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import as_float_array, check_shape, namespace
-from ..atoms import Atoms
+from ..atoms import Atoms, Dense
 from ..problem import CapabilityError
 
 Array = Any
@@ -20,8 +20,8 @@ class Set(ABC):
     """A compact convex set K of arrays of a fixed shape, known through its linear oracle.
 
     A subclass sets `shape` and gives `_lmo`, `radius` and `violation`; what else it knows (a closed
-    form of the smoothed argmax, a projection, the k best vertices) it adds by overriding the method
-    of that name, and methods of the library find out through `has`.
+    form of the smoothed argmax, the k best vertices, a projection as `_project`) it adds by
+    overriding the method of that name, and methods of the library find out through `has`.
 
     Attributes
     ----------
@@ -90,12 +90,12 @@ class Set(ABC):
         Atoms
             Structured vertices with ``to_dense()``; they behave like arrays of the shape of ``g``.
         """
-        return self._lmo(self._check_direction(g))
+        return self._answer(self._check_direction(g))
 
     def support(self, u: Array) -> Any:
         """Return s(u) = max of <u, v> over v in K: a float, or one number per direction."""
         u = self._check_direction(u)
-        value = self._lmo(-u).dot(u)
+        value = self._answer(-u).dot(u)
         return float(value) if u.ndim == len(self.shape) else value
 
     def certify(self, g: Array, vertex: Atoms) -> float:
@@ -149,8 +149,24 @@ class Set(ABC):
         raise CapabilityError(f"{self} has no k-best oracle")
 
     def project(self, x: Array) -> Array:
-        """Return the Euclidean projection of ``x`` onto K."""
-        raise CapabilityError(f"{self} has no cheap projection")
+        """Return the point of K nearest to ``x``, its Euclidean projection, as a new array.
+
+        Parameters
+        ----------
+        x : array, shape `shape`
+            A finite point.
+        """
+        self._need("project")
+        x = as_float_array(x, f"{self}: point")
+        if tuple(x.shape) != self.shape:
+            raise ValueError(f"{self}: point must have shape {self.shape}, found {tuple(x.shape)}")
+        self._check_finite(x, "point")
+        nearest, xp = self._project(x), namespace(x)
+        return nearest if nearest.dtype == x.dtype else xp.astype(nearest, x.dtype)
+
+    def _project(self, x: Array) -> Array:
+        """Project a finite point of shape `shape`."""
+        raise NotImplementedError
 
     def core(self, shape: tuple[int, int]) -> Set:
         """Return the set of S with U S V' in K, for all U and V with orthonormal columns.
@@ -162,7 +178,21 @@ class Set(ABC):
 
     def has(self, capability: str) -> bool:
         """Tell whether this set overrides the optional method of that name."""
-        return getattr(type(self), capability) is not getattr(Set, capability)
+        names = ("project", "_project") if capability == "project" else (capability,)
+        return any(getattr(type(self), name) is not getattr(Set, name) for name in names)
+
+    def _answer(self, g: Array) -> Atoms:
+        # an empty batch leaves a set nothing to infer its answers' shape from
+        return self._lmo(g) if g.shape[0] else Dense(g, self.shape)
+
+    def _need(self, capability: str) -> None:
+        """Raise unless this set has what the method of that name needs."""
+        if not self.has(capability):
+            raise CapabilityError(f"{self} has no {capability!r}{self._reason(capability)}")
+
+    def _reason(self, capability: str) -> str:
+        """Return why a capability is missing, as the end of a sentence."""
+        return ""
 
     def _check_direction(self, g: Array) -> Array:
         g = as_float_array(g, "direction")
@@ -177,12 +207,12 @@ class Set(ABC):
         self._check_finite(g)
         return g
 
-    def _check_finite(self, g: Array) -> None:
+    def _check_finite(self, g: Array, name: str = "direction") -> None:
         xp = namespace(g)
         finite = xp.isfinite(g)
         if not bool(xp.all(finite)):
             bad = int(np.prod(g.shape)) - int(xp.sum(xp.astype(finite, xp.int64)))
-            raise ValueError(f"{self}: direction has {bad} NaN or infinite entries")
+            raise ValueError(f"{self}: {name} has {bad} NaN or infinite entries")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(str, self.shape))})"

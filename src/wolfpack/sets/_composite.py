@@ -77,12 +77,9 @@ class Composite(Set):
             return all(part.has(capability) for part in self.parts)
         return True
 
-    def _need(self, capability: str) -> None:
-        """Raise unless all parts have what the method of that name needs."""
-        if not self.has(capability):
-            lacking = [str(part) for part in self.parts if not part.has(capability)]
-            reason = f": {lacking[0]} has none" if lacking else ""
-            raise CapabilityError(f"{self} has no {capability!r}{reason}")
+    def _reason(self, capability: str) -> str:
+        lacking = [str(part) for part in self.parts if not part.has(capability)]
+        return f": {lacking[0]} has none" if lacking else ""
 
     def _closed_form(self, noise: Any) -> Any:
         """Return what `_law` returns; raise if there is no closed form for it."""

@@ -40,7 +40,11 @@ def separation(K: Any, x: Array, rounds: int = 1000) -> float:
     if not np.isfinite(x).all():
         return np.inf
     x = np.asarray(x, dtype=np.float64)
-    scale = max(K.radius, float(np.linalg.norm(x))) or 1.0
+    with np.errstate(over="ignore"):
+        length = float(np.linalg.norm(x))
+    if length > 4.0 * K.radius:
+        return length - K.radius  # which is at least 3/5 of any distance to K
+    scale = max(K.radius, length) or 1.0
     hull = _Hull((K.start() - x).reshape(-1) / scale)
     best, shortest, stalls = -np.inf, np.inf, 0
     for _ in range(rounds):

@@ -6,14 +6,19 @@ Shared by the Birkhoff and transport polytopes, {X >= 0, X 1 = a, X' 1 = b}.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import brentq
 
+from ..atoms import Atoms
 from ._base import Array
 
 _U = 2.0**-53
+
+_FAR = 100.0
+"""Size of a point, relative to the sums, from which the linear oracle brings it near first."""
 
 
 def marginal_violation(x: Array, a: Array, b: Array) -> float:
@@ -44,41 +49,83 @@ def transport_floor(g: Array, plan: Array, a: Array, b: Array) -> float:
     sweep, at most p sweeps and few in practice.
     """
     g = g.astype(np.float64, copy=False)
-    i, j = np.nonzero(plan)
-    back = g[i, j]
     size = float(abs(g).max())
     total = max(float(a.sum()), float(b.sum()))
-    rows, best = np.zeros(g.shape[0]), -np.inf
-    for _ in range(g.shape[0] + 1):
-        columns = (rows[:, None] + g).min(axis=0)
+    best = -np.inf
+    for rows, columns in _potentials(g, plan, size):
         terms = np.concatenate([b * columns, -a * rows])
         # rounding of rows + g may have lifted a column, and the products were rounded
         reach = total * (size + float(abs(rows).max())) + float(abs(terms).sum())
         best = max(best, math.fsum(terms) - 4.0 * _U * reach)
+    return best
+
+
+def _potentials(g: Array, plan: Array, size: float) -> Iterator[tuple[Array, Array]]:
+    """Yield the distances of rows and columns after each sweep; ``size`` is the largest |g_ij|."""
+    i, j = np.nonzero(plan)
+    back = g[i, j]
+    rows = np.zeros(g.shape[0])
+    for _ in range(g.shape[0] + 1):
+        columns = (rows[:, None] + g).min(axis=0)
+        yield rows, columns
         shorter = rows.copy()
         np.minimum.at(shorter, i, columns[j] - back)
         if float((rows - shorter).max()) <= 8.0 * _U * size:
             break
         rows = shorter
-    return best
 
 
-def project_marginals(z: Array, a: Array, b: Array) -> Array:
+def project_marginals(z: Array, a: Array, b: Array, plan: Callable[[Array], Atoms]) -> Array:
     r"""Return the Euclidean projection of ``z`` onto {X >= 0, X 1 = a, X' 1 = b}.
+
+    Parameters
+    ----------
+    z : array, shape (p, q)
+        The point.
+    a, b : arrays, shapes (p,) and (q,)
+        Sums of rows and columns.
+    plan : callable
+        The linear oracle; asked when z is far away.
 
     Notes
     -----
     The projection is X = max(z - lambda 1' - 1 mu', 0), where (lambda, mu) minimise
     F = ||X||^2/2 + <a, lambda> + <b, mu>, a convex function with gradient
     (a - X 1, b - X' 1). Semismooth Newton steps on F, with an exact line search, converge in a
-    finite number of steps, about ten; each costs O(pq min(p, q)). For z far away, where the
-    problem is nearly an assignment problem, z is brought there by factors of ten. The sums are met
-    to about 1e-16 (p + q) max |z|.
+    finite number of steps, about ten; each costs O(pq min(p, q)). For z away from the set by more
+    than its size, z is brought there by factors of ten; z very far away is first brought near
+    (`_bring_near`). The sums are met to about 1e-16 (p + q) max(a, b).
     """
-    p, q = z.shape
-    if p < q:
-        return project_marginals(z.T, b, a).T
     z = z.astype(np.float64, copy=False)
+    if float(abs(z).max()) > _FAR * float(max(a.max(), b.max())):
+        z = _bring_near(z, plan(-z).to_dense(), float(a.sum()))
+    if z.shape[0] < z.shape[1]:
+        return _project_near(z.T, b, a).T
+    return _project_near(z, a, b)
+
+
+def _bring_near(z: Array, plan: Array, total: float) -> Array:
+    """Return a matrix with entries in [-total, 0] that has the same projection.
+
+    Numbers added to rows and columns move all of the polytope's <z, X> alike, so optimal potentials
+    of the linear problem may be taken off: then z <= 0, and z = 0 where an optimal plan V is
+    positive. If the projection has X_ij > 0 and V_ij = 0, then X - V, whose sums are zero, is
+    positive at (i, j) and so at the entries f of a cycle on whose other entries b V_b > X_b. A
+    shift along the cycle cannot bring X closer to z, that is
+    sum_f (X_f - z_f) <= sum_b (X_b - z_b) = sum_b X_b < total. So X_ij > 0 only where
+    z_ij > -total, and cutting z off there does not change X.
+    """
+    size = float(abs(z).max())
+    rows, columns = list(_potentials(-z, plan, size))[-1]
+    # -rows_i + columns_j <= -z_ij, with equality where the plan is positive
+    slack = np.minimum((z - rows[:, None]) + columns, 0.0)
+    slack[plan > 0] = 0.0  # up to rounding, of which a large z has much
+    return np.maximum(slack, -total)
+
+
+def _project_near(z: Array, a: Array, b: Array) -> Array:
+    """Project a matrix with at least as many rows as columns by Newton's method on the dual."""
+    p, q = z.shape
     # start from the projection onto the equations alone; what it leaves says how far z is
     lam = z.sum(axis=1) / q
     mu = (z.sum(axis=0) - lam.sum()) / p

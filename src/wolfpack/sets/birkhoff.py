@@ -74,8 +74,8 @@ class Birkhoff(Set):
     def start(self) -> Array:
         return np.full(self.shape, 1.0 / self.shape[0])
 
-    def project(self, x: Array) -> Array:
-        return project_marginals(x, self._ones, self._ones)
+    def _project(self, x: Array) -> Array:
+        return project_marginals(x, self._ones, self._ones, self._lmo)
 
     def __repr__(self) -> str:
         return f"Birkhoff({self.shape[0]})"

@@ -108,7 +108,7 @@ class Box(Set):
             return None
         return float(((self.upper - self.lower) * law.peak).max())
 
-    def project(self, x: Array) -> Array:
+    def _project(self, x: Array) -> Array:
         return np.clip(x, self.lower, self.upper)
 
     def _law(self, noise: Any) -> Any:

@@ -110,7 +110,7 @@ class CappedSimplex(Set):
     def start(self) -> Array:
         return self.caps * (self.total / self.caps.sum())
 
-    def project(self, x: Array) -> Array:
+    def _project(self, x: Array) -> Array:
         return clip_to_total(x, self.caps, self.total)
 
     def __repr__(self) -> str:
@@ -123,8 +123,15 @@ def clip_to_total(x: Array, caps: Array, total: float) -> Array:
     """Return the projection of ``x`` onto {0 <= v <= caps, sum v = total}.
 
     It is clip(x - t, 0, caps), whose sum falls as t grows, with a kink at each x_i - c_i and x_i:
-    bisection over the sorted kinks finds the piece, on which t solves a linear equation.
+    bisection over the sorted kinks finds the piece, on which t solves a linear equation. If x_j is
+    the entry at which the caps of the largest entries reach the total, t is between x_j - max c and
+    x_j: differences to x_j, cut off at max c, keep the digits when x is far away.
     """
+    order, widest = np.argsort(-x, axis=None, kind="stable"), float(caps.max())
+    filled = np.cumsum(caps.reshape(-1)[order])
+    j = order[min(int(np.searchsorted(filled, total)), order.shape[0] - 1)]
+    with np.errstate(over="ignore"):
+        x = np.clip(x - x.reshape(-1)[j], -widest, widest)
     kinks = np.sort(np.concatenate([(x - caps).reshape(-1), x.reshape(-1)]))
     low, high = 0, kinks.shape[0] - 1  # the sum is sum(caps) at the first kink, 0 at the last
     while high - low > 1:

@@ -72,13 +72,13 @@ class GroupL1Ball(Set):
         best = ranked(self._norms(flat), min(as_count(k), len(self._length)))
         return self._vertices(np.broadcast_to(flat, (best.shape[0], flat.shape[0])), best)
 
-    def project(self, x: Array) -> Array:
+    def _project(self, x: Array) -> Array:
         if self.violation(x) <= 0:
             return x + 0.0
         # each group keeps its direction; the norms are projected onto the l1 ball
         flat = x.reshape(-1)
         norms = abs(flat).max() * self._norms(flat)
-        kept = L1Ball(norms.shape[0], self.r).project(norms)
+        kept = L1Ball(norms.shape[0], self.r)._project(norms)
         factor = kept / np.where(norms > 0, norms, 1.0)
         p = np.empty(flat.shape)
         p[self._order] = flat[self._order] * np.repeat(factor, self._length)

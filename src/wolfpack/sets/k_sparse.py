@@ -66,7 +66,7 @@ class KSparse(Set):
     def start(self) -> Array:
         return np.zeros(self.shape)
 
-    def project(self, x: Array) -> Array:
+    def _project(self, x: Array) -> Array:
         size = np.minimum(abs(x), self.r)
         if float(size.sum()) > self.k * self.r:
             size = clip_to_total(abs(x), np.full(self.shape, self.r), self.k * self.r)

@@ -97,9 +97,8 @@ class L2Ball(Set):
         scale = scale_of(noise, "gaussian")
         return None if scale is None else self.r * self._mean_length / (scale * self.dimension)
 
-    def project(self, x: Array) -> Array:
-        length = norm(x)
-        return x * (self.r / length) if length > self.r else x + 0.0
+    def _project(self, x: Array) -> Array:
+        return self._lmo(-x).to_dense() if norm(x) > self.r else x + 0.0
 
     @property
     def _mean_length(self) -> float:

@@ -63,12 +63,16 @@ class Permutahedron(Set):
     def start(self) -> Array:
         return np.full(self.shape, self.descending.mean())
 
-    def project(self, x: Array) -> Array:
-        # with x sorted downwards, x - p is the closest nonincreasing vector to x - w
-        order = np.argsort(-x, kind="stable")
-        dual = isotonic_regression(x[order] - self.descending, increasing=False).x
+    def _project(self, x: Array) -> Array:
+        # with x sorted downwards, x - p is the closest nonincreasing vector to x - w. It is
+        # constant on blocks, where p depends on differences of x; no block reaches over a gap of x
+        # that is as wide as w, so wider ones may be narrowed, which leaves the digits to the others
+        order, w = np.argsort(-x, kind="stable"), self.descending
+        with np.errstate(over="ignore"):
+            gaps = np.minimum(-np.diff(x[order].astype(np.float64)), w[0] - w[-1])
+        near = w[0] - np.concatenate([[0.0], np.cumsum(gaps)])
         p = np.empty(self.shape)
-        p[order] = x[order] - dual
+        p[order] = near - isotonic_regression(near - w, increasing=False).x
         return p
 
     def __repr__(self) -> str:

@@ -113,9 +113,8 @@ class Product(Composite):
         y, alpha = smoothing_arguments(self, y, alpha)
         return Blocks([K.draw(block, alpha, count, rng) for K, block in self._blocks(y)])
 
-    def project(self, x: Array) -> Array:
-        self._need("project")
-        return self.join([part.project(block) for part, block in self._blocks(x)])
+    def _project(self, x: Array) -> Array:
+        return self.join([part._project(block) for part, block in self._blocks(x)])
 
     def _blocks(self, x: Array) -> Any:
         return zip(self.parts, split_blocks(x, self._shapes), strict=True)

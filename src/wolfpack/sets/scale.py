@@ -111,9 +111,8 @@ class Scale(Composite):
         g = self._check_direction(g)
         return Affine(self.K.k_best(g if self.factor > 0 else -g, k), self.factor)
 
-    def project(self, x: Array) -> Array:
-        self._need("project")
-        return self.factor * self.K.project(x / self.factor)
+    def _project(self, x: Array) -> Array:
+        return self.factor * self.K._project(x / self.factor)
 
     def _rescaled(self, y: Array, alpha: float, law: Any) -> tuple[Array, float, Any]:
         """Return direction, smoothing and law for K."""

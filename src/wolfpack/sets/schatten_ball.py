@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..atoms import Atoms, Dense
-from ..problem import CapabilityError
 from ._base import Array, Set, as_positive
 from ._shapes import matrix_shape
 from ._spectral import singular_values
@@ -88,7 +87,12 @@ class SchattenBall(Set):
         return -self.r * schatten_ceiling(g, self._conjugate)
 
     def violation(self, x: Array) -> float:
-        return float(np.linalg.norm(singular_values(x), self.order)) - self.r
+        return self._norm(singular_values(x)) - self.r
+
+    def _norm(self, s: Array) -> float:
+        """Return the norm of singular values; powers are of s divided by the largest."""
+        top = float(s[0])
+        return top * float(np.linalg.norm(s / top, self.order)) if top > 0 else top
 
     def start(self) -> Array:
         return np.zeros(self.shape)
@@ -100,15 +104,16 @@ class SchattenBall(Set):
         projects = self.order in (1.0, 2.0, math.inf)
         return super().has(capability) and (projects or capability != "project")
 
-    def project(self, x: Array) -> Array:
-        if not self.has("project"):
-            raise CapabilityError(f"{self} has no cheap projection (orders 1, 2 and inf have)")
+    def _reason(self, capability: str) -> str:
+        return " (orders 1, 2 and inf have)" if capability == "project" else ""
+
+    def _project(self, x: Array) -> Array:
         if self.order == 2:
-            return L2Ball(self.shape, self.r).project(x)
+            return L2Ball(self.shape, self.r)._project(x)
         U, s, Vt = np.linalg.svd(x, full_matrices=False)
-        if float(np.linalg.norm(s, self.order)) <= self.r:
+        if self._norm(s) <= self.r:
             return x + 0.0
-        kept = Simplex(s.size, self.r).project(s) if self.order == 1 else np.minimum(s, self.r)
+        kept = Simplex(s.size, self.r)._project(s) if self.order == 1 else np.minimum(s, self.r)
         return (U * kept) @ Vt
 
     def __repr__(self) -> str:

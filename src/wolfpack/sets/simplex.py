@@ -11,6 +11,7 @@ from ..atoms import OneHot
 from ._base import Array, Set, as_positive, as_shape
 from ._laws import need_scale, scale_of, smoothing_arguments
 from ._select import as_count, ranked
+from ._water import above_level
 
 
 class Simplex(Set):
@@ -98,14 +99,8 @@ class Simplex(Set):
         g = self._check_direction(g).reshape(-1)
         return OneHot(ranked(g, min(as_count(k), self.dimension), np.negative), self.r, self.shape)
 
-    def project(self, x: Array) -> Array:
-        # water filling: x - t clipped at zero, with t from the sorted entries; a common shift of x
-        # changes nothing but the digits that are left
-        x = x - x.max()
-        flat = np.sort(x.reshape(-1))[::-1]
-        excess = np.cumsum(flat) - self.r
-        count = np.flatnonzero(flat * np.arange(1, flat.shape[0] + 1) > excess)[-1] + 1
-        return np.maximum(x - excess[count - 1] / count, 0.0)
+    def _project(self, x: Array) -> Array:
+        return above_level(x.reshape(-1), np.ones(self.dimension), self.r).reshape(self.shape)
 
     def __repr__(self) -> str:
         return f"Simplex({', '.join(map(str, self.shape))}, radius={self.r:g})"

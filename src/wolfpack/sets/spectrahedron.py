@@ -78,8 +78,9 @@ class Spectrahedron(Set):
     def violation(self, x: Array) -> float:
         if not np.isfinite(x).all():
             return math.nan
-        skew = 0.5 * float(np.linalg.norm(x - x.T))
-        least = float(np.linalg.eigvalsh(0.5 * (x + x.T))[0])
+        with np.errstate(over="ignore"):
+            skew = 0.5 * float(np.linalg.norm(x - x.T))
+        least = float(np.linalg.eigvalsh(0.5 * x + 0.5 * x.T)[0])
         excess = float(np.trace(x)) - self.r
         return max(skew, -least, abs(excess) if self.equality else excess)
 
@@ -107,11 +108,11 @@ class Spectrahedron(Set):
     def cheap_projection(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.shape[0] <= DENSE_SVD
 
-    def project(self, x: Array) -> Array:
-        values, V = np.linalg.eigh(0.5 * (x + x.T))
+    def _project(self, x: Array) -> Array:
+        values, V = np.linalg.eigh(0.5 * x + 0.5 * x.T)
         kept = np.maximum(values, 0.0)
         if self.equality or kept.sum() > self.r:
-            kept = Simplex(values.size, self.r).project(values)
+            kept = Simplex(values.size, self.r)._project(values)
         return (V * kept) @ V.T
 
     def __repr__(self) -> str:

@@ -78,11 +78,11 @@ class TraceNormBall(Set):
     def cheap_projection(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return min(self.shape) <= DENSE_SVD
 
-    def project(self, x: Array) -> Array:
+    def _project(self, x: Array) -> Array:
         U, s, Vt = np.linalg.svd(x, full_matrices=False)
         if s.sum() <= self.r:
             return x + 0.0
-        return (U * Simplex(s.size, self.r).project(s)) @ Vt
+        return (U * Simplex(s.size, self.r)._project(s)) @ Vt
 
     def __repr__(self) -> str:
         return f"TraceNormBall({self.shape}, radius={self.r:g})"

@@ -101,9 +101,8 @@ class Translate(Composite):
         self._need("k_best")
         return Affine(self.K.k_best(g, k), 1.0, self.offset)
 
-    def project(self, x: Array) -> Array:
-        self._need("project")
-        return self.K.project(x - self.offset) + self.offset
+    def _project(self, x: Array) -> Array:
+        return self.K._project(x - self.offset) + self.offset
 
     def __repr__(self) -> str:
         return f"Translate({self.K})"

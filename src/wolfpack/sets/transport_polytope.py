@@ -125,8 +125,8 @@ class TransportPolytope(Set):
     def start(self) -> Array:
         return np.multiply.outer(self.a, self.b / self.total)
 
-    def project(self, x: Array) -> Array:
-        return project_marginals(x, self.a, self.b)
+    def _project(self, x: Array) -> Array:
+        return project_marginals(x, self.a, self.b, self._lmo)
 
     def __repr__(self) -> str:
         return f"TransportPolytope({self.shape}, total={self.total:g})"

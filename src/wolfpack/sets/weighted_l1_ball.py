@@ -12,6 +12,7 @@ from ..atoms import OneHot
 from ._base import Array, Set, as_positive
 from ._laws import is_lifted, need_lifted, smoothing_arguments
 from ._select import as_count, ranked, scratch
+from ._water import above_level
 
 
 class WeightedL1Ball(Set):
@@ -123,17 +124,14 @@ class WeightedL1Ball(Set):
             value = np.concatenate([value, -self._values(g[rest], rest)])
         return OneHot(index, value, self.shape)
 
-    def project(self, x: Array) -> Array:
+    def _project(self, x: Array) -> Array:
         if self.violation(x) <= 0:
             return x + 0.0
-        # soft thresholding at t w: sum_i w_i max(|x_i| - t w_i, 0) = r, t from the sorted |x_i|/w_i
-        w, size = (self.r / np.broadcast_to(self.reach, self.shape)).reshape(-1), abs(x).reshape(-1)
-        order = np.argsort(-size / w)
-        mass, square = np.cumsum((w * size)[order]), np.cumsum((w * w)[order])
-        thresholds = (mass - self.r) / square
-        count = np.flatnonzero((size / w)[order] > thresholds)[-1]
-        shrunk = np.maximum(size - thresholds[count] * w, 0.0).reshape(self.shape)
-        return np.copysign(shrunk, x)
+        # soft thresholding at t w: sum_i w_i^2 max(|x_i|/w_i - t, 0) = r, the largest w being 1
+        reach = np.broadcast_to(self.reach, self.shape).reshape(-1)
+        w, r = reach.min() / reach, float(reach.min())
+        shrunk = w * above_level(abs(x).reshape(-1) / w, w * w, r)
+        return np.copysign(shrunk.reshape(self.shape), x)
 
     def _sizes(self, flat: Array) -> Array:
         """Return |<g, v>| of the vertices +-v on each axis, in scratch memory."""
