@@ -6,8 +6,9 @@ What is heavy (Dask, Ray, mpi4py) is imported when an engine that needs it start
 from __future__ import annotations
 
 from ._choose import choose_engine
-from ._driver import Driver, EngineLog, Policy
-from ._protocol import Engine, EngineFailure, OracleError, Stats
+from ._driver import Driver, Policy
+from ._log import EngineLog
+from ._protocol import Engine, EngineFailure, OracleError, Span, Stats
 from .dask_ import Dask
 from .executor import Executor
 from .local import Local
@@ -29,6 +30,7 @@ __all__ = [
     "Policy",
     "Processes",
     "Ray",
+    "Span",
     "Stats",
     "Threads",
     "choose_engine",

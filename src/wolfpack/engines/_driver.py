@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..smoothing.job import Job, Partial, Question
-from ._protocol import Engine, Stats
-
-COLUMNS = ("round", "blocks", "late", *Stats._fields)
+from ._log import EngineLog
+from ._protocol import Engine, EngineFailure
 
 
 @dataclass(frozen=True)
@@ -62,44 +58,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-class EngineLog(Mapping[str, np.ndarray]):
-    """What each round cost on an engine, as columns of equal length.
-
-    ``round``; ``blocks`` of samples that were asked for; ``late`` blocks of earlier rounds that
-    were used; ``workers`` alive; blocks ``recomputed`` by a second worker because the first was
-    lost or slow; blocks ``dropped``, not waited for; ``bytes_out`` and ``bytes_in``; ``busy``, the
-    share of the workers' time that went into oracles.
-
-    Attributes
-    ----------
-    name : str
-        The engine.
-    reason : str
-        Why, when it was chosen by ``engine="auto"``.
-    """
-
-    def __init__(self, name: str, reason: str = "") -> None:
-        self.name = name
-        self.reason = reason
-        self.rows: list[tuple[float, ...]] = []
-
-    def __getitem__(self, column: str) -> np.ndarray:
-        if column not in COLUMNS:
-            raise KeyError(f"{column!r}; the columns are {', '.join(COLUMNS)}")
-        index = COLUMNS.index(column)
-        kind = np.float64 if column == "busy" else np.int64
-        return np.array([row[index] for row in self.rows], dtype=kind)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COLUMNS)
-
-    def __len__(self) -> int:
-        return len(COLUMNS)
-
-    def __repr__(self) -> str:
-        return f"EngineLog({self.name}: {len(self.rows)} rounds of {', '.join(COLUMNS)})"
-
-
 class Driver:
     """Asks an engine the questions of one run.
 
@@ -120,7 +78,7 @@ class Driver:
         self.policy = policy
         self.log = log
         engine.open(job)
-        log.name = engine.name
+        log.name, log.alive = engine.name, engine.stats().workers
 
     @property
     def guards(self) -> bool:
@@ -131,6 +89,7 @@ class Driver:
         """Return a worker's answer to ``g``, unperturbed."""
         question = Question(-1, g, 0.0, 1, keep=True, clean=True)
         found = self.engine.run_round(question, range(1), timeout=self.policy.oracle_timeout)
+        self.log.see(self.engine.stats().spans)
         return found[0].answers
 
     def ask(self, question: Question, blocks: range) -> list[Partial]:
@@ -139,11 +98,15 @@ class Driver:
         policy, need = self.policy, None
         if policy.mode == "async" or policy.stragglers == "drop":
             need = max(1, math.ceil(policy.quorum * len(blocks)) - len(late))
-        found = self.engine.run_round(question, blocks, need, policy.oracle_timeout)
+        try:
+            found = self.engine.run_round(question, blocks, need, policy.oracle_timeout)
+        except EngineFailure:
+            self.log.add(question.k, len(blocks), len(late), self.engine.stats())
+            raise
         late += self._late(question)
         parts = [(question.k, block, partial) for block, partial in found.items()] + late
         parts.sort(key=lambda part: part[:2])
-        self.log.rows.append((question.k, len(blocks), len(late), *self.engine.stats()))
+        self.log.add(question.k, len(blocks), len(late), self.engine.stats())
         return [partial for _, _, partial in parts]
 
     def _late(self, question: Question) -> list[tuple[int, int, Partial]]:

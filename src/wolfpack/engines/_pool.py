@@ -16,42 +16,12 @@ from collections import deque
 from typing import Any, ClassVar
 
 from ..smoothing.job import Job, Partial, Question
-from ._protocol import EngineFailure, OracleError, Stats
+from ._protocol import EngineFailure, OracleError, Span, Stats
+from ._ticket import Ticket, Worker
 from ._worker import Reply
 
 _CHANCES = 3
 """Workers that one ticket may cost before the oracle itself is suspected."""
-
-
-class Ticket:
-    """A message: some blocks of one round."""
-
-    __slots__ = ("began", "blocks", "copied", "done", "id", "lost", "place", "question", "samples")
-
-    def __init__(self, id: int, question: Question, blocks: range, samples: int) -> None:
-        self.id = id
-        self.question = question
-        self.blocks = blocks
-        self.samples = samples
-        self.began = 0.0
-        self.lost = 0
-        self.place: Any = None
-        self.copied = self.done = False
-
-
-class Worker:
-    """A worker as the driver sees it: its address and what it has been asked, oldest first."""
-
-    __slots__ = ("address", "alive", "queue")
-
-    def __init__(self, address: Any) -> None:
-        self.address = address
-        self.alive = True
-        self.queue: dict[int, Ticket] = {}
-
-    def head(self) -> Ticket | None:
-        """Return what the worker is computing."""
-        return next(iter(self.queue.values()), None)
 
 
 class Pool(ABC):
@@ -122,6 +92,7 @@ class Pool(ABC):
         except BaseException:
             self.close()
             raise
+        self._stats = Stats(len(self.workers))
 
     def close(self) -> None:
         """Stop the workers that were started here."""
@@ -158,28 +129,40 @@ class Pool(ABC):
         self._sent += self._announce(question)
         todo, done = deque(self._cut(question, blocks, timeout)), dict[int, Partial]()
         wait = 1.0 if timeout is None else min(1.0, timeout / 4)
-        while len(done) < (len(blocks) if need is None else need):
-            self._maintain()
-            self._hand_out(todo, question)
-            for worker, reply, size in self._receive(wait):
-                self._got += size
-                if reply is None:
-                    self._lose(worker, todo, question)
-                else:
-                    self._take(worker, reply, done, question)
-            if timeout is not None:
-                self._expire(timeout, todo, question)
-            self._check_alive(question)
-        count = len(self.workers)
-        busy = self._busy / (max(count, 1) * max(time.perf_counter() - began, 1e-9))
-        dropped = len(blocks) - len(done)
-        self._stats = Stats(count, self._again, dropped, self._sent, self._got, min(1.0, busy))
+        try:
+            while len(done) < (len(blocks) if need is None else need):
+                self._maintain()
+                self._hand_out(todo, question)
+                for worker, reply, size in self._receive(wait):
+                    self._got += size
+                    if reply is None:
+                        self._lose(worker, todo, question)
+                    else:
+                        self._take(worker, reply, done, question)
+                if timeout is not None:
+                    self._expire(timeout, todo, question)
+                self._check_alive(question)
+        finally:
+            self._stats = self._summary(len(blocks) - len(done), time.perf_counter() - began)
         return done
 
     def _reset(self) -> None:
-        self._sent = self._got = self._again = 0
+        self._sent = self._got = self._again = self._slow = 0
         self._busy = 0.0
+        self._spans: list[Span] = []
         self._alone: float | None = None
+
+    def _summary(self, dropped: int, seconds: float) -> Stats:
+        count = len(self.workers)
+        busy = min(1.0, self._busy / (max(count, 1) * max(seconds, 1e-9)))
+        blocks = self._again, dropped, self._slow + dropped
+        return Stats(count, *blocks, self._sent, self._got, busy, tuple(self._spans))
+
+    def _note(self, worker: Worker, ticket: Ticket, begin: float, status: str) -> None:
+        """Record that a worker is done with a ticket, for better or worse."""
+        k, first, last = ticket.question.k, ticket.blocks[0], ticket.blocks[-1]
+        end = time.perf_counter()
+        self._spans.append(Span(k, worker.name, first, last, begin, end, status))
 
     def _cut(self, question: Question, blocks: range, timeout: float | None) -> list[Ticket]:
         """Cut a round into tickets: even shares, or larger first where imbalance costs more."""
@@ -218,6 +201,7 @@ class Pool(ABC):
                 continue
             if not worker.queue:
                 ticket.began = time.perf_counter()
+            ticket.first = ticket.first or worker
             worker.queue[ticket.id] = ticket
 
     def _second_try(self, question: Question) -> Ticket | None:
@@ -231,6 +215,7 @@ class Pool(ABC):
                 if current and late:
                     ticket.copied = True
                     self._again += len(ticket.blocks)
+                    self._slow += len(ticket.blocks)
                     return ticket
         return None
 
@@ -241,7 +226,18 @@ class Pool(ABC):
         head = worker.head()
         if head is not None:
             head.began = time.perf_counter()
-        if ticket is None or ticket.done or not worker.alive:
+        if ticket is None or not worker.alive:
+            return
+        status = "ok" if ticket.first is worker else "recomputed"
+        if ticket.done or ticket.question is not question:
+            status = "late"
+        self._note(
+            worker,
+            ticket,
+            time.perf_counter() - reply.busy,
+            "failed" if reply.error is not None else status,
+        )
+        if ticket.done:
             return
         if reply.error is not None:
             cause, text = reply.error
@@ -263,6 +259,8 @@ class Pool(ABC):
             worker.alive = False
             self.workers.remove(worker)
         head = worker.head()
+        if head is not None:
+            self._note(worker, head, head.began, "failed")
         for ticket in reversed(worker.queue.values()):
             if ticket.done or ticket.question is not question:
                 continue
@@ -288,10 +286,11 @@ class Pool(ABC):
             self._abandon(worker)
             if len(head.blocks) > 1:
                 # suspected from the usual pace only: block by block it will be judged exactly
-                del worker.queue[head.id]
                 head.done = True
                 self._again += len(head.blocks)
-                todo.extendleft(self._ticket(question, range(b, b + 1)) for b in head.blocks)
+                for block in head.blocks:
+                    todo.appendleft(self._ticket(question, range(block, block + 1)))
+                    todo[0].first = worker
             else:
                 head.lost += 1  # one more chance, not two
             self._lose(worker, todo, question)

@@ -18,6 +18,32 @@ class OracleError(RuntimeError):
     """The oracle raised on a worker; the message names the set, the round and the block."""
 
 
+class Span(NamedTuple):
+    """One worker's time with one message.
+
+    Attributes
+    ----------
+    round : int
+        Round of the question; -1 for one without noise.
+    worker : str
+        The worker's name, which no other has.
+    first, last : int
+        The blocks, the last one included.
+    begin, end : float
+        When, by the driver's ``time.perf_counter``.
+    status : {"ok", "recomputed", "late", "failed"}
+        What became of it.
+    """
+
+    round: int
+    worker: str
+    first: int
+    last: int
+    begin: float
+    end: float
+    status: str = "ok"
+
+
 class Stats(NamedTuple):
     """What one round cost.
 
@@ -29,18 +55,24 @@ class Stats(NamedTuple):
         Blocks given to a second worker because the first was lost or slow.
     dropped : int
         Blocks that were not waited for.
+    stragglers : int
+        Blocks given to a second worker, or not waited for, because the first was slow.
     bytes_out, bytes_in : int
         Bytes sent to workers and received from them.
     busy : float
         Share of the workers' time that went into oracles.
+    spans : tuple of Span
+        Who computed what since the last round.
     """
 
     workers: int
     recomputed: int = 0
     dropped: int = 0
+    stragglers: int = 0
     bytes_out: int = 0
     bytes_in: int = 0
     busy: float = 0.0
+    spans: tuple[Span, ...] = ()
 
 
 @runtime_checkable
@@ -83,7 +115,7 @@ class Engine(Protocol):
         ...
 
     def stats(self) -> Stats:
-        """Return what the last round cost."""
+        """Return what the last round cost; before the first one, how many workers there are."""
         ...
 
     def close(self) -> None:

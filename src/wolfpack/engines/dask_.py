@@ -12,8 +12,9 @@ import warnings
 from typing import Any, ClassVar
 
 from ..smoothing.job import Job, Question
-from ._pool import Pool, Ticket, Worker
+from ._pool import Pool
 from ._protocol import EngineFailure, missing, serialize
+from ._ticket import Ticket, Worker
 from ._worker import Bench, Reply
 
 _LOOK = 0.5
@@ -142,7 +143,7 @@ class Dask(Pool):
         for place, future in self._seats.items():
             if not isinstance(future, Worker) and future.status == "finished":
                 actor = future.result(timeout=self.patience)
-                worker = Worker(Seat(place, future, actor))
+                worker = Worker(Seat(place, future, actor), place)
                 self._seats[place] = worker
                 self.workers.append(worker)
             elif not isinstance(future, Worker) and future.status == "error":

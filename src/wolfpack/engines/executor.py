@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 from ..problem import CapabilityError
 from ..smoothing._blas import one_thread
 from ..smoothing.job import Job, Partial, Question
-from ._pool import Pool, Ticket, Worker
+from ._pool import Pool
 from ._protocol import EngineFailure, serialize
+from ._ticket import Ticket, Worker
 from ._worker import Bench, Reply
 
 
@@ -60,7 +61,7 @@ class Executor(Pool):
         self.name = f"{type(self._executor).__name__}:{self._size()}"
         for worker in self.workers:
             worker.alive = False
-        self.workers = [Worker(None) for _ in range(self._size())]
+        self.workers = [Worker(None, f"task {i}") for i in range(self._size())]
 
     def run_round(
         self,
@@ -127,7 +128,7 @@ class Executor(Pool):
             )
         _end(self._executor, busy=True)
         self._executor = self._made()
-        self.workers = [Worker(None) for _ in range(self._size())]
+        self.workers = [Worker(None, f"task {i}") for i in range(self._size())]
 
     def _abandon(self, worker: Worker) -> None:
         """Leave a task that hangs behind; its place in the executor stays taken."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ..smoothing.job import Job, Partial, Question
-from ._protocol import OracleError, Stats
+from ._protocol import OracleError, Span, Stats
 from ._worker import Bench
 
 
@@ -37,8 +37,10 @@ class Local:
             cause, text = reply.error
             raise OracleError(text) from cause
         assert reply.partials is not None
-        seconds = max(time.perf_counter() - began, 1e-9)
-        self._stats = Stats(1, busy=min(1.0, reply.busy / seconds))
+        ended = time.perf_counter()
+        span = Span(question.k, "this process", blocks[0], blocks[-1], began, ended)
+        busy = reply.busy / max(ended - began, 1e-9)
+        self._stats = Stats(1, busy=min(1.0, busy), spans=(span,))
         return dict(zip(blocks, reply.partials, strict=True))
 
     def late(self) -> list[tuple[int, int, Partial]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..problem import CapabilityError
 from ..smoothing.job import Job, Partial, Question
-from ._protocol import EngineFailure, OracleError, Stats, missing, serialize
+from ._protocol import EngineFailure, OracleError, Span, Stats, missing, serialize
 from ._worker import Bench, Reply
 
 _REPLY = 7
@@ -75,12 +75,14 @@ class Mpi:
         if need is not None:
             raise CapabilityError("engine='mpi' waits for every block: stragglers='wait' only")
         assert self._bench is not None
+        self._stats = Stats(self._size)
         began = time.perf_counter()
         v = np.ascontiguousarray(question.v)
         shares = min(self._size, len(blocks))
         self._comm.bcast(("round", question._replace(v=(v.dtype.str, v.shape)), blocks))
         self._comm.Bcast(v, root=0)
-        replies = {0: self._bench.work(0, question, blocks[:: self._size])}
+        here = time.perf_counter()
+        replies = {0: self._bench.work(0, question, _share(blocks, 0, self._size))}
         received = self._collect(replies, shares, question, timeout)
         done: dict[int, Partial] = {}
         for rank, reply in sorted(replies.items()):
@@ -88,11 +90,16 @@ class Mpi:
                 cause, text = reply.error
                 raise OracleError(text) from cause
             assert reply.partials is not None
-            done.update(zip(blocks[rank :: self._size], reply.partials, strict=True))
+            done.update(zip(_share(blocks, rank, self._size), reply.partials, strict=True))
         seconds = max(time.perf_counter() - began, 1e-9)
         busy = sum(reply.busy for reply in replies.values()) / (self._size * seconds)
         sent = (self._size - 1) * v.nbytes
-        self._stats = Stats(self._size, 0, 0, sent, received, min(1.0, busy))
+        spans = []
+        for rank, reply in replies.items():
+            share = _share(blocks, rank, self._size)
+            span = Span(question.k, f"rank {rank}", share[0], share[-1], here, here + reply.busy)
+            spans.append(span)
+        self._stats = Stats(self._size, 0, 0, 0, sent, received, min(1.0, busy), tuple(spans))
         return done
 
     def _collect(
@@ -165,7 +172,14 @@ class Mpi:
                 question, blocks = content
                 v = np.empty(question.v[1], question.v[0])
                 self._comm.Bcast(v, root=0)
-                mine = blocks[self._rank :: self._size]
+                mine = _share(blocks, self._rank, self._size)
                 if mine:
                     reply = bench.work(0, question._replace(v=v), mine)
                     self._comm.send((self._rank, pickle.dumps(reply)), dest=0, tag=_REPLY)
+
+
+def _share(blocks: range, rank: int, size: int) -> range:
+    """Return the blocks of a rank; the first ranks have one more where they do not divide."""
+    each, more = divmod(len(blocks), size)
+    first = rank * each + min(rank, more)
+    return blocks[first : first + each + (rank < more)]

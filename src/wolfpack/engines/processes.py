@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 
 from ..problem import CapabilityError
 from ..smoothing.job import Job, Question
-from ._pool import Pool, Ticket, Worker
+from ._pool import Pool
 from ._protocol import EngineFailure, serialize
 from ._shared import SLOTS, Slots
 from ._spawn import Nursery, Process
+from ._ticket import Ticket, Worker
 from ._worker import Loaded, Reply
 
 
@@ -84,7 +85,8 @@ class Processes(Pool):
     def _maintain(self) -> None:
         while len(self.workers) + len(self._joining) < self._count:
             assert self._slots is not None
-            self._joining.append(Worker(Process(self._slots, self._nursery)))
+            process = Process(self._slots, self._nursery)
+            self._joining.append(Worker(process, f"process {process.kin.pid}"))
 
     def _ship(self, worker: Worker) -> None:
         """Send the job to a worker that is up."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import pickle
+import socket
 import time
 from typing import Any, ClassVar
 
 from ..smoothing.job import Job, Question
-from ._pool import Pool, Ticket, Worker
+from ._pool import Pool
 from ._protocol import EngineFailure, missing, serialize
+from ._ticket import Ticket, Worker
 from ._worker import Bench, Reply
 
 _LOOK = 1.0
@@ -105,7 +108,7 @@ class Ray(Pool):
         wanted = self._wanted if isinstance(self._wanted, int) else cpus
         actor = self._ray.remote(num_cpus=1, max_restarts=0)(Actor)
         while len(self._seats) < wanted:
-            worker = Worker(actor.remote(self._blob))
+            worker = Worker(actor.remote(self._blob), "")
             self._seats.append(worker)
             self._calls[worker.address.ready.remote()] = worker
 
@@ -134,7 +137,8 @@ class Ray(Pool):
                 continue
             except self._ray.exceptions.RayError as error:
                 raise EngineFailure(f"{self.name}: {error}") from error
-            if data is None:
+            if isinstance(data, str):
+                worker.name = data
                 self.workers.append(worker)
                 self._stillborn = 0
             else:
@@ -186,8 +190,9 @@ class Actor:
     def __init__(self, blob: bytes) -> None:
         self._bench = Bench(blob)
 
-    def ready(self) -> None:
-        """Answer when the job is there."""
+    def ready(self) -> str:
+        """Answer, when the job is there, which process of which machine this is."""
+        return f"process {os.getpid()} on {socket.gethostname()}"
 
     def work(self, ticket: int, question: Question, v: Any, blocks: range) -> bytes:
         """Compute some blocks and return the pickled reply."""

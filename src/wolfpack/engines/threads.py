@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import queue
 import threading
 from typing import Any, ClassVar
 
 from ..smoothing._blas import one_thread
 from ..smoothing.job import Job, Partial, Question
-from ._pool import Pool, Ticket, Worker
+from ._pool import Pool
+from ._ticket import Ticket, Worker
 from ._worker import Bench, Reply
 
 
@@ -36,6 +38,7 @@ class Threads(Pool):
         super().__init__()
         self.name = f"threads:{workers}"
         self._count = workers
+        self._names = itertools.count()
         self._replies: Any = queue.SimpleQueue()
 
     def run_round(
@@ -54,7 +57,7 @@ class Threads(Pool):
         self.workers = [self._spawn() for _ in range(self._count)]
 
     def _spawn(self) -> Worker:
-        worker = Worker(queue.SimpleQueue())
+        worker = Worker(queue.SimpleQueue(), f"thread {next(self._names)}")
         # a job must not be shared between threads: each has random streams of its own
         job = copy.copy(self.job)
         assert job is not None

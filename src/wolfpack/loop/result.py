@@ -43,6 +43,8 @@ class Result(OptimizeResult):
         Columns recorded along the run.
     state : object
         The solver's last state.
+    engine : EngineLog or None
+        What the engine did, round by round and worker by worker.
     """
 
     def __repr__(self) -> str:

@@ -257,7 +257,9 @@ def _inspect(
     tracker.record(state, solver.lower_bound(tracker.problem, state, oracles))
     if options.callback is not None:
         try:
-            options.callback(tracker.result(state, None, "running"))
+            now = tracker.result(state, None, "running")
+            now.engine = oracles.log
+            options.callback(now)
         except StopIteration:
             return Status.CALLBACK_STOP
     if limits.satisfied(tracker.fun, tracker.gap):

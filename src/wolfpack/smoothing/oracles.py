@@ -68,6 +68,11 @@ class Oracles:
         return self.smoothing is not None and self.smoothing.exact
 
     @property
+    def log(self) -> Any:
+        """What the engine recorded so far, None without one."""
+        return None if self.driver is None else self.driver.log
+
+    @property
     def punctual(self) -> bool:
         """Whether all answers of a round arrive in it: no stragglers dropped, no late answers."""
         policy = None if self.driver is None else self.driver.policy

@@ -1,0 +1,160 @@
+"""What an engine did, round by round and worker by worker."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._protocol import Span, Stats
+
+COLUMNS = ("round", "blocks", "late", *(name for name in Stats._fields if name != "spans"))
+
+MOST_SPANS = 2**15
+"""Spans that are kept; of a longer run, the last ones."""
+
+_TIMELINE = [
+    ("round", np.int64),
+    ("worker", np.int64),
+    ("block_first", np.int64),
+    ("block_last", np.int64),
+    ("begin_s", np.float64),
+    ("end_s", np.float64),
+    ("status", "U10"),
+]
+_STATUSES = ("ok", "recomputed", "late", "failed")
+
+
+class EngineLog(Mapping[str, np.ndarray]):
+    """What each round cost on an engine, as columns of equal length.
+
+    ``round``; ``blocks`` of samples that were asked for; ``late`` blocks of earlier rounds that
+    were used; ``workers`` alive; blocks ``recomputed`` by a second worker because the first was
+    lost or slow; blocks ``dropped``, not waited for; ``stragglers``, the blocks among both whose
+    worker was too slow; ``bytes_out`` and ``bytes_in``; ``busy``, the share of the workers' time
+    that went into oracles.
+
+    Attributes
+    ----------
+    name : str
+        The engine.
+    reason : str
+        Why, when it was chosen by ``engine="auto"``.
+    alive : int
+        Workers alive at the end of the last round.
+
+    Examples
+    --------
+    ``res.engine["busy"]`` is an array; ``pandas.DataFrame(res.engine)`` is a table, and so are
+    ``pandas.DataFrame(res.engine.timeline)`` and ``pandas.DataFrame(res.engine.per_worker)``.
+    """
+
+    def __init__(self, name: str, reason: str = "") -> None:
+        self.name = name
+        self.reason = reason
+        self.alive = 0
+        self.rows: list[tuple[float, ...]] = []
+        self._spans: deque[Span] = deque(maxlen=MOST_SPANS)
+        self._began = time.perf_counter()
+        self._workers: dict[str, _Tally] = {}
+
+    def add(self, k: int, blocks: int, late: int, stats: Stats) -> None:
+        """Record a round."""
+        self.alive = stats.workers
+        self.rows.append((k, blocks, late, *stats[:-1]))
+        self.see(stats.spans)
+
+    def see(self, spans: tuple[Span, ...]) -> None:
+        """Record who computed what."""
+        for span in spans:
+            tally = self._workers.get(span.worker)
+            if tally is None:
+                tally = self._workers[span.worker] = _Tally(len(self._workers), span.begin)
+            tally.count(span)
+            self._spans.append(span)
+
+    @property
+    def timeline(self) -> np.ndarray:
+        """Who computed which blocks, from when to when: a structured array, a row per message.
+
+        Fields ``round`` (-1: a certificate), ``worker`` (a row of `per_worker`), ``block_first``
+        and ``block_last`` (both included), ``begin_s`` and ``end_s`` (seconds since the run began),
+        ``status``: "ok"; "recomputed", used like the former but in the place of a worker that was
+        lost or slow; "late", after the round was over or another worker had answered; "failed",
+        the worker was lost or given up, or its oracle raised. The last 32,768 rows are kept.
+        """
+        number, zero = self._workers, self._began
+        rows = [
+            (
+                s.round,
+                number[s.worker].number,
+                s.first,
+                s.last,
+                s.begin - zero,
+                s.end - zero,
+                s.status,
+            )
+            for s in self._spans
+        ]
+        return np.array(rows, dtype=_TIMELINE)
+
+    @property
+    def per_worker(self) -> np.ndarray:
+        """What each worker did in the whole run: a structured array, a row per worker.
+
+        Fields ``worker``, ``name`` (process number, address, rank), ``blocks`` computed, ``busy_s``
+        seconds in oracles, ``first_s`` and ``last_s`` (when it began its first and ended its last
+        message), and how many messages ended ``ok``, ``recomputed``, ``late`` and ``failed``.
+        """
+        zero, width = self._began, max(map(len, self._workers), default=1)
+        kind: list[Any] = [("worker", np.int64), ("name", f"U{width}"), ("blocks", np.int64)]
+        kind += [(name, np.float64) for name in ("busy_s", "first_s", "last_s")]
+        kind += [(name, np.int64) for name in _STATUSES]
+        rows = [
+            (t.number, name, t.blocks, t.busy, t.first - zero, t.last - zero, *t.ends.values())
+            for name, t in self._workers.items()
+        ]
+        return np.array(rows, dtype=kind)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the rounds as a CSV file with a header."""
+        lines = [",".join(COLUMNS)]
+        lines += [",".join(repr(entry) for entry in row) for row in self.rows]
+        Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def __getitem__(self, column: str) -> np.ndarray:
+        if column not in COLUMNS:
+            raise KeyError(f"{column!r}; the columns are {', '.join(COLUMNS)}")
+        index = COLUMNS.index(column)
+        kind = np.float64 if column == "busy" else np.int64
+        return np.array([row[index] for row in self.rows], dtype=kind)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COLUMNS)
+
+    def __len__(self) -> int:
+        return len(COLUMNS)
+
+    def __repr__(self) -> str:
+        return f"EngineLog({self.name}: {len(self.rows)} rounds of {', '.join(COLUMNS)})"
+
+
+class _Tally:
+    """What one worker did so far."""
+
+    def __init__(self, number: int, first: float) -> None:
+        self.number = number
+        self.first = self.last = first
+        self.blocks, self.busy = 0, 0.0
+        self.ends: dict[str, int] = dict.fromkeys(_STATUSES, 0)
+
+    def count(self, span: Span) -> None:
+        self.ends[span.status] += 1
+        self.last = max(self.last, span.end)
+        if span.status != "failed":
+            self.blocks += span.last - span.first + 1
+            self.busy += span.end - span.begin

@@ -1,0 +1,51 @@
+"""Messages to workers, and workers, as the driver sees them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..smoothing.job import Question
+
+
+class Ticket:
+    """A message: some blocks of one round."""
+
+    __slots__ = (
+        "began",
+        "blocks",
+        "copied",
+        "done",
+        "first",
+        "id",
+        "lost",
+        "place",
+        "question",
+        "samples",
+    )
+
+    def __init__(self, id: int, question: Question, blocks: range, samples: int) -> None:
+        self.id = id
+        self.question = question
+        self.blocks = blocks
+        self.samples = samples
+        self.began = 0.0
+        self.lost = 0
+        self.place: Any = None
+        self.first: Worker | None = None
+        self.copied = self.done = False
+
+
+class Worker:
+    """A worker as the driver sees it: its address and what it has been asked, oldest first."""
+
+    __slots__ = ("address", "alive", "name", "queue")
+
+    def __init__(self, address: Any, name: str) -> None:
+        self.address = address
+        self.name = name
+        self.alive = True
+        self.queue: dict[int, Ticket] = {}
+
+    def head(self) -> Ticket | None:
+        """Return what the worker is computing."""
+        return next(iter(self.queue.values()), None)
