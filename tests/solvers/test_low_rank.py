@@ -120,7 +120,8 @@ def test_a_result_can_be_the_next_start():
 def test_gap_at_the_level_of_rounding_ends_a_run():
     f, K, x0 = paper_trace_ball()
     res = wp.minimize(f, K, x0, method="corrective", m=4, tol=0, max_rounds=200)
-    assert res.status == "stalled"
+    # rounding decides whether the last gap is a little above zero or exactly zero
+    assert res.status in ("stalled", "converged")
     assert res.gap <= 1e-11
     assert K.violation(res.x) <= 1e-12
 
