@@ -48,13 +48,17 @@ def test_slightly_negative_flows_are_no_harm():
     np.testing.assert_allclose(at.gradient[:4], (TIME + FIXED)[:4])
 
 
+def grid(n: int) -> list[tuple[int, int]]:
+    """Links between neighbours, both ways."""
+    right = [(i * n + j, i * n + j + 1) for i in range(n) for j in range(n - 1)]
+    down = [(i * n + j, i * n + n + j) for i in range(n - 1) for j in range(n)]
+    return right + down + [(b, a) for a, b in right + down]
+
+
 @pytest.mark.parametrize("m", [1, 8])
 def test_equilibrium_has_no_cheaper_path(m):
     # noise makes costs and even cycles negative, which collecting vertices must survive
-    n = 4
-    right = [(i * n + j, i * n + j + 1) for i in range(n) for j in range(n - 1)]
-    down = [(i * n + j, i * n + n + j) for i in range(n - 1) for j in range(n)]
-    edges = right + down + [(b, a) for a, b in right + down]
+    edges = grid(4)
     rng = np.random.default_rng(0)
     f = BPR(rng.uniform(1, 3, len(edges)), rng.uniform(2, 6, len(edges)))
     K = wp.sets.FlowPolytope(edges, [(0, 15, 8.0), (3, 12, 6.0), (15, 0, 5.0), (12, 3, 7.0)])
@@ -63,6 +67,20 @@ def test_equilibrium_has_no_cheaper_path(m):
     cost = f.gradient(res.x)
     assert float(cost @ res.x) == pytest.approx(float(K.lmo(cost).dot(cost)), rel=1e-5)
     assert K.contains(res.x, 1e-6)
+
+
+def test_sixteen_oracles_more_than_halve_the_rounds_to_an_equilibrium():
+    # congested, in units so large that vertices lie 1e5 apart
+    edges, rng = grid(5), np.random.default_rng(0)
+    capacity = 1e3 * rng.uniform(5, 10, len(edges))
+    f = BPR(rng.uniform(1, 3, len(edges)), capacity)
+    pairs = rng.integers(0, 25, (120, 2))
+    K = wp.sets.FlowPolytope(edges, [(a, b, 1e3 * rng.uniform(0.2, 2)) for a, b in pairs if a != b])
+    x0 = K.lmo(f.gradient(np.zeros(K.shape))).to_dense()
+    tol = 1e-5 * float(f.gradient(x0) @ x0)
+    rounds = [wp.minimize(f, K, x0, method="corrective", m=m, tol=tol).nit for m in (1, 16)]
+    assert rounds[0] <= 40
+    assert 2.2 * rounds[1] <= rounds[0]
 
 
 @pytest.mark.parametrize(

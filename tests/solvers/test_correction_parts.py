@@ -109,8 +109,8 @@ def test_pool_of_dense_answers_and_float32():
 def learn(useful: set[int], known: set[int], rounds: int, start: int = 0) -> Scales:
     """Answers of useful rungs get weight, those of known rungs are no news."""
     scales = Scales.start(start)
-    for _ in range(rounds):
-        rungs = scales.rungs(12)
+    for k in range(rounds):
+        rungs = scales.rungs(12, k)
         new = np.array([j not in known for j in rungs])
         scales = scales.learned(rungs, new, new & np.array([j in useful for j in rungs]))
     return scales
@@ -127,13 +127,20 @@ def test_scales_move_to_what_is_useful():
 def test_scales_stay_on_the_ladder():
     assert learn(set(), set(), 100).rung == -24
     assert learn(set(), set(range(-30, 30)), 100).rung == 16
-    assert Scales.start(-24).rungs(9).min() == -24
+    assert Scales.start(-24).rungs(9, 0).min() == -24
     assert Scales.start(0).learned(np.zeros(0, dtype=int), np.zeros(0), np.zeros(0)).rung == 0
 
 
 def test_a_third_of_the_answers_at_each_of_three_scales():
-    np.testing.assert_array_equal(Scales.start(2).rungs(6), [1, 1, 2, 2, 3, 3])
-    np.testing.assert_array_equal(Scales.start(2).rungs(1), [2])
+    np.testing.assert_array_equal(Scales.start(2).rungs(6, 0), [1, 1, 2, 2, 3, 3])
+    assert [int(Scales.start(2).rungs(1, k)[0]) for k in range(4)] == [2, 1, 3, 2]
+
+
+def test_few_answers_do_not_move_the_scale():
+    scales, nothing = Scales.start(0), np.zeros(1)
+    for k in range(4):
+        scales = scales.learned(scales.rungs(1, k), np.ones(1), nothing)
+    assert scales.rung == 0
 
 
 class Value:

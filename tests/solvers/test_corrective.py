@@ -13,6 +13,7 @@ import rival_problems
 import wolfpack as wp
 from problems import paper_simplex, paper_trace_ball, small_logistic
 from wolfpack.problem import Problem
+from wolfpack.smoothing import Ambient, Oracles
 from wolfpack.solvers import Corrective
 from wolfpack.solvers._correction import way_of
 
@@ -161,6 +162,30 @@ def test_engines_give_the_same_bits(engine):
     here, there = (wp.minimize(f, K, engine=where, **run) for where in (None, engine))
     assert here.x.tobytes() == there.x.tobytes()
     assert here.nlmo == there.nlmo
+
+
+@pytest.mark.parametrize("policy", [{"stragglers": "drop", "quorum": 0.3}, {"mode": "async"}])
+def test_late_and_missing_answers_do_not_spoil_certificates(policy):
+    f, K = birkhoff(7)
+    best = wp.minimize(f, K, method="corrective", tol=1e-10).fun
+    run = {"method": "corrective", "m": 12, "block": 2, "engine": "threads:2", "tol": 1e-7}
+    res = wp.minimize(f, K, max_rounds=200, **run, **policy)
+    assert res.success
+    assert np.all(res.history["lower_bound"] <= best + 1e-9)
+
+
+@pytest.mark.parametrize("K", [wp.sets.Birkhoff(5), wp.sets.KSparse(9, 2)])
+def test_one_question_with_several_scales_and_another_point(K):
+    rng = np.random.default_rng(0)
+    g, y = rng.standard_normal((2, *K.shape))
+    problem = Problem(nearest(K, g), K)
+    for block in (None, 2):
+        oracles = Oracles(problem, Ambient(K, wp.noise.Gaussian()), seed=4, block=block)
+        parts = oracles.answers(g, np.array([0.0, 0.1, 0.1, 30.0, 30.0]), 5, 3, y)
+        assert sum(len(part) for part in parts) == 6
+        assert parts[0].take(0).key() == K.lmo(g).key()
+        assert parts[-1].take(0).key() == K.lmo(y).key()
+    assert problem.counts.nlmo == 12
 
 
 def test_m_oracle_calls_a_round():

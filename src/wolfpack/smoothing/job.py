@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
@@ -46,6 +46,8 @@ class Question(NamedTuple):
         Whether the answers themselves are wanted, besides their mean.
     clean : bool
         Whether the question is v itself, unperturbed.
+    also : array, optional
+        Another point to ask, unperturbed, as one more block after those of m answers.
     """
 
     k: int
@@ -54,6 +56,7 @@ class Question(NamedTuple):
     m: int
     keep: bool = False
     clean: bool = False
+    also: Array = None
 
 
 class Partial(NamedTuple):
@@ -174,15 +177,20 @@ class Job:
     def _found(self, question: Question, blocks: range) -> Iterator[Atoms]:
         """Yield the answers, block by block."""
         if question.clean:
-            yield self._clean(question)
-        elif not self._joins:
-            yield from (self.answers(question, block) for block in blocks)
+            yield self._clean(question, question.v)
+            return
+        own = self.blocks(question.m)
+        drawn = [block for block in blocks if block < own]
+        if not self._joins:
+            yield from (self.answers(question, block) for block in drawn)
         else:
             at_once = max(1, _AT_ONCE // (self.length(question.m) * self.smoothing.K.dimension))
-            for i in range(0, len(blocks), at_once):
-                yield from self._joined(question, blocks[i : i + at_once])
+            for i in range(0, len(drawn), at_once):
+                yield from self._joined(question, drawn[i : i + at_once])
+        if len(drawn) < len(blocks):
+            yield self._clean(question, question.also[None])
 
-    def _joined(self, question: Question, blocks: range) -> Iterator[Atoms]:
+    def _joined(self, question: Question, blocks: list[int]) -> Iterator[Atoms]:
         """Ask the oracle for several blocks in one batch, which it may answer in threads."""
         k, v, _, m = question[:4]
         counts = [self._count(m, block) for block in blocks]
@@ -204,9 +212,9 @@ class Job:
         ends = itertools.accumulate(counts)
         return (answers.take(slice(end - n, end)) for n, end in zip(counts, ends, strict=True))
 
-    def _clean(self, question: Question) -> Atoms:
+    def _clean(self, question: Question, g: Array) -> Atoms:
         try:
-            return self.smoothing.K._lmo(question.v)
+            return self.smoothing.K._lmo(g)
         except Exception as error:
             error.add_note(f"in the oracle of {self.smoothing.K}, asked for a certificate")
             raise
@@ -232,7 +240,7 @@ class Job:
         kept = portable(answers) if question.keep else None
         return Partial(answers.count or 1, mean, squares, kept)
 
-    def _locate(self, error: Exception, k: int, blocks: range) -> None:
+    def _locate(self, error: Exception, k: int, blocks: Sequence[int]) -> None:
         """Say in an exception where it happened."""
         where = f", blocks {blocks[0]} to {blocks[-1]}" if len(blocks) > 1 else ""
         where = f", block {blocks[0]}" if len(blocks) == 1 else where

@@ -133,14 +133,15 @@ class Oracles:
             return Answer(mean, float("nan"))
         return Answer(mean, max(0.0, (squares - count * inner(mean, mean)) / (count - 1)))
 
-    def answers(self, v: Array, alpha: Any, m: int, k: int) -> list[Atoms]:
+    def answers(self, v: Array, alpha: Any, m: int, k: int, also: Array = None) -> list[Atoms]:
         """Return the answers themselves, in batches, for methods that keep vertices.
 
-        ``alpha`` is a number, or one for each answer; zero asks -v itself.
+        ``alpha`` is a number, or one for each answer; zero asks -v itself. The answer to ``also``,
+        another point, is the last batch. All of it is in order if the oracles are `punctual`.
         """
         if self.job is None:
             raise CapabilityError("answers need a way of smoothing, and this method has none")
-        partials = self._ask(Question(k, v, alpha, m, keep=True))
+        partials = self._ask(Question(k, v, alpha, m, keep=True, also=also))
         return [partial.answers for partial in partials if partial.answers is not None]
 
     def _fits(self, m: int) -> bool:
@@ -154,7 +155,7 @@ class Oracles:
     def _ask(self, question: Question) -> list[Partial]:
         """Return what the blocks of a round contribute, in the order of the blocks."""
         assert self.job is not None
-        blocks = range(self.job.blocks(question.m))
+        blocks = range(self.job.blocks(question.m) + (question.also is not None))
         if self.driver is not None:
             partials = self.driver.ask(question, blocks)
         else:

@@ -4,7 +4,8 @@ The scales are :math:`2^j h`, h being a number that follows the gap. Each round 
 rung and its two neighbours on a third of the answers each, then sees which answers were new and
 which of those got weight in the correction. Rates are weighted means that forget by a fifth a
 round; the rung with the best rate becomes the current one. Where nothing was useful, answers that
-were mostly known already call for more noise, and answers that were mostly new for less.
+were mostly known already call for more noise, and answers that were mostly new for less, once
+there are enough of them to tell.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ _RUNGS = range(-24, 17)
 _OFFSETS = (0, -1, 1)
 _MEMORY = 0.8
 _SEEN = 0.5
+_ENOUGH = 6.0
 
 
 class Scales(NamedTuple):
@@ -43,10 +45,10 @@ class Scales(NamedTuple):
         zeros = np.zeros(len(_RUNGS))
         return cls(rung, zeros, zeros, zeros)
 
-    def rungs(self, count: int) -> Array:
-        """Return the rung of each of ``count`` answers, a third at each of three."""
-        # in groups, so that answers of one scale lie side by side
-        offsets = np.sort(np.resize(_OFFSETS, count))
+    def rungs(self, count: int, k: int) -> Array:
+        """Return the rung of each of ``count`` answers in round k, a third at each of three."""
+        # in turns where there are few, and in groups, so that those of one scale lie side by side
+        offsets = np.sort(np.resize(np.roll(_OFFSETS, -k), count))
         return np.clip(self.rung + offsets, _RUNGS[0], _RUNGS[-1])
 
     def learned(self, rungs: Array, new: Array, used: Array) -> Scales:
@@ -61,8 +63,9 @@ class Scales(NamedTuple):
         seen = [j - _RUNGS[0] for j in near if tried[j - _RUNGS[0]] > _SEEN]
         # one more failure than seen: a rung that was hardly tried is not trusted
         rates = useful[seen] / (tried[seen] + 1.0)
+        rung = self.rung
         if rates.max() > 0:
             rung = seen[int(rates.argmax())] + _RUNGS[0]
-        else:
-            rung = self.rung + (-1 if 2 * news[seen].sum() > tried[seen].sum() else 1)
+        elif tried[seen].sum() >= _ENOUGH:
+            rung += -1 if 2 * news[seen].sum() > tried[seen].sum() else 1
         return Scales(min(max(rung, _RUNGS[0]), _RUNGS[-1]), tried, news, useful)

@@ -5,13 +5,14 @@ Problem
     solutions and for oracles that cost more than gradients.
 
 Iteration
-    P_k is a pool of vertices, x_k a point of its hull, h_k a bound on f(x_k) - min f.
+    P_k is a pool of vertices, x_k a point of its hull, h_k a bound on f(x_k) - min f, r_k the
+    largest distance so far of an iterate from its vertex.
 
     .. math::
 
         &v_k = \arg\min_{v\in K} \langle \nabla f(x_k), v\rangle, \qquad
-        v_{k,i} = \arg\min_{v\in K} \langle \nabla f(x_k) - \sigma_i h_k \Delta_i, v\rangle,
-            \quad i = 1, \dots, m - 1 \\
+        v_{k,i} = \arg\min_{v\in K} \langle \nabla f(x_k)
+            - \sigma_i \tfrac{h_k}{r_k} \Delta_i, v\rangle, \quad i = 1, \dots, m - 1 \\
         &x_{k+1} \approx \arg\min \{ f(x) : x \in \operatorname{conv}(P_{k+1}) \}, \qquad
             P_{k+1} = P_k \cup \{v_k, v_{k,1}, \dots, v_{k,m-1}\}.
 
@@ -28,7 +29,7 @@ Guarantee
 
 Symbols
     P_k ``state.pool``, v_k the first of ``state.answers``, h_k f(x_k) less the best bound, which is
-    ``state.progress.bound``.
+    ``state.progress.bound``, r_k ``state.reach``.
 
 Cost of a round
     m oracle calls, which may run in parallel. Quadratics: one gradient and m products with the
@@ -44,12 +45,13 @@ Sources
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..arrays import epsilon, inner
+from ..arrays import epsilon, inner, norm
 from ..atoms import Atoms
 from ..atoms._pool import join
 from ..problem import Evaluation, Problem
@@ -71,7 +73,7 @@ class State(NamedTuple):
     """Iterate with its evaluation, then the oracles' answers to it, then what is remembered.
 
     ``answers`` holds the clean vertex first, ``rungs`` the scale of each perturbed answer at its
-    end.
+    end; ``reach`` is the largest distance of an iterate from its clean vertex.
     """
 
     k: int
@@ -84,6 +86,7 @@ class State(NamedTuple):
     scales: Scales
     average: Average
     progress: Progress
+    reach: float
     alpha: float
     m: int
 
@@ -146,6 +149,7 @@ class Corrective:
             scales=Scales.start(_FIRST_RUNG),
             average=Average.start(at),
             progress=Progress.start(at.value, bound),
+            reach=norm(vertex.to_dense() - x0) or problem.set.diameter,
             alpha=math.nan,
             m=self.m,
         )
@@ -189,41 +193,68 @@ class Corrective:
 
     def _ask(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state with the oracles' answers to the gradient at x, and their bounds."""
-        K, at, average, m = problem.set, state.at, state.average, self.m
-        rungs, alpha = np.zeros(0, dtype=int), math.nan
-        if m == 1:
-            parts = [oracles.lmo(at.gradient)]
-        elif K.has("k_best"):
-            problem.counts.nlmo += m
-            parts = [K.k_best(at.gradient, m)]
-        else:
-            rungs = state.scales.rungs(m - 2)
-            unit = _unit(problem, oracles) * max(0.0, at.value - state.progress.bound)
-            alpha = unit * 2.0**state.scales.rung
-            noise = np.concatenate([[0.0], unit * np.exp2(rungs)])
-            parts = oracles.answers(at.gradient, noise, m - 1, state.k)
-            if not oracles.punctual:  # the clean answer may be late or missing
-                parts = [oracles.lmo(at.gradient), *parts]
-        bound = problem.dual_bound(at.gradient, at.dual, _first(parts))
-        if m > 1 and state.k > 0:
-            vertex = oracles.lmo(average.y)
-            bound = max(bound, problem.dual_bound(average.y, average.dual, vertex))
-            parts = [join([_first(parts), vertex]), *parts]
-        progress = state.progress.saw(at.value, bound)
-        return state._replace(answers=join(parts), rungs=rungs, progress=progress, alpha=alpha)
+        at, average = state.at, state.average if self.m > 1 and state.k > 0 else None
+        found = self._collect(problem, state, oracles, None if average is None else average.y)
+        bound = problem.dual_bound(at.gradient, at.dual, found.clean)
+        vertices = [found.clean, *found.others]
+        if average is not None and found.average is not None:
+            bound = max(bound, problem.dual_bound(average.y, average.dual, found.average))
+            vertices.insert(1, found.average)
+        return state._replace(
+            answers=join(vertices),
+            rungs=found.rungs,
+            progress=state.progress.saw(at.value, bound),
+            reach=max(state.reach, norm(found.clean.to_dense() - state.x)),
+            alpha=found.alpha,
+        )
+
+    def _collect(self, problem: Problem, state: State, oracles: Oracles, y: Array) -> Found:
+        """Return the m answers of a round, one of them to y unless that is None."""
+        K, g, count = problem.set, state.at.gradient, self.m - (y is not None)
+        if count > 1 and oracles.punctual and not K.has("k_best"):
+            rungs, noise, alpha = self._noise(problem, state, oracles, count - 1)
+            parts = oracles.answers(g, np.concatenate([[0.0], noise]), count, state.k, y)
+            average = None if y is None else parts.pop().take(0)
+            return Found(parts[0].take(0), average, parts, rungs, alpha)
+        average = None if y is None else oracles.lmo(y)
+        if count == 1:
+            return Found(oracles.lmo(g), average)
+        if K.has("k_best"):
+            problem.counts.nlmo += count
+            best = K.k_best(g, count)
+            return Found(best.take(0), average, [best])
+        # answers that may be late or missing leave the clean ones to be asked by themselves
+        _, noise, alpha = self._noise(problem, state, oracles, count - 1)
+        others = oracles.answers(g, noise, count - 1, state.k)
+        return Found(oracles.lmo(g), average, others, alpha=alpha)
+
+    def _noise(
+        self, problem: Problem, state: State, oracles: Oracles, count: int
+    ) -> tuple[Array, Array, float]:
+        """Return the rungs and scales of ``count`` perturbed questions, and the current scale."""
+        gap = max(0.0, state.at.value - state.progress.bound)
+        unit = gap * _unit(problem, oracles, state.reach)
+        rungs = state.scales.rungs(count, state.k)
+        return rungs, unit * np.exp2(rungs), unit * 2.0**state.scales.rung
 
 
-def _first(parts: list[Atoms]) -> Atoms:
-    return parts[0] if parts[0].count is None else parts[0].take(0)
+class Found(NamedTuple):
+    """A round's clean answer, that to the average, the others (which may hold the clean one again),
+    the rungs of the last of them, and the current scale of noise.
+    """
+
+    clean: Atoms
+    average: Atoms | None
+    others: Sequence[Atoms] = ()
+    rungs: Array = np.zeros(0, dtype=int)
+    alpha: float = math.nan
 
 
-def _unit(problem: Problem, oracles: Oracles) -> float:
-    """Return the scale of noise that moves values of vertices by about one."""
-    K, smoothing = problem.set, oracles.smoothing
+def _unit(problem: Problem, oracles: Oracles, reach: float) -> float:
+    """Return the scale of noise that moves values of vertices ``reach`` apart by about one."""
+    smoothing = oracles.smoothing
     assert smoothing is not None
     if smoothing.name == "lifted":
         return 1.0
-    across = (
-        K.diameter if smoothing.name == "ambient" else K.diameter * smoothing.smoothness / K.radius
-    )
-    return 1.0 / max(across, 1e-300)
+    stretch = 1.0 if smoothing.name == "ambient" else smoothing.smoothness / problem.set.radius
+    return 1.0 / max(stretch * reach, 1e-300)
