@@ -19,6 +19,7 @@ from wolfpack.atoms import (
     Rows,
     Sparse,
     Sums,
+    Tally,
 )
 
 SHAPE = (3, 4)
@@ -45,6 +46,11 @@ def make_bounded(rng):
 def make_one_hot(rng):
     index = rng.integers(0, 12, COUNT)
     return OneHot(index, 2.5, SHAPE), one_hot_arrays(index, 2.5)
+
+
+def make_tally(rng):
+    counts = np.bincount(rng.integers(0, 12, COUNT), minlength=12)
+    return Tally(counts, COUNT, 2.5, SHAPE), one_hot_arrays(np.arange(12).repeat(counts), 2.5)
 
 
 def make_signed_one_hot(rng):

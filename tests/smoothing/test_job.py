@@ -45,8 +45,9 @@ def test_blocks_asked_together_are_the_blocks_asked_alone(make):
     together = worker.compute(question, range(7))
     for block in (6, 0, 3):
         alone = worker.compute(question, range(block, block + 1))[0]
-        direct = worker.answers(question, block)
-        assert alone.count == together[block].count == len(direct) == (2 if block == 6 else 3)
+        count = 2 if block == 6 else 3
+        direct = worker.answers(question.v, 0.3, count, 2, block)
+        assert alone.count == together[block].count == len(direct) == count
         assert alone.mean.mean().tobytes() == together[block].mean.mean().tobytes()
         assert alone.mean.mean().tobytes() == direct.mean().tobytes()
         assert alone.squares == together[block].squares
@@ -108,8 +109,8 @@ class Sloppy(wp.sets.Simplex):
 def test_answers_are_spot_checked_against_the_set():
     K = Sloppy(6)
     with pytest.raises(ValueError, match="a point outside the set, by 1"):
-        job(K).answers(Question(8, V, 0.5, 3))
-    job(K).answers(Question(9, V, 0.5, 3))  # rounds 0, 1, 2, 4, 8 and so on are looked at
+        job(K).answers(V, 0.5, 3, k=8)
+    job(K).answers(V, 0.5, 3, k=9)  # rounds 0, 1, 2, 4, 8 and so on are looked at
     K.factor = np.nan
     with pytest.raises(ValueError, match="NaN or infinite"):
         job(K).compute(Question(9, V, 0.5, 3), range(1))

@@ -19,7 +19,7 @@ from ._gather import (
     topk,
     wide_dtype,
 )
-from ._ops import all_finite, device_inner, epsilon, fetch, inner, inners, norm, softmax
+from ._ops import all_finite, device_inner, epsilon, fetch, inner, inners, matmul, norm, softmax
 from ._place import (
     arange,
     describe,
@@ -64,6 +64,7 @@ __all__ = [
     "is_foreign",
     "library",
     "like",
+    "matmul",
     "namespace",
     "norm",
     "repeat",

@@ -43,6 +43,7 @@ class Streams:
 
     def at(self, k: int, block: int = 0) -> np.random.Generator:
         """Return the generator of round ``k`` and block ``block``, at its beginning."""
-        self._counter[:] = (0, 0, block, k)
+        self._counter[2] = block
+        self._counter[3] = k
         self._bits.state = self._state
         return self._generator

@@ -7,7 +7,7 @@ from ._base import Atoms, Dense
 from ._blocks import Blocks, Sums, join_blocks, split_blocks
 from ._bounded import Bounded
 from ._corner import Corner
-from ._one_hot import OneHot
+from ._one_hot import OneHot, Tally
 from ._permutation import Permutation
 from ._rank_one import RankOne
 from ._rows import Rows
@@ -29,6 +29,7 @@ __all__ = [
     "Sparse",
     "Summary",
     "Sums",
+    "Tally",
     "join_blocks",
     "portable",
     "split_blocks",

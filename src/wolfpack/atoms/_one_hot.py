@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -68,3 +69,36 @@ class OneHot(Atoms):
 
     def key(self) -> Hashable:
         return int(self.index), float(self.value)
+
+
+class Tally(OneHot):
+    """A batch of one-hot vertices of one value, known by how many are at each position.
+
+    Parameters
+    ----------
+    counts : int array, shape (size,)
+        How many vertices have their entry at each flat position.
+    count : int
+        Their sum.
+    value : float
+        The entry.
+    vertex_shape : tuple of int
+        Shape of one vertex.
+    """
+
+    def __init__(
+        self, counts: Array, count: int, value: float, vertex_shape: tuple[int, ...]
+    ) -> None:
+        self.counts = counts
+        self.count = count
+        self.value = value
+        self._share = value / count
+        self.vertex_shape = vertex_shape
+
+    @cached_property
+    def index(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Positions of the vertices one by one, sorted."""
+        return np.repeat(np.arange(self.size), self.counts)
+
+    def mean(self) -> Array:
+        return (self.counts * self._share).reshape(self.vertex_shape)

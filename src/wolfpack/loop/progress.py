@@ -32,11 +32,12 @@ class Progress:
         self._bar: Any = None
         self._task: Any = None
 
-    def update(self, k: int, gap: float, target: float) -> None:
+    def update(self, k: int, tracker: Any, target: float) -> None:
         """Refresh the line, if it is time."""
         if not self._enabled or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + (0.25 if self._terminal else 5.0)
+        gap = tracker.gap
         goal = f", tol {target:.1e}" if target > 0 else ""
         text = f"round {k}  " + (f"gap {gap:.2e}{goal}" if math.isfinite(gap) else "no gap yet")
         if not self._terminal:

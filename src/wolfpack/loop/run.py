@@ -23,6 +23,9 @@ from .stopping import Limits
 Array = Any
 Callback = Callable[[Result], Any]
 
+WATCHED = 100
+"""Rounds that are all compared with what L and convexity promise; later the recorded ones are."""
+
 
 class SmoothnessWarning(UserWarning):
     """The run has seen f grow faster than L allows."""
@@ -145,17 +148,21 @@ def run(
         else:
             state = options.origin.restore(tracker, watch)
         while True:
-            watch.compare(previous, state, tracker)
+            due = _due(state, tracker, limits, options)
+            if due or state.k < WATCHED:
+                watch.compare(previous, state, tracker)
             if saver is not None:
                 saver.mark(state, tracker, watch)
-            if state.at is None:
-                state = _observe(solver, state, tracker, limits, options)
+            if due and state.at is None:
+                # a solver whose steps do without f's value evaluates it off the clock
+                state = solver.observe(problem, state)  # pyright: ignore
                 watch.compare(previous, state, tracker)
             tracker.see(state)
-            status = _inspect(solver, state, oracles, tracker, limits, options)
-            progress.update(state.k, tracker.gap, limits.tol)
-            if status is not None:
-                break
+            if due:
+                status = _inspect(solver, state, oracles, tracker, limits, options)
+                if status is not None:
+                    break
+            progress.update(state.k, tracker, limits.tol)
             began = time.perf_counter()
             state_next = solver.step(problem, state, oracles)
             tracker.seconds += time.perf_counter() - began
@@ -228,13 +235,6 @@ class Options:
             raise ValueError(f"record_every must be an integer >= 1, found {self.record_every!r}")
 
 
-def _observe(solver: Any, state: Any, tracker: Tracker, limits: Limits, options: Options) -> Any:
-    """Let a solver whose steps do without f's value evaluate it, off the clock, when it is due."""
-    if not _due(state, tracker, limits, options):
-        return state
-    return solver.observe(tracker.problem, state)
-
-
 def _due(state: Any, tracker: Tracker, limits: Limits, options: Options) -> bool:
     """Tell whether the state is to be certified and recorded: every so often, and the last one."""
     if state.k % options.record_every == 0:
@@ -250,9 +250,7 @@ def _inspect(
     limits: Limits,
     options: Options,
 ) -> Status | None:
-    """Certify, record and call back when due; return the status if the run must end."""
-    if not _due(state, tracker, limits, options):
-        return None
+    """Certify, record and call back; return the status if the run must end."""
     limit = limits.exceeded(state.k, tracker.seconds, tracker.problem.counts.nlmo)
     tracker.record(state, solver.lower_bound(tracker.problem, state, oracles))
     if options.callback is not None:

@@ -54,7 +54,8 @@ class LeastSquares(FiniteSum):
 
     def loss(self, z: Array) -> tuple[float, Array]:
         residual = z - self.b
-        return 0.5 * self.weight * inner(residual, residual), self.weight * residual
+        value = 0.5 * self.weight * inner(residual, residual)
+        return value, residual if self.weight == 1.0 else self.weight * residual
 
     def loss_conjugate(self, theta: Array) -> float:
         return 0.5 / self.weight * inner(theta, theta) + inner(self.b, theta)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..atoms import OneHot
+from ..atoms import OneHot, Tally
 from ._base import Array, Set, as_positive, as_shape
 from ._laws import need_scale, scale_of, smoothing_arguments
 from ._select import as_count, ranked
@@ -86,10 +86,10 @@ class Simplex(Set):
 
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> OneHot:
         weights = _exponentials(y.reshape(-1), alpha)[0].astype(np.float64, copy=False)
-        if count > self.dimension and isinstance(rng, np.random.Generator):
+        if count > weights.size and isinstance(rng, np.random.Generator):
             # how often each vertex is drawn: one multinomial, whatever the count
-            times = rng.multinomial(count, weights / weights.sum())
-            return OneHot(np.arange(self.dimension).repeat(times), self.r, self.shape)
+            times = rng.multinomial(count, weights / np.add.reduce(weights))
+            return Tally(times, count, self.r, self.shape)
         cumulative = np.cumsum(weights)
         index = cumulative.searchsorted(rng.random(count) * cumulative[-1], side="right")
         # a product rounded up to the total would fall past the last entry
@@ -108,6 +108,10 @@ class Simplex(Set):
 
 def _exponentials(y: Array, alpha: float) -> tuple[Array, float]:
     """Return exp((y - max y) / alpha) and max y: softmax without overflow."""
-    largest = y.max()
-    with np.errstate(over="ignore"):  # a quotient of -inf has weight 0, as it should
-        return np.exp((y - largest) / alpha), float(largest)
+    flat = y.reshape(-1)
+    largest, smallest = float(flat[flat.argmax()]), float(flat[flat.argmin()])
+    below = y - largest
+    if largest - smallest > 1e3 * alpha:
+        # such entries have weight 0, and their quotients might overflow
+        below = np.maximum(below, -1e3 * alpha)
+    return np.exp(below / alpha), largest

@@ -27,6 +27,7 @@ SMALL = 2**12
 """Random numbers per block for sets that answer directions one by one, unless they know better."""
 
 _AT_ONCE = 16 * BLOCK_NUMBERS
+_NOTHING = nullcontext()
 
 
 class Question(NamedTuple):
@@ -141,13 +142,13 @@ class Job:
         """Return the number of blocks of a round of m."""
         return math.ceil(m / self.length(m))
 
-    def answers(self, question: Question, block: int = 0) -> Atoms:
-        """Return the answers of one block; to be called in the context `quiet`."""
-        k, v, _, m = question[:4]
+    def answers(
+        self, v: Array, alpha: Any, count: int, k: int, block: int = 0, keep: bool = False
+    ) -> Atoms:
+        """Return the ``count`` answers of one block; to be called in the context `quiet`."""
         rng = self._couple(self.streams.at(k, block))
         try:
-            alpha, count = self._scale(question, block), self._count(m, block)
-            if question.keep and self._perturbs:
+            if keep and self._perturbs:
                 directions: Any = self.smoothing.directions  # pyright: ignore
                 answers = self.smoothing.K.near(directions(v, alpha, count, rng))
             else:
@@ -167,7 +168,7 @@ class Job:
 
     def quiet(self) -> AbstractContextManager[Any]:
         """Hold BLAS to one thread, if it would use more."""
-        return one_thread() if self.pins else nullcontext()
+        return one_thread() if self.pins else _NOTHING
 
     def clean(self, g: Array) -> Atoms:
         """Return the answer to ``g`` itself."""
@@ -182,7 +183,10 @@ class Job:
         own = self.blocks(question.m)
         drawn = [block for block in blocks if block < own]
         if not self._joins:
-            yield from (self.answers(question, block) for block in drawn)
+            k, v, _, m, keep = question[:5]
+            for block in drawn:
+                alpha, count = self._scale(question, block), self._count(m, block)
+                yield self.answers(v, alpha, count, k, block, keep)
         else:
             at_once = max(1, _AT_ONCE // (self.length(question.m) * self.smoothing.K.dimension))
             for i in range(0, len(drawn), at_once):

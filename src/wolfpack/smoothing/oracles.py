@@ -110,23 +110,21 @@ class Oracles:
             return self.lmo(v).to_dense()
         if m == "exact":
             return self._closed_form(v, alpha)
-        question = Question(k, v, alpha, m)
         with self.job.quiet():
             if self._fits(m):
-                return self.job.answers(question).mean()
-            return _mean(self._ask(question))
+                return self.job.answers(v, alpha, m, k).mean()
+            return _mean(self._ask(Question(k, v, alpha, m)))
 
     def sample(self, v: Array, alpha: float, m: Any, k: int) -> Answer:
         """Return the same mean as `mean`, together with the measured variance of one answer."""
         if self.job is None or m == "exact":
             return Answer(self.mean(v, alpha, m, k), 0.0)
-        question = Question(k, v, alpha, m)
         with self.job.quiet():
             if self._fits(m):
-                answers = self.job.answers(question)
+                answers = self.job.answers(v, alpha, m, k)
                 mean, count, squares = answers.mean(), m, float(answers.norms_squared().sum())
             else:
-                partials = self._ask(question)
+                partials = self._ask(Question(k, v, alpha, m))
                 mean, count = _mean(partials), sum(partial.count for partial in partials)
                 squares = sum(partial.squares for partial in partials)
         if count == 1:

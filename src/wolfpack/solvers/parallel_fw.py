@@ -129,13 +129,13 @@ class ParallelFrankWolfe:
         """Return the state after one more round."""
         k, _, at, y, dual, d, A_k, x0, alpha, m, beta, mu = state
         A_next, tau = theory.next_weight(A_k, beta, mu, mu)
-        v = (1 - tau) * y + tau * at.gradient
-        g = -oracles.mean(v, alpha, m, k)
-        d_next = (1 - tau) * d + tau * g
+        past = (1 - tau) * y
+        v = past + tau * at.gradient
+        d_next = (1 - tau) * d - tau * oracles.mean(v, alpha, m, k)
         anchor = beta / (A_next + beta)
         x_next = anchor * x0 - (1 - anchor) * d_next
         at_next = problem.evaluate(x_next)
-        y_next = (1 - tau) * y + tau * at_next.gradient
+        y_next = past + tau * at_next.gradient
         dual_next = (1 - tau) * dual + tau * at_next.dual
         return State(
             k + 1, x_next, at_next, y_next, dual_next, d_next, A_next, x0, alpha, m, beta, mu
