@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -136,3 +138,19 @@ def test_products_add_the_bounds_up():
 def test_what_is_no_mixed_integer_set_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         MixedInteger(**arguments)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="C's stdout is a macro elsewhere")
+def test_the_solver_prints_nothing_and_we_still_can():
+    # a program on which HiGHS prints "... tmpSolver.run();" whatever its options say
+    script = """
+import ctypes, numpy as np, wolfpack as wp
+hours = np.random.default_rng(3).integers(1, 9, (2, 14)).astype(float)
+K = wp.sets.MixedInteger(hours, 0.6 * hours.sum(axis=1), bounds=(0, 1))
+g = -np.random.default_rng(0).uniform(0.5, 1, 14)
+K.lmo(np.stack([g, g]))
+print("ours")
+ctypes.CDLL(None).puts(b"theirs")
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert sorted(run.stdout.split("\n")) == ["", "ours", "theirs"]

@@ -13,6 +13,7 @@ from ..atoms import Bounded
 from ._base import Array, Set, as_positive
 from ._batch import map_batch
 from ._distance import separation
+from ._hush import hushed
 from ._linear import COST, Answer, LinearSystem, bounded, proved
 
 _ABSOLUTE_GAP = 2e-6
@@ -145,13 +146,14 @@ class MixedInteger(Set):
         options: dict[str, Any] = {"mip_rel_gap": self.mip_gap}
         if self.time_limit is not None:
             options["time_limit"] = self.time_limit
-        result = milp(
-            c,
-            integrality=self.integer.astype(int),
-            bounds=Bounds(self.system.low, self.system.high),
-            constraints=self._constraints,
-            options=options,
-        )
+        with hushed():
+            result = milp(
+                c,
+                integrality=self.integer.astype(int),
+                bounds=Bounds(self.system.low, self.system.high),
+                constraints=self._constraints,
+                options=options,
+            )
         if result.status not in (0, 1, 2):
             raise RuntimeError(f"{self}: HiGHS failed: {result.message}")
         return result
