@@ -8,7 +8,7 @@
    else of the round too. Repeats are interleaved; medians are compared.
 2. The time of a round of wolfpack outside the gradient, the noise and the oracle, at d = 50.
 
-One BLAS thread.
+Processor time, which others on the machine disturb least; one BLAS thread.
 """
 
 from __future__ import annotations
@@ -149,9 +149,9 @@ def overhead(method: str, options: dict[str, Any], rounds: int, repeats: int) ->
 
 
 def _seconds(work: Callable[[], Any]) -> float:
-    began = time.perf_counter()
+    began = time.process_time()
     work()
-    return time.perf_counter() - began
+    return time.process_time() - began
 
 
 def main() -> None:

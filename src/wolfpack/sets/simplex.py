@@ -108,10 +108,9 @@ class Simplex(Set):
 
 def _exponentials(y: Array, alpha: float) -> tuple[Array, float]:
     """Return exp((y - max y) / alpha) and max y: softmax without overflow."""
-    flat = y.reshape(-1)
-    largest, smallest = float(flat[flat.argmax()]), float(flat[flat.argmin()])
+    largest, smallest = y.item(y.argmax()), y.item(y.argmin())
     below = y - largest
-    if largest - smallest > 1e3 * alpha:
-        # such entries have weight 0, and their quotients might overflow
-        below = np.maximum(below, -1e3 * alpha)
+    if largest - smallest > 1e30 * alpha:
+        # such entries have weight 0, and their quotients would overflow
+        below = np.maximum(below, -1e30 * alpha)
     return np.exp(below / alpha), largest
