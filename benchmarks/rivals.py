@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
-from wolfpack.bench import CASES, LEVELS, Case, Row, measure, measure_outside, methods, rivals
+from wolfpack.bench import CASES, LEVELS, Case, Row, contestants, measure
 
 
 def show(case: Case, rows: list[Row]) -> None:
@@ -59,9 +59,8 @@ def main() -> None:
     with threadpool_limits(1):
         for name in options.only:
             case = CASES[name]()
-            found = [measure(case, *method, options.limit) for method in methods(case)]
-            others = (measure_outside(case, rival, options.limit) for rival in rivals(case))
-            found += [row for row in others if row is not None]
+            runs = (measure(case, one, options.limit) for one in contestants(case))
+            found = [row for row in runs if row is not None]
             show(case, found)
             rows += found
     if options.json is not None:

@@ -1,4 +1,4 @@
-"""The command line: `wolfpack solve`, `check`, `init`, `resume`, `reproduce`, `info`.
+"""The command line: `wolfpack solve`, `check`, `init`, `resume`, `bench`, `reproduce`, `info`.
 
 Exit codes: 0 done, 1 not finished although the input was good, 2 bad input (one line says what),
 130 interrupted from the keyboard.
@@ -13,9 +13,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,15 +22,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
-from rich.progress import TimeRemainingColumn as TimeLeftColumn
 from rich.table import Table
 
 import wolfpack
 
+from .cli_bench import bench
 from .cli_check import check, init
-from .cli_common import AsJson, InputError, Unfinished, make_folder
+from .cli_common import AsJson, InputError, Quiet, Unfinished, make_folder
+from .cli_live import fraction_bar
 from .cli_solve import resume, solve
 
 if TYPE_CHECKING:
@@ -64,7 +62,7 @@ ENGINES = {
 ABSTRACT = ("Objective", "as_objective")
 
 app = typer.Typer(name="wolfpack", pretty_exceptions_enable=False, rich_markup_mode=None)
-for command in (solve, check, init, resume):
+for command in (solve, check, init, resume, bench):
     app.command()(command)
 
 
@@ -103,7 +101,7 @@ def reproduce(
         int | None, typer.Option(min=1, help="Processes; one for each core by default.")
     ] = None,
     as_json: AsJson = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Reproduce the figures of the paper: PNG, SVG, CSV and a page that explains them."""
     from .paper.reproduce import reproduce
@@ -121,8 +119,12 @@ def reproduce(
     length = rounds or (QUICK_ROUNDS if quick else FULL_ROUNDS)
     command = ["wolfpack", "reproduce", figures.value, "--out", str(out)]
     command += ["--quick"] if quick else ["--rounds", str(rounds)] if rounds else []
-    with _progress(quiet or as_json) as watch:
+    with fraction_bar(quiet or as_json) as bar:
         try:
+
+            def watch(now: Progress) -> None:
+                bar(now.fraction, f"{now.finished}/{now.total} runs")
+
             outcome = reproduce(chosen, out, length, jobs, shlex.join(command), watch)
         except BrokenProcessPool:
             raise Unfinished("a worker process died; it may have run out of memory") from None
@@ -217,25 +219,6 @@ def main() -> None:
 def _fail(message: str, code: int) -> int:
     print(f"wolfpack: {' '.join(message.split())}", file=sys.stderr)
     return code
-
-
-@contextmanager
-def _progress(silent: bool) -> Iterator[Callable[[Progress], None] | None]:
-    """Show one bar for all runs with the time left, on a terminal; else nothing."""
-    console = Console(stderr=True)
-    if silent or not console.is_terminal:
-        yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-    times = (TimeElapsedColumn(), TextColumn("left"), TimeLeftColumn(compact=True))
-    with Bar(*columns, *times, console=console, transient=True) as bar:
-        task = bar.add_task("starting", total=1.0)
-
-        def watch(now: Progress) -> None:
-            runs = f"{now.finished}/{now.total} runs"
-            bar.update(task, completed=now.fraction, description=runs)
-
-        yield watch
 
 
 def _summary(outcome: Outcome) -> dict[str, Any]:

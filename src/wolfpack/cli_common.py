@@ -23,6 +23,7 @@ DataRoot = Annotated[
 MaxData = Annotated[
     float, typer.Option(min=0.001, help="Gigabytes that an array, or a file, may have.")
 ]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 
 

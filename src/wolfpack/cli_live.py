@@ -1,10 +1,11 @@
-"""What `wolfpack solve` and `resume` show while they run, on a terminal and in a log file."""
+"""What commands show while they run, on a terminal and in a log file."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,9 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from rich.console import Console
 from rich.live import Live
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+from rich.progress import TimeRemainingColumn as TimeLeftColumn
 from rich.text import Text
 
 from .cli_common import InputError
@@ -173,3 +177,17 @@ def clock(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+@contextmanager
+def fraction_bar(silent: bool) -> Iterator[Callable[[float, str], None]]:
+    """Give a function of (share done, words) that moves a bar, on a terminal; else does nothing."""
+    console = Console(stderr=True)
+    if silent or not console.is_terminal:
+        yield lambda share, words: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    times = (TimeElapsedColumn(), TextColumn("left"), TimeLeftColumn(compact=True))
+    with Bar(*columns, *times, console=console, transient=True) as bar:
+        task = bar.add_task("starting", total=1.0)
+        yield lambda share, words: bar.update(task, completed=share, description=words)

@@ -23,6 +23,7 @@ from .cli_common import (
     MaxData,
     Overwrite,
     Problem,
+    Quiet,
     Unfinished,
     access_of,
     bad_input,
@@ -43,7 +44,6 @@ EngineName = Annotated[
     str | None,
     typer.Option("--engine", help="auto, local, threads[:n], processes[:n], dask, ray, mpi."),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 Log = Annotated[Path | None, typer.Option(help="File to add a line to every few seconds.")]
 
 

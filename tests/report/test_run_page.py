@@ -149,7 +149,7 @@ def test_flows_are_drawn_on_their_graph(loop):
 
 PLAY = """
 <script>
-const note = {}, gap = document.querySelector("#gap"), svg = gap.querySelector("svg");
+const note = {}, gap = document.querySelector("#gap"), svg = gap.querySelector("figure > svg");
 const lines = () => [...svg.querySelectorAll(".line")].map((line) => line.dataset.series);
 const press = (key) => svg.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }));
 const said = () => gap.querySelector("output").textContent;

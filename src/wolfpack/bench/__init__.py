@@ -1,20 +1,35 @@
-"""Benchmarks: the same problems for every method of this library and for other libraries."""
+"""Benchmarks: the same problems for every method of this library and for other libraries.
+
+`run_suite` runs what `wolfpack bench` runs; `write` leaves its tables, profiles and page.
+"""
 
 from __future__ import annotations
 
 from .cases import CASES, Case
-from .measure import LEVELS, Reach, Row, measure, measure_outside, methods
-from .outside import Rival, rivals
+from .measure import LEVELS, Contestant, Reach, Row, Trace, contestants, measure, methods
+from .outside import LIBRARIES, Rival, missing, rivals
+from .page import write
+from .suites import SUITES, CaseResult, Entry, SuiteResult, run_suite
 
 __all__ = [
     "CASES",
     "LEVELS",
+    "LIBRARIES",
+    "SUITES",
     "Case",
+    "CaseResult",
+    "Contestant",
+    "Entry",
     "Reach",
     "Rival",
     "Row",
+    "SuiteResult",
+    "Trace",
+    "contestants",
     "measure",
-    "measure_outside",
     "methods",
+    "missing",
     "rivals",
+    "run_suite",
+    "write",
 ]

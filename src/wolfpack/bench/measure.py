@@ -7,9 +7,9 @@ they report are certified here in the same way, with the clock stopped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,43 @@ class Reach:
         return " · ".join([*([" / ".join(map(str, counts))] if counts else []), f"{seconds} s"])
 
 
+@dataclass(frozen=True)
+class Trace:
+    """One run: the best certified gap, over the first one, and what had been spent when.
+
+    Attributes
+    ----------
+    seconds, gap : array
+        Of equal length.
+    counts : dict of arrays
+        ``rounds``, ``calls`` and ``gradients``, as far as they are known.
+    """
+
+    seconds: np.ndarray
+    gap: np.ndarray
+    counts: dict[str, np.ndarray]
+
+    def reach(self, level: float) -> Reach | None:
+        """Return what it took to bring the gap to ``level``; None if it stayed above."""
+        hits = np.flatnonzero(self.gap <= level)
+        if not hits.size:
+            return None
+        at = int(hits[0])
+        rounds, calls, gradients = (
+            int(self.counts[name][at]) if name in self.counts else None
+            for name in ("rounds", "calls", "gradients")
+        )
+        return Reach(rounds, calls, gradients, float(self.seconds[at]))
+
+
+class Contestant(NamedTuple):
+    """A method: its name, whether it is of this library, and its run with a limit in seconds."""
+
+    name: str
+    ours: bool
+    run: Callable[[Case, float], Trace]
+
+
 @dataclass
 class Row:
     """A method on a case: what it took to reach each level, None where it did not."""
@@ -47,6 +84,7 @@ class Row:
 def methods(case: Case) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield names and settings of all methods that apply."""
     K = case.K
+    yield "auto", {"method": "auto"}
     if K.has("project"):
         yield "projected", {"method": "projected"}
     for m in (1, 16):
@@ -61,36 +99,46 @@ def methods(case: Case) -> Iterator[tuple[str, dict[str, Any]]]:
         yield name, {"method": name}
 
 
-def measure(case: Case, name: str, settings: dict[str, Any], limit: float) -> Row:
-    """Return what a method of this library takes."""
-    f, K = case.f, case.K
-    x0 = K.start()
-    first = outside.gap(f, K, x0)
+def contestants(case: Case) -> list[Contestant]:
+    """Return the methods of this library and those of others that apply to the case."""
+    ours = [
+        Contestant(name, True, lambda case, limit, s=settings: trace(case, s, limit))
+        for name, settings in methods(case)
+    ]
+    others = [
+        Contestant(rival.name, False, lambda case, limit, r=rival: trace_outside(case, r, limit))
+        for rival in outside.rivals(case)
+    ]
+    return ours + others
+
+
+def trace(case: Case, settings: dict[str, Any], limit: float) -> Trace:
+    """Return the course of a method of this library."""
+    x0 = case.K.start()
+    first = outside.gap(case.f, case.K, x0)
     run = {"tol": LEVELS[-1] * first, "max_seconds": limit, "max_rounds": 200_000} | settings
-    history = minimize(f, K, x0, **run).history
-    reached: list[Reach | None] = []
-    for level in LEVELS:
-        hits = np.flatnonzero(history["gap"] <= level * first)
-        if not hits.size:
-            reached.append(None)
-            continue
-        at = hits[0]
-        rounds, calls, gradients = (int(history[c][at]) for c in ("round", "nlmo", "njev"))
-        reached.append(Reach(rounds, calls, gradients, float(history["seconds"][at])))
-    return Row(case.title, name, reached)
+    history = minimize(case.f, case.K, x0, **run).history
+    columns = {"rounds": "round", "calls": "nlmo", "gradients": "njev"}
+    counts = {name: history[column] for name, column in columns.items()}
+    return Trace(history["seconds"], history["gap"] / first, counts)
 
 
-def measure_outside(case: Case, rival: outside.Rival, limit: float) -> Row | None:
-    """Return what another library takes, from the points that it reports; None if it fails."""
+def trace_outside(case: Case, rival: outside.Rival, limit: float) -> Trace:
+    """Return the course of another library, from the points that it reports."""
     first = outside.gap(case.f, case.K, case.K.start())
+    points = rival.run(case, LEVELS[-1] * first, limit)
+    counts = {}
+    if all(point.rounds is not None for point in points):
+        counts["rounds"] = np.array([point.rounds for point in points])
+    seconds = np.array([point.seconds for point in points])
+    return Trace(seconds, np.array([point.gap for point in points]) / first, counts)
+
+
+def measure(case: Case, contestant: Contestant, limit: float) -> Row | None:
+    """Return what one run of a method takes; None, and a line that says why, if it fails."""
     try:
-        trace = rival.run(case, LEVELS[-1] * first, limit)
+        course = contestant.run(case, limit)
     except Exception as error:
-        print(f"{case.title}, {rival.name}: {type(error).__name__}: {error}")
+        print(f"{case.title}, {contestant.name}: {type(error).__name__}: {error}")
         return None
-    reached: list[Reach | None] = []
-    for level in LEVELS:
-        hits = [i for i, point in enumerate(trace) if point.gap <= level * first]
-        found = trace[hits[0]] if hits else None
-        reached.append(None if found is None else Reach(found.rounds, None, None, found.seconds))
-    return Row(case.title, rival.name, reached)
+    return Row(case.title, contestant.name, [course.reach(level) for level in LEVELS])

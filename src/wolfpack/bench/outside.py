@@ -22,6 +22,15 @@ from scipy import optimize
 from ..problem import Problem
 from .cases import Case
 
+LIBRARIES = {
+    "copt": "copt",
+    "jaxopt": "jaxopt",
+    "POT": "ot",
+    "CVXPY": "cvxpy",
+    "Clarabel": "clarabel",
+}
+"""Libraries that are compared, and the modules by which they are known to be installed."""
+
 
 class Point(NamedTuple):
     """How far a run was, when, and the best certified gap so far."""
@@ -85,6 +94,11 @@ class Watcher:
         with contextlib.suppress(Enough), contextlib.redirect_stdout(io.StringIO()):
             run()
         return self.points
+
+
+def missing() -> list[str]:
+    """Return the libraries that are not installed."""
+    return [name for name, module in LIBRARIES.items() if find_spec(module) is None]
 
 
 def rivals(case: Case) -> Iterator[Rival]:

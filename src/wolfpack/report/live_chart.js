@@ -50,7 +50,7 @@
 
   const start = (figure) => {
     const spec = JSON.parse(figure.querySelector("script").textContent);
-    const svg = figure.querySelector("svg"), output = figure.querySelector("output");
+    const svg = figure.querySelector("figure > svg"), output = figure.querySelector("output");
     let at = null, plot = null;
 
     const chosen = (name) =>
@@ -85,6 +85,11 @@
       grid(x, y, right, bottom, axis);
       if (spec.band) band(lines, x, y);
       for (const { series, points } of lines) {
+        if (points.length === 1) {
+          const [{ x: cx, y: cy }] = points.map((p) => ({ x: x.place(p.x), y: y.place(p.y) }));
+          svg.append(element("circle", { cx, cy, r: 4, class: "point", style: `fill: var(--${series.color})` }));
+          continue;
+        }
         const d = points.map((p, i) => `${i ? "L" : "M"}${x.place(p.x).toFixed(2)} ${y.place(p.y).toFixed(2)}`);
         svg.append(element("path", {
           d: d.join(""), class: "line", "data-series": series.name,

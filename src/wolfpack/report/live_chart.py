@@ -16,23 +16,32 @@ from typing import Any
 import numpy as np
 
 MOST_POINTS = 600
-AXES = {"round": "rounds", "seconds": "seconds", "nlmo": "oracle calls"}
+AXES = {
+    "round": "rounds",
+    "seconds": "seconds",
+    "nlmo": "oracle calls",
+    "ratio": "times what the best method takes",
+}
 
 
 @dataclass(frozen=True)
 class Series:
-    """One curve: its name in the page, label, values, colour of the palette, SVG dashes."""
+    """One curve: its name in the page, label, values, colour of the palette, SVG dashes.
+
+    One that is not ``shown`` waits for its reader to ask for it.
+    """
 
     name: str
     label: str
     values: np.ndarray
     color: str
     dash: str = "none"
+    shown: bool = True
 
 
 @dataclass(frozen=True)
 class LiveChart:
-    """Series over rounds, seconds or oracle calls.
+    """Series over rounds, seconds, oracle calls or another of `AXES`.
 
     Attributes
     ----------
@@ -90,9 +99,8 @@ class LiveChart:
                 "checkbox",
                 "series",
                 s.name,
-                f'<span class="swatch" style="border-color: var(--{s.color})"></span>'
-                f"{escape(s.label)}",
-                True,
+                f"{_swatch(s)}{escape(s.label)}",
+                s.shown,
             )
             for s in self.series
         )
@@ -114,6 +122,13 @@ class LiveChart:
             f'<label><input type="{kind}" name="{self.name}-{role}" data-role="{role}" '
             f'value="{value}" autocomplete="off"{state}> {words}</label>'
         )
+
+
+def _swatch(series: Series) -> str:
+    """Return a short piece of the curve."""
+    line = f"stroke: var(--{series.color}); stroke-dasharray: {series.dash}"
+    path = f'<path d="M0 5H26" class="line" style="{line}"/>'
+    return f'<svg class="swatch" viewBox="0 0 26 10" aria-hidden="true">{path}</svg>'
 
 
 def script() -> str:

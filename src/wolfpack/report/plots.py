@@ -49,7 +49,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """Panels row by row with one legend below.
+    """Panels row by row with one legend below, with logarithmic axes.
 
     Panels with the same horizontal axis share it; when all have the same, they share the vertical
     one as well.
@@ -62,12 +62,15 @@ class Chart:
     xlabels : dict of str
         What each horizontal axis is called.
     ylabel : str
+    linear_y : bool
+        Whether the vertical axes are linear, from 0 to 1.
     """
 
     panels: Sequence[Panel]
     columns: int
     xlabels: dict[str, str]
     ylabel: str
+    linear_y: bool = False
 
 
 def need_matplotlib() -> None:
@@ -142,13 +145,14 @@ def _draw(chart: Chart) -> Any:
         for line in chart.panels[index].lines:
             handles.setdefault(line.label, _plot(axes, line))
         axes.set_title(chart.panels[index].title)
-        axes.set(xscale="log", yscale="log")
+        axes.set(xscale="log", yscale="linear" if chart.linear_y else "log")
         axes.xaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_minor_locator(NullLocator())
     for index, (panel, axes) in enumerate(zip(chart.panels, grid.flat, strict=False)):
         alike = [p for p in chart.panels if p.axis == panel.axis] if share else [panel]
         lines = [line for p in alike for line in p.lines]
-        axes.set(xlim=(1, max(line.x[-1] for line in lines)), ylim=_decades(lines))
+        ylim = (0.0, 1.02) if chart.linear_y else _decades(lines)
+        axes.set(xlim=(1, max(line.x[-1] for line in lines)), ylim=ylim)
         if not share or index >= len(chart.panels) - chart.columns:
             axes.set_xlabel(chart.xlabels[panel.axis])
     for axes in grid[:, 0]:
