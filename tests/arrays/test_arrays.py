@@ -62,10 +62,10 @@ def test_adds_at_positions_that_repeat(backend: Backend):
     np.testing.assert_array_equal(ar.to_host(x), np.arange(6.0))
     flat = backend.array(values)
     np.testing.assert_array_equal(
-        backend.host(ar.bincount(index, flat, 6, x)), [4.0, 3.0, 0.0, 0.0, 3.0, 0.0]
+        backend.host(ar.bincount(index, flat, 6, x.dtype)), [4.0, 3.0, 0.0, 0.0, 3.0, 0.0]
     )
     np.testing.assert_array_equal(
-        backend.host(ar.bincount(index, 0.5, 6, x)), [0.5, 1.0, 0.0, 0.0, 0.5, 0.0]
+        backend.host(ar.bincount(index, 0.5, 6, x.dtype)), [0.5, 1.0, 0.0, 0.0, 0.5, 0.0]
     )
 
 

@@ -5,6 +5,7 @@ Nothing here writes to its arguments, and none of it waits for a device.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -58,26 +59,41 @@ def scatter_add(x: Array, index: Array, values: Array) -> Array:
     return x + space.sum(space.where(hits, values[:, None], 0.0), axis=0)
 
 
-def bincount(index: Array, weights: Array, length: int, x: Array) -> Array:
-    """Return the sums of ``weights`` over equal positions, as a vector of ``x``'s type.
+def bincount(index: Array, weights: Array, length: int, dtype: Any) -> Array:
+    """Return the sums of ``weights`` over equal positions, as a vector of type ``dtype``.
 
     ``weights`` is a number or an array like ``index``. Sums are taken in double precision where the
     library has it.
     """
-    if type(x) is np.ndarray:
+    if type(index) is np.ndarray:
         index = index.reshape(-1)
         if np.ndim(weights):
             total = np.bincount(index, weights.reshape(-1), length)
         else:
             total = np.bincount(index, minlength=length) * weights
-        return total.astype(x.dtype, copy=False)
-    space, wide = namespace(x), wide_dtype(x)
-    zero = space.zeros(length, dtype=wide, device=device_of(x))
-    if np.ndim(weights):
-        total = scatter_add(zero, index, space.astype(weights, wide))
-    else:
+        return total.astype(dtype, copy=False)
+    space, wide = namespace(index), wide_dtype(index)
+    zero = space.zeros(length, dtype=wide, device=device_of(index))
+    if isinstance(weights, float | int):
         total = weights * scatter_add(zero, index, 1.0)
-    return space.astype(total, x.dtype)
+    else:
+        total = scatter_add(zero, index, space.astype(weights, wide))
+    return space.astype(total, dtype)
+
+
+def sum_last(x: Array, axes: int) -> Array:
+    """Return the sums over the last few axes, in double precision where the library has it."""
+    if type(x) is np.ndarray:
+        return x.sum(axis=tuple(range(-axes, 0)))
+    space = namespace(x)
+    return space.sum(x, axis=tuple(range(-axes, 0)), dtype=wide_dtype(x))
+
+
+def concat(arrays: Sequence[Array], axis: int = 0) -> Array:
+    """Return arrays joined along an axis."""
+    if type(arrays[0]) is np.ndarray:
+        return np.concatenate(arrays, axis=axis)
+    return namespace(arrays[0]).concat(list(arrays), axis=axis)
 
 
 def cumsum(x: Array) -> Array:

@@ -105,18 +105,20 @@ def like(values: Any, x: Array) -> Array:
     return space.asarray(host.copy(), device=device_of(x))
 
 
-def full(shape: tuple[int, ...], value: float, x: Array) -> Array:
-    """Return an array of equal numbers of ``x``'s library, type and device."""
+def full(shape: tuple[int, ...], value: float, x: Array, dtype: Any = None) -> Array:
+    """Return an array of equal numbers of ``x``'s library, device and (by default) type."""
+    dtype = x.dtype if dtype is None else dtype
     if type(x) is np.ndarray or isinstance(x, Structured):
-        return np.full(shape, value, dtype=x.dtype)
-    return namespace(x).full(shape, value, dtype=x.dtype, device=device_of(x))
+        return np.full(shape, value, dtype=dtype)
+    return namespace(x).full(shape, value, dtype=dtype, device=device_of(x))
 
 
-def zeros(shape: tuple[int, ...], x: Array) -> Array:
-    """Return zeros of ``x``'s library, type and device."""
+def zeros(shape: tuple[int, ...], x: Array, dtype: Any = None) -> Array:
+    """Return zeros of ``x``'s library, device and (by default) type."""
+    dtype = x.dtype if dtype is None else dtype
     if type(x) is np.ndarray or isinstance(x, Structured):
-        return np.zeros(shape, dtype=x.dtype)
-    return namespace(x).zeros(shape, dtype=x.dtype, device=device_of(x))
+        return np.zeros(shape, dtype=dtype)
+    return namespace(x).zeros(shape, dtype=dtype, device=device_of(x))
 
 
 def arange(n: int, x: Array) -> Array:

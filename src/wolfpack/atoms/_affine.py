@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+from ..arrays import sum_last
 from ._base import Array, Atoms
 
 
@@ -35,7 +36,7 @@ class Affine(Atoms):
         value = self.scale * self.base.dot(u)
         if self.offset is None:
             return value
-        return value + (self.offset * u).sum(axis=tuple(range(-len(self.vertex_shape), 0)))
+        return value + sum_last(self.offset * u, len(self.vertex_shape))
 
     def mean(self) -> Array:
         return self._shifted(self.scale * self.base.mean())
@@ -51,7 +52,7 @@ class Affine(Atoms):
         if self.offset is None:
             return self.scale**2 * self.base.norms_squared()
         dense = self.to_dense()
-        return (dense * dense).sum(axis=tuple(range(-len(self.vertex_shape), 0)))
+        return sum_last(dense * dense, len(self.vertex_shape))
 
     def key(self) -> Hashable:
         # the vertices of one set share scale and offset

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
 from typing import Any
@@ -10,7 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from ..arrays import is_foreign, like, namespace, sum_last, to_host
+
 Array = Any
+
+_OPERATORS = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.divide: operator.truediv,
+    np.matmul: operator.matmul,
+    np.negative: operator.neg,
+}
+"""What stands for a ufunc where arrays are not NumPy's."""
 
 
 class Atoms(NDArrayOperatorsMixin, ABC):
@@ -71,7 +85,23 @@ class Atoms(NDArrayOperatorsMixin, ABC):
 
     def key(self) -> Hashable:
         """Return a hashable identity of a single vertex: equal vertices, equal keys."""
-        return (self.to_dense() + 0.0).tobytes()  # + 0.0 makes -0.0 equal 0.0
+        return to_host(self.to_dense() + 0.0).tobytes()  # + 0.0 makes -0.0 equal 0.0
+
+    def to(self, x: Array) -> Atoms:
+        """Return the same vertices with arrays of the library, device and type of ``x``."""
+        moved = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                setattr(moved, name, like(value, x))
+            elif isinstance(value, np.generic):
+                setattr(moved, name, value.item())
+            elif isinstance(value, Atoms):
+                setattr(moved, name, value.to(x))
+            elif isinstance(value, tuple) and value and isinstance(value[0], Atoms):
+                setattr(moved, name, tuple(part.to(x) for part in value))
+        if hasattr(moved, "dtype"):
+            moved.dtype = x.dtype
+        return moved
 
     def __getitem__(self, i: Any) -> Any:
         if self.count is None or isinstance(i, tuple):
@@ -85,11 +115,13 @@ class Atoms(NDArrayOperatorsMixin, ABC):
         return (self[i] for i in range(len(self)))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        dense = np.asarray(self.to_dense())
+        dense = to_host(self.to_dense())
         return dense if dtype is None else dense.astype(dtype)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        dense = (x.to_dense() if isinstance(x, Atoms) else x for x in inputs)
+        dense = [x.to_dense() if isinstance(x, Atoms) else x for x in inputs]
+        if ufunc in _OPERATORS and method == "__call__" and any(map(is_foreign, dense)):
+            return _OPERATORS[ufunc](*dense)
         return getattr(ufunc, method)(*dense, **kwargs)
 
     def __repr__(self) -> str:
@@ -109,11 +141,10 @@ class Dense(Atoms):
         return self.array
 
     def dot(self, u: Array) -> Any:
-        axes = tuple(range(-len(self.vertex_shape), 0))
-        return (self.array * u).sum(axis=axes)
+        return sum_last(self.array * u, len(self.vertex_shape))
 
     def mean(self) -> Array:
-        return self.array if self.count is None else self.array.mean(axis=0)
+        return self.array if self.count is None else namespace(self.array).mean(self.array, axis=0)
 
     def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
         return scale * x + weight * self.array

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from itertools import accumulate
 from typing import Any
 
-import numpy as np
-
+from ..arrays import concat, reshape, sum_last
 from ._base import Array, Atoms
 
 
@@ -32,7 +32,7 @@ class Blocks(Atoms):
         return sum(part.dot(block) for part, block in zip(self.parts, self._split(u), strict=True))
 
     def mean(self) -> Array:
-        return np.concatenate([part.mean().reshape(-1) for part in self.parts])
+        return concat([reshape(part.mean(), (-1,)) for part in self.parts])
 
     def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
         pairs = zip(self.parts, self._split(x), strict=True)
@@ -92,7 +92,7 @@ class Sums(Atoms):
 
     def norms_squared(self) -> Any:
         dense = self.to_dense()
-        return (dense * dense).sum(axis=tuple(range(-len(self.vertex_shape), 0)))
+        return sum_last(dense * dense, len(self.vertex_shape))
 
     def key(self) -> Hashable:
         return tuple(part.key() for part in self.parts)
@@ -100,17 +100,18 @@ class Sums(Atoms):
 
 def split_blocks(x: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
     """Cut the last axis of ``x`` into blocks of the given shapes."""
-    ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
-    pieces = np.split(x, ends, axis=-1)
+    sizes = [math.prod(shape) for shape in shapes]
+    ends = accumulate(sizes)
+    pieces = (x[..., end - size : end] for size, end in zip(sizes, ends, strict=True))
     return [
-        piece.reshape(*x.shape[:-1], *shape) for piece, shape in zip(pieces, shapes, strict=True)
+        reshape(piece, (*x.shape[:-1], *shape)) for piece, shape in zip(pieces, shapes, strict=True)
     ]
 
 
 def join_blocks(arrays: Sequence[Array], shapes: Sequence[tuple[int, ...]]) -> Array:
     """Undo `split_blocks`: flatten each array's block axes and join them."""
     flat = [
-        array.reshape(*array.shape[: array.ndim - len(shape)], -1)
+        reshape(array, (*array.shape[: array.ndim - len(shape)], -1))
         for array, shape in zip(arrays, shapes, strict=True)
     ]
-    return np.concatenate(flat, axis=-1)
+    return concat(flat, axis=-1)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import namespace, sum_last, to_host
 from ._base import Array, Atoms
 
 
@@ -18,7 +19,7 @@ class Corner(Atoms):
     above : bool array, shape ([count,] *vertex_shape)
         Which entries are at the upper bound.
     lower, upper : float or array, broadcastable to ``vertex_shape``
-        The bounds.
+        The bounds; arrays where ``above`` is not NumPy's.
     vertex_shape : tuple of int
         Shape of one vertex.
     """
@@ -32,15 +33,20 @@ class Corner(Atoms):
 
     def to_dense(self) -> Array:
         # exact, since each product is a bound or zero; np.where mispredicts random branches
-        return self.above * self.upper + ~self.above * self.lower
+        if type(self.above) is np.ndarray:
+            return self.above * self.upper + ~self.above * self.lower
+        return namespace(self.above).where(self.above, self.upper, self.lower)
 
     def dot(self, u: Array) -> Any:
-        axes = tuple(range(-len(self.vertex_shape), 0))
-        return (self.to_dense() * u).sum(axis=axes)
+        return sum_last(self.to_dense() * u, len(self.vertex_shape))
 
     def mean(self) -> Array:
         if self.count is None:
             return self.to_dense()
+        if type(self.above) is not np.ndarray:
+            space = namespace(self.above)
+            share = space.mean(space.astype(self.above, self.upper.dtype), axis=0)
+            return share * self.upper + (1.0 - share) * self.lower
         dtype = np.uint16 if self.count < 2**16 else np.int64
         share = np.add.reduce(self.above, axis=0, dtype=dtype) / self.count
         return share * self.upper + (1.0 - share) * self.lower
@@ -52,9 +58,8 @@ class Corner(Atoms):
         return Corner(self.above[i], self.lower, self.upper, self.vertex_shape)
 
     def norms_squared(self) -> Any:
-        axes = tuple(range(-len(self.vertex_shape), 0))
-        return (self.to_dense() ** 2).sum(axis=axes)
+        return sum_last(self.to_dense() ** 2, len(self.vertex_shape))
 
     def key(self) -> Hashable:
         # an entry whose bounds coincide does not distinguish two corners
-        return np.packbits(self.above & (self.lower != self.upper)).tobytes()
+        return np.packbits(to_host(self.above & (self.lower != self.upper))).tobytes()

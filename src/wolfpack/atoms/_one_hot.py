@@ -8,6 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import (
+    arange,
+    bincount,
+    full,
+    namespace,
+    repeat,
+    reshape,
+    scatter_add,
+    take,
+    take_along,
+)
 from ._base import Array, Atoms
 
 
@@ -22,15 +33,24 @@ class OneHot(Atoms):
         The entry itself.
     vertex_shape : tuple of int
         Shape of one vertex.
+    dtype : type, optional
+        Floating-point type of the entries where ``index`` is not NumPy's.
     """
 
-    def __init__(self, index: Any, value: Any, vertex_shape: tuple[int, ...]) -> None:
-        self.index = np.asarray(index)
+    dtype: Any = None
+
+    def __init__(
+        self, index: Any, value: Any, vertex_shape: tuple[int, ...], dtype: Any = None
+    ) -> None:
+        self.index = np.asarray(index) if dtype is None else index
         self.value = value
+        self.dtype = dtype
         self.vertex_shape = tuple(vertex_shape)
         self.count = None if self.index.ndim == 0 else self.index.shape[0]
 
     def to_dense(self) -> Array:
+        if self.dtype is not None:
+            return self._spread()
         dtype = np.result_type(self.value, np.float32) if np.ndim(self.value) else np.float64
         if self.count is None:
             out = np.zeros(self.size, dtype=dtype)
@@ -41,6 +61,8 @@ class OneHot(Atoms):
         return out.reshape(self.shape)
 
     def dot(self, u: Array) -> Any:
+        if self.dtype is not None:
+            return self._dot(u)
         if u.shape == self.vertex_shape:
             return self.value * u.reshape(-1)[self.index]
         return self.value * u.reshape(self.count, -1)[np.arange(len(self)), self.index]
@@ -48,6 +70,9 @@ class OneHot(Atoms):
     def mean(self) -> Array:
         if self.count is None:
             return self.to_dense()
+        if self.dtype is not None:
+            weight = self.value / self.count
+            return reshape(bincount(self.index, weight, self.size, self.dtype), self.vertex_shape)
         if np.ndim(self.value):
             total = np.bincount(self.index, weights=self.value, minlength=self.size)
             return (total / self.count).reshape(self.vertex_shape)
@@ -55,20 +80,41 @@ class OneHot(Atoms):
         return (total * (self.value / self.count)).reshape(self.vertex_shape)
 
     def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
+        if self.dtype is not None:
+            flat = scatter_add(reshape(scale * x, (-1,)), self.index, weight * self.value)
+            return reshape(flat, tuple(x.shape))
         out = np.multiply(scale, x, order="C")  # reshape must be a view
         out.reshape(-1)[self.index] += weight * self.value
         return out
 
     def take(self, i: Any) -> OneHot:
-        value = self.value[i] if np.ndim(self.value) else self.value
-        return OneHot(self.index[i], value, self.vertex_shape)
+        value = self.value if isinstance(self.value, float) else self.value[i]
+        return OneHot(self.index[i], value, self.vertex_shape, self.dtype)
 
     def norms_squared(self) -> Any:
         square = self.value * self.value
+        if self.dtype is not None and isinstance(square, float) and self.count is not None:
+            return full((self.count,), square, self.index, self.dtype)
         return square if self.count is None or np.ndim(square) else np.full(self.count, square)
 
     def key(self) -> Hashable:
         return int(self.index), float(self.value)
+
+    def _spread(self) -> Array:
+        """Return the dense array in another library than NumPy, without waiting for its device."""
+        space = namespace(self.index)
+        hits = arange(self.size, self.index) == self.index[..., None]
+        value = self.value
+        if isinstance(value, float):
+            value = full((), value, self.index, self.dtype)
+        empty = full((), 0.0, self.index, self.dtype)
+        return reshape(space.where(hits, value[..., None], empty), self.shape)
+
+    def _dot(self, u: Array) -> Array:
+        if tuple(u.shape) == self.vertex_shape:
+            return self.value * take(reshape(u, (-1,)), self.index)
+        picked = take_along(reshape(u, (self.count or 1, -1)), self.index[:, None])
+        return self.value * picked[:, 0]
 
 
 class Tally(OneHot):
@@ -84,21 +130,34 @@ class Tally(OneHot):
         The entry.
     vertex_shape : tuple of int
         Shape of one vertex.
+    dtype : type, optional
+        Floating-point type of the entries where ``counts`` is not NumPy's.
     """
 
     def __init__(
-        self, counts: Array, count: int, value: float, vertex_shape: tuple[int, ...]
+        self,
+        counts: Array,
+        count: int,
+        value: float,
+        vertex_shape: tuple[int, ...],
+        dtype: Any = None,
     ) -> None:
         self.counts = counts
         self.count = count
         self.value = value
+        self.dtype = dtype
         self._share = value / count
         self.vertex_shape = vertex_shape
 
     @cached_property
     def index(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Positions of the vertices one by one, sorted."""
+        if self.dtype is not None:
+            return repeat(arange(self.size, self.counts), self.counts, self.count or 0)
         return np.repeat(np.arange(self.size), self.counts)
 
     def mean(self) -> Array:
+        if self.dtype is not None:
+            counts = namespace(self.counts).astype(self.counts, self.dtype)
+            return reshape(counts * self._share, self.vertex_shape)
         return (self.counts * self._share).reshape(self.vertex_shape)

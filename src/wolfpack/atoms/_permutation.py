@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._base import Array, Atoms
+from ._sparse import Sparse
 
 
 class Permutation(Atoms):
@@ -53,6 +54,10 @@ class Permutation(Atoms):
     def norms_squared(self) -> Any:
         n = float(self.vertex_shape[0])
         return n if self.count is None else np.full(self.count, n)
+
+    def to(self, x: Array) -> Atoms:
+        n = self.vertex_shape[0]
+        return Sparse(self.columns + n * np.arange(n), 1.0, self.vertex_shape).to(x)
 
     def key(self) -> Hashable:
         return self.columns.tobytes()

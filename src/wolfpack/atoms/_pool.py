@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import bincount, concat, full, namespace, reshape, to_host, zeros
 from ._affine import Affine
 from ._base import Array, Atoms, Dense
 from ._blocks import Blocks, Sums
@@ -37,7 +38,8 @@ def join(parts: Sequence[Atoms]) -> Atoms:
 @singledispatch
 def combine(atoms: Atoms, weights: Array) -> Array:
     """Return the sum of ``weights[i]`` times vertex i of a batch, as a dense array."""
-    return np.tensordot(weights, atoms.to_dense(), 1)
+    dense = atoms.to_dense()
+    return namespace(dense).tensordot(weights, dense, axes=1)
 
 
 @singledispatch
@@ -48,35 +50,47 @@ def _join(first: Atoms, parts: Sequence[Any]) -> Atoms | None:
 
 def _join_dense(parts: Sequence[Atoms]) -> Dense:
     shape = parts[0].vertex_shape
-    return Dense(np.concatenate([part.to_dense().reshape(-1, *shape) for part in parts]), shape)
+    return Dense(concat([reshape(part.to_dense(), (-1, *shape)) for part in parts]), shape)
 
 
 def _same(parts: Sequence[Any], field: str) -> bool:
     """Tell whether a number or array that vertices of one set share is the same in all parts."""
     first = getattr(parts[0], field)
     return all(
-        getattr(part, field) is first or np.array_equal(getattr(part, field), first)
+        getattr(part, field) is first
+        or np.array_equal(to_host(getattr(part, field)), to_host(first))
         for part in parts[1:]
     )
 
 
 @_join.register
 def _(first: OneHot, parts: Sequence[OneHot]) -> OneHot:
-    index = np.concatenate([part.index.reshape(-1) for part in parts])
-    if all(np.ndim(part.value) == 0 and part.value == first.value for part in parts):
-        return OneHot(index, first.value, first.vertex_shape)
-    values = [np.broadcast_to(part.value, part.index.shape).reshape(-1) for part in parts]
-    return OneHot(index, np.concatenate(values), first.vertex_shape)
+    index = concat([reshape(part.index, (-1,)) for part in parts])
+    if all(isinstance(part.value, float) and part.value == first.value for part in parts):
+        return OneHot(index, first.value, first.vertex_shape, first.dtype)
+    if type(index) is np.ndarray:
+        values = [np.broadcast_to(part.value, part.index.shape).reshape(-1) for part in parts]
+    else:
+        values = [reshape(_entries(part), (-1,)) for part in parts]
+    return OneHot(index, concat(values), first.vertex_shape, first.dtype)
+
+
+def _entries(part: OneHot) -> Array:
+    if isinstance(part.value, float):
+        return full(tuple(part.index.shape), part.value, part.index, part.dtype)
+    return part.value
 
 
 @combine.register
 def _(atoms: OneHot, weights: Array) -> Array:
-    total = np.bincount(atoms.index, weights * atoms.value, atoms.size)
-    return total.reshape(atoms.vertex_shape)
+    total = bincount(atoms.index, weights * atoms.value, atoms.size, weights.dtype)
+    return reshape(total, atoms.vertex_shape)
 
 
 @_join.register
 def _(first: Sparse, parts: Sequence[Sparse]) -> Sparse:
+    if type(first.indices) is not np.ndarray:
+        return _join_sparse(first, parts)
     width = max(part.indices.shape[-1] for part in parts)
     count = sum(part.count or 1 for part in parts)
     indices, values = np.zeros((count, width), dtype=np.intp), np.zeros((count, width))
@@ -93,19 +107,34 @@ def _(first: Sparse, parts: Sequence[Sparse]) -> Sparse:
 
 @combine.register
 def _(atoms: Sparse, weights: Array) -> Array:
-    entries = np.broadcast_to(weights[:, None] * atoms.values, atoms.indices.shape)
-    total = np.bincount(atoms.indices.reshape(-1), entries.reshape(-1), atoms.size)
-    return total.reshape(atoms.vertex_shape)
+    entries = namespace(weights).broadcast_to(weights[:, None] * atoms.values, atoms.indices.shape)
+    total = bincount(atoms.indices, entries, atoms.size, weights.dtype)
+    return reshape(total, atoms.vertex_shape)
+
+
+def _join_sparse(first: Sparse, parts: Sequence[Sparse]) -> Sparse:
+    """Return Sparse vertices of another library joined, padded at position 0 with value 0."""
+    width = max(part.indices.shape[-1] for part in parts)
+    indices, values = [], []
+    for part in parts:
+        rows = part.count or 1
+        gap = rows, width - part.indices.shape[-1]
+        own = reshape(part.indices, (rows, -1))
+        entries = reshape(part._values_like(part.indices), (rows, -1))
+        indices.append(concat([own, zeros(gap, own)], axis=1))
+        values.append(concat([entries, zeros(gap, entries)], axis=1))
+    return Sparse(concat(indices), concat(values), first.vertex_shape, first.dtype)
 
 
 @_join.register
 def _(first: RankOne, parts: Sequence[RankOne]) -> RankOne | None:
     if not _same(parts, "scale"):
         return None
-    u = np.concatenate([np.atleast_2d(part.u) for part in parts])
+    u = concat([reshape(part.u, (-1, part.u.shape[-1])) for part in parts])
     if all(part.u is part.v for part in parts):
         return RankOne(u, u, first.scale)
-    return RankOne(u, np.concatenate([np.atleast_2d(part.v) for part in parts]), first.scale)
+    v = concat([reshape(part.v, (-1, part.v.shape[-1])) for part in parts])
+    return RankOne(u, v, first.scale)
 
 
 @combine.register
@@ -117,15 +146,14 @@ def _(atoms: RankOne, weights: Array) -> Array:
 def _(first: Rows, parts: Sequence[Rows]) -> Rows | None:
     if not _same(parts, "table"):
         return None
-    index = np.concatenate([part.index.reshape(-1) for part in parts])
+    index = concat([reshape(part.index, (-1,)) for part in parts])
     # the newest part has the set's own table: after a resumed run the others hold an equal copy
     return Rows(parts[-1].table, index, first.vertex_shape)
 
 
 @combine.register
 def _(atoms: Rows, weights: Array) -> Array:
-    total = weights @ atoms.table[atoms.index]
-    return total.reshape(atoms.vertex_shape)
+    return reshape(weights @ atoms._rows, atoms.vertex_shape)
 
 
 @_join.register
@@ -145,14 +173,15 @@ def _(first: Corner, parts: Sequence[Corner]) -> Corner | None:
     if not (_same(parts, "lower") and _same(parts, "upper")):
         return None
     shape = first.vertex_shape
-    above = np.concatenate([part.above.reshape(-1, *shape) for part in parts])
+    above = concat([reshape(part.above, (-1, *shape)) for part in parts])
     return Corner(above, first.lower, first.upper, shape)
 
 
 @combine.register
 def _(atoms: Corner, weights: Array) -> Array:
-    share = np.tensordot(weights, atoms.above, 1)
-    return share * atoms.upper + (weights.sum() - share) * atoms.lower
+    space = namespace(weights)
+    share = space.tensordot(weights, space.astype(atoms.above, weights.dtype), axes=1)
+    return share * atoms.upper + (space.sum(weights) - share) * atoms.lower
 
 
 @_join.register
@@ -165,7 +194,7 @@ def _(first: Affine, parts: Sequence[Affine]) -> Affine | None:
 @combine.register
 def _(atoms: Affine, weights: Array) -> Array:
     total = atoms.scale * combine(atoms.base, weights)
-    return total if atoms.offset is None else total + weights.sum() * atoms.offset
+    return total if atoms.offset is None else total + namespace(weights).sum(weights) * atoms.offset
 
 
 @_join.register
@@ -175,7 +204,7 @@ def _(first: Blocks, parts: Sequence[Blocks]) -> Blocks:
 
 @combine.register
 def _(atoms: Blocks, weights: Array) -> Array:
-    return np.concatenate([combine(part, weights).reshape(-1) for part in atoms.parts])
+    return concat([reshape(combine(part, weights), (-1,)) for part in atoms.parts])
 
 
 @_join.register

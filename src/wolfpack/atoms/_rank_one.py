@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import sum_last, to_host
 from ._base import Array, Atoms
 
 
@@ -36,7 +37,7 @@ class RankOne(Atoms):
     def dot(self, u: Array) -> Any:
         # <G, u v'> = u' (G v): one pass over G for the whole batch
         image = (u @ self.v[..., None])[..., 0] if u.ndim == 3 else self.v @ u.T
-        return self.scale * (self.u * image).sum(axis=-1)
+        return self.scale * sum_last(self.u * image, 1)
 
     def mean(self) -> Array:
         if self.count is None:
@@ -44,6 +45,8 @@ class RankOne(Atoms):
         return (self.scale / self.count) * (self.u.T @ self.v)
 
     def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
+        if type(self.u) is not np.ndarray:
+            return scale * x + ((weight * self.scale) * self.u)[:, None] * self.v[None, :]
         out = scale * x
         out += np.multiply.outer((weight * self.scale) * self.u, self.v)
         return out
@@ -53,10 +56,11 @@ class RankOne(Atoms):
 
     def norms_squared(self) -> Any:
         u, v = self.u, self.v
-        return self.scale**2 * (u * u).sum(axis=-1) * (v * v).sum(axis=-1)
+        return self.scale**2 * sum_last(u * u, 1) * sum_last(v * v, 1)
 
     def key(self) -> Hashable:
         # u v' = (-u)(-v'): the sign that makes the first largest entry of v positive, and no -0
-        flip = -1.0 if self.v[abs(self.v).argmax()] < 0 else 1.0
-        u, v = flip * self.u + 0.0, flip * self.v + 0.0
+        u, v = to_host(self.u), to_host(self.v)
+        flip = -1.0 if v[abs(v).argmax()] < 0 else 1.0
+        u, v = flip * u + 0.0, flip * v + 0.0
         return u.tobytes(), v.tobytes(), float(self.scale)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import bincount, namespace, reshape, sum_last, take, to_host
 from ._base import Array, Atoms
 
 
@@ -25,39 +26,44 @@ class Rows(Atoms):
 
     def __init__(self, table: Array, index: Any, vertex_shape: tuple[int, ...]) -> None:
         self.table = table
-        self.index = np.asarray(index)
+        self.index = np.asarray(index) if type(table) is np.ndarray else index
         self.vertex_shape = tuple(vertex_shape)
         self.count = None if self.index.ndim == 0 else self.index.shape[0]
 
     def to_dense(self) -> Array:
         # + 0.0 makes a copy: what is handed out may be written to
-        return self.table[self.index].reshape(self.shape) + 0.0
+        return reshape(self._rows, self.shape) + 0.0
 
     def dot(self, u: Array) -> Any:
         if u.shape != self.vertex_shape:
-            return (self.table[self.index] * u.reshape(self.count, -1)).sum(axis=-1)
-        if len(self.table) < (self.count or 1):
-            return (self.table @ u.reshape(-1))[self.index]
-        return self.table[self.index] @ u.reshape(-1)
+            return sum_last(self._rows * reshape(u, (self.count or 1, -1)), 1)
+        if self.table.shape[0] < (self.count or 1):
+            return take(self.table @ reshape(u, (-1,)), self.index)
+        return self._rows @ reshape(u, (-1,))
 
     def mean(self) -> Array:
         if self.count is None:
             return self.to_dense()
-        if len(self.table) < self.count:
-            frequency = np.bincount(self.index, minlength=len(self.table)) / self.count
-            return (frequency @ self.table).reshape(self.vertex_shape)
-        return self.table[self.index].mean(axis=0).reshape(self.vertex_shape)
+        if self.table.shape[0] < self.count:
+            frequency = (
+                bincount(self.index, 1.0, self.table.shape[0], self.table.dtype) / self.count
+            )
+            return reshape(frequency @ self.table, self.vertex_shape)
+        return reshape(namespace(self.table).mean(self._rows, axis=0), self.vertex_shape)
 
     def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
-        return scale * x + weight * self.table[self.index].reshape(self.vertex_shape)
+        return scale * x + weight * reshape(self._rows, self.vertex_shape)
 
     def take(self, i: Any) -> Rows:
         return Rows(self.table, self.index[i], self.vertex_shape)
 
     def norms_squared(self) -> Any:
-        rows = self.table[self.index]
-        return (rows * rows).sum(axis=-1)
+        return sum_last(self._rows**2, 1)
 
     def key(self) -> Hashable:
         # by value: the same point may stand in several rows; + 0.0 makes -0.0 equal 0.0
-        return (self.table[self.index] + 0.0).tobytes()
+        return to_host(self._rows + 0.0).tobytes()
+
+    @property
+    def _rows(self) -> Array:
+        return take(self.table, self.index)

@@ -7,6 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import (
+    arange,
+    bincount,
+    device_of,
+    namespace,
+    reshape,
+    scatter_add,
+    sum_last,
+    take,
+    take_along,
+    to_host,
+    zeros,
+)
 from ._base import Array, Atoms
 
 
@@ -22,15 +35,24 @@ class Sparse(Atoms):
         The entries; a number stands for equal entries everywhere.
     vertex_shape : tuple of int
         Shape of one vertex.
+    dtype : type, optional
+        Floating-point type of the entries where ``indices`` is not NumPy's.
     """
 
-    def __init__(self, indices: Array, values: Any, vertex_shape: tuple[int, ...]) -> None:
+    dtype: Any = None
+
+    def __init__(
+        self, indices: Array, values: Any, vertex_shape: tuple[int, ...], dtype: Any = None
+    ) -> None:
         self.indices = indices
         self.values = values
+        self.dtype = dtype
         self.vertex_shape = tuple(vertex_shape)
         self.count = None if indices.ndim == 1 else indices.shape[0]
 
     def to_dense(self) -> Array:
+        if type(self.indices) is not np.ndarray:
+            return self._scattered()
         dtype = np.result_type(self.values, np.float32) if np.ndim(self.values) else np.float64
         out = np.zeros((self.count or 1, self.size), dtype=dtype)
         indices = self.indices.reshape(out.shape[0], -1)
@@ -39,35 +61,53 @@ class Sparse(Atoms):
         return out.reshape(self.shape)
 
     def dot(self, u: Array) -> Any:
-        if u.shape == self.vertex_shape:
-            picked = u.reshape(-1)[self.indices]
+        if tuple(u.shape) == self.vertex_shape:
+            picked = take(reshape(u, (-1,)), self.indices)
         else:
-            picked = np.take_along_axis(u.reshape(self.count, -1), self.indices, axis=-1)
-        return (self.values * picked).sum(axis=-1)
+            picked = take_along(reshape(u, (self.count or 1, -1)), self.indices)
+        return sum_last(self.values * picked, 1)
 
     def mean(self) -> Array:
+        if type(self.indices) is not np.ndarray:
+            total = bincount(self.indices, self.values, self.size, self.dtype)
+            return reshape(total / (self.count or 1), self.vertex_shape)
         weights = self._values_like(self.indices).reshape(-1)
         total = np.bincount(self.indices.reshape(-1), weights=weights, minlength=self.size)
         return (total / (self.count or 1)).reshape(self.vertex_shape)
 
     def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
+        if type(self.indices) is not np.ndarray:
+            flat = reshape(scale * x, (-1,))
+            return reshape(scatter_add(flat, self.indices, weight * self.values), tuple(x.shape))
         out = np.multiply(scale, x, order="C")  # reshape must be a view
         np.add.at(out.reshape(-1), self.indices, weight * self.values)
         return out
 
     def take(self, i: Any) -> Sparse:
-        values = self.values[i] if np.ndim(self.values) else self.values
-        return Sparse(self.indices[i], values, self.vertex_shape)
+        values = self.values if isinstance(self.values, float | int) else self.values[i]
+        return Sparse(self.indices[i], values, self.vertex_shape, self.dtype)
 
     def norms_squared(self) -> Any:
         values = self._values_like(self.indices)
-        return (values * values).sum(axis=-1)
+        return sum_last(values * values, 1)
 
     def key(self) -> Hashable:
-        values = self._values_like(self.indices)
+        indices, values = to_host(self.indices), to_host(self._values_like(self.indices))
         kept = values != 0
-        order = np.argsort(self.indices[kept], kind="stable")
-        return self.indices[kept][order].tobytes(), values[kept][order].tobytes()
+        order = np.argsort(indices[kept], kind="stable")
+        return indices[kept][order].tobytes(), values[kept][order].tobytes()
+
+    def _scattered(self) -> Array:
+        rows, indices = self.count or 1, reshape(self.indices, (self.count or 1, -1))
+        flat = indices + self.size * arange(rows, indices)[:, None]
+        empty = zeros((rows * self.size,), indices, self.dtype)
+        return reshape(scatter_add(empty, flat, self.values), self.shape)
 
     def _values_like(self, indices: Array) -> Array:
-        return np.broadcast_to(np.asarray(self.values, dtype=float), indices.shape)
+        if type(indices) is np.ndarray:
+            return np.broadcast_to(np.asarray(self.values, dtype=float), indices.shape)
+        if isinstance(self.values, float | int):
+            return namespace(indices).full(
+                indices.shape, float(self.values), dtype=self.dtype, device=device_of(indices)
+            )
+        return self.values

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import concat, reshape
 from ._base import Array, Atoms
 from ._blocks import Blocks
 from ._rank_one import RankOne
@@ -95,7 +96,7 @@ class JoinedSummary(Summary):
         return sum(part.nbytes for part in self.parts)
 
     def mean(self) -> Array:
-        return np.concatenate([part.mean().reshape(-1) for part in self.parts])
+        return concat([reshape(part.mean(), (-1,)) for part in self.parts])
 
 
 def summarize(atoms: Atoms) -> Summary:
