@@ -61,13 +61,18 @@ class Backend:
             yield
 
 
-NUMPY = [Backend("numpy", "numpy", np.float64), Backend("numpy32", "numpy", np.float32)]
-STRICT = [Backend("strict", "array_api_strict", np.float64)]
-TORCH = [Backend("torch", "torch", np.float64), Backend("torch32", "torch", np.float32)]
-JAX = [Backend("jax", "jax", np.float64), Backend("jax32", "jax", np.float32)]
+NUMPY = Backend("numpy", "numpy", np.float64)
+STRICT = Backend("strict", "array_api_strict", np.float64)
+TORCH = Backend("torch", "torch", np.float64)
+TORCH32 = Backend("torch32", "torch", np.float32)
+JAX = Backend("jax", "jax", np.float64)
+JAX32 = Backend("jax32", "jax", np.float32)
 EVERY = [
-    *(pytest.param(backend, id=backend.name) for backend in NUMPY + STRICT),
-    *(pytest.param(backend, id=backend.name, marks=pytest.mark.extras) for backend in TORCH + JAX),
+    *(pytest.param(backend, id=backend.name) for backend in (NUMPY, STRICT)),
+    *(
+        pytest.param(backend, id=backend.name, marks=pytest.mark.extras)
+        for backend in (TORCH, TORCH32, JAX32)
+    ),
 ]
 
 

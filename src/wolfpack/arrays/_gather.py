@@ -29,13 +29,18 @@ def take(x: Array, index: Array) -> Array:
     return space.reshape(picked, (*index.shape, *x.shape[1:]))
 
 
-def take_along(rows: Array, index: Array) -> Array:
+def rows(x: Array, i: Any) -> Array:
+    """Return ``x[i]`` along the first axis, for a position, a slice or an array of positions."""
+    return x[i] if type(x) is np.ndarray or x.ndim == 1 else x[i, ...]
+
+
+def take_along(x: Array, index: Array) -> Array:
     """Return the entries of each row of a matrix at that row's own positions (batch, k)."""
-    if type(rows) is np.ndarray:
-        return np.take_along_axis(rows, index, axis=-1)
-    if library(rows) == "torch":
-        return rows.gather(-1, index)
-    return namespace(rows).take_along_axis(rows, index, axis=-1)
+    if type(x) is np.ndarray:
+        return np.take_along_axis(x, index, axis=-1)
+    if library(x) == "torch":
+        return x.gather(-1, index)
+    return namespace(x).take_along_axis(x, index, axis=-1)
 
 
 def scatter_add(x: Array, index: Array, values: Array) -> Array:

@@ -83,11 +83,11 @@ def to_host(x: Any) -> Any:
 def like(values: Any, x: Array) -> Array:
     """Return host values as an array of ``x``'s library on ``x``'s device.
 
-    Floating-point values take ``x``'s type, integers and booleans keep theirs. What is on that
-    device already is returned as it is.
+    Floating-point values take ``x``'s type, integers and booleans keep theirs. Arrays of another
+    library than NumPy are left where they are, unless ``x`` is on the host.
     """
-    if type(x) is np.ndarray:
-        return _typed(np.asarray(values), x.dtype)
+    if isinstance(x, np.ndarray):
+        return _typed(to_host(values), x.dtype)
     if is_foreign(values):
         return values
     host = _typed(np.asarray(values), host_dtype(x))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from ..arrays import is_foreign, like, namespace, sum_last, to_host
+from ..arrays import is_foreign, like, namespace, rows, sum_last, to_host
 
 Array = Any
 
@@ -91,7 +91,7 @@ class Atoms(NDArrayOperatorsMixin, ABC):
         """Return the same vertices with arrays of the library, device and type of ``x``."""
         moved = copy.copy(self)
         for name, value in vars(self).items():
-            if isinstance(value, np.ndarray):
+            if isinstance(value, np.ndarray) or is_foreign(value):
                 setattr(moved, name, like(value, x))
             elif isinstance(value, np.generic):
                 setattr(moved, name, value.item())
@@ -99,8 +99,8 @@ class Atoms(NDArrayOperatorsMixin, ABC):
                 setattr(moved, name, value.to(x))
             elif isinstance(value, tuple) and value and isinstance(value[0], Atoms):
                 setattr(moved, name, tuple(part.to(x) for part in value))
-        if hasattr(moved, "dtype"):
-            moved.dtype = x.dtype
+        if hasattr(type(self), "dtype"):
+            vars(moved)["dtype"] = None if isinstance(x, np.ndarray) else x.dtype
         return moved
 
     def __getitem__(self, i: Any) -> Any:
@@ -150,7 +150,7 @@ class Dense(Atoms):
         return scale * x + weight * self.array
 
     def take(self, i: Any) -> Dense:
-        return Dense(self.array[i], self.vertex_shape)
+        return Dense(rows(self.array, i), self.vertex_shape)
 
     def norms_squared(self) -> Any:
         return self.dot(self.array)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import rows
 from ._base import Array, Dense
 
 
@@ -36,4 +37,6 @@ class Bounded(Dense):
         return float(self.bound) if np.array_equal(self.direction, g) else None
 
     def take(self, i: Any) -> Bounded:
-        return Bounded(self.array[i], self.vertex_shape, self.bound[i], self.direction[i])
+        return Bounded(
+            rows(self.array, i), self.vertex_shape, self.bound[i], rows(self.direction, i)
+        )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import namespace, sum_last, to_host
+from ..arrays import namespace, rows, sum_last, to_host
 from ._base import Array, Atoms
 
 
@@ -55,7 +55,7 @@ class Corner(Atoms):
         return scale * x + weight * self.to_dense()
 
     def take(self, i: Any) -> Corner:
-        return Corner(self.above[i], self.lower, self.upper, self.vertex_shape)
+        return Corner(rows(self.above, i), self.lower, self.upper, self.vertex_shape)
 
     def norms_squared(self) -> Any:
         return sum_last(self.to_dense() ** 2, len(self.vertex_shape))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import sum_last, to_host
+from ..arrays import rows, sum_last, to_host
 from ._base import Array, Atoms
 
 
@@ -52,7 +52,7 @@ class RankOne(Atoms):
         return out
 
     def take(self, i: Any) -> RankOne:
-        return RankOne(self.u[i], self.v[i], self.scale)
+        return RankOne(rows(self.u, i), rows(self.v, i), self.scale)
 
     def norms_squared(self) -> Any:
         u, v = self.u, self.v

@@ -13,6 +13,7 @@ from ..arrays import (
     device_of,
     namespace,
     reshape,
+    rows,
     scatter_add,
     sum_last,
     take,
@@ -84,8 +85,8 @@ class Sparse(Atoms):
         return out
 
     def take(self, i: Any) -> Sparse:
-        values = self.values if isinstance(self.values, float | int) else self.values[i]
-        return Sparse(self.indices[i], values, self.vertex_shape, self.dtype)
+        values = self.values if isinstance(self.values, float | int) else rows(self.values, i)
+        return Sparse(rows(self.indices, i), values, self.vertex_shape, self.dtype)
 
     def norms_squared(self) -> Any:
         values = self._values_like(self.indices)
