@@ -17,6 +17,7 @@ from wolfpack.atoms import (
     Sparse,
     Sums,
 )
+from wolfpack.atoms._one_hot import Tally
 from wolfpack.atoms._pool import combine, join
 
 __all__ = ["every_backend"]
@@ -29,6 +30,7 @@ BATCHES = {
     "dense": Dense(RNG.standard_normal((4, 6)), (6,)),
     "one hot": OneHot(INDEX, 2.0, (6,)),
     "signed one hot": OneHot(INDEX, np.array([1.0, -2.0, 0.5, 3.0]), (6,)),
+    "tally": Tally(np.array([1, 0, 0, 2, 0, 1]), 4, 2.0, (6,)),
     "sparse": Sparse(np.array([[0, 1], [2, 2], [5, 0], [3, 4]]), 0.5, (6,)),
     "weighted": Sparse(RNG.integers(0, 6, (4, 2)), RNG.standard_normal((4, 2)), (6,)),
     "rows": Rows(TABLE, np.array([0, 2, 2, 1]), (6,)),
