@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 CHECKPOINT = "run.ckpt"
 _OURS = ("run.json", CHECKPOINT, f"{CHECKPOINT}.1", "result.npz", "result.json", "history.csv")
-_OURS += ("convergence.png", "convergence.svg", "report.html")
+_OURS += ("engine.csv", "timeline.csv", "convergence.png", "convergence.svg", "report.html")
 
 EngineName = Annotated[
     str | None,

@@ -137,6 +137,15 @@ def test_matrices_come_with_their_singular_values():
     assert names == ["Heat", "Bars"]
 
 
+def test_doubly_stochastic_matrices_show_the_nearest_permutation():
+    x = np.array([[0.2, 0.8, 0.0], [0.7, 0.1, 0.2], [0.1, 0.1, 0.8]])
+    drawing = next(drawings(x, wp.sets.Birkhoff(3)))
+    centres = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', drawing.svg)
+    assert [(float(a) // 24, float(b) // 24) for a, b in centres] == [(1, 0), (0, 1), (2, 2)]
+    assert "holds 76.7% of it" in drawing.caption
+    assert "circle" not in next(drawings(x, None)).svg
+
+
 @pytest.mark.parametrize("loop", [False, True])
 def test_flows_are_drawn_on_their_graph(loop):
     edges = [("s", "a"), ("a", "t"), ("s", "t")] + [("t", "s")] * loop
@@ -145,6 +154,28 @@ def test_flows_are_drawn_on_their_graph(loop):
     assert drawing.svg.count("<line") == 3 + loop
     assert "<title>s - a: 0.25</title>" in drawing.svg
     assert drawing.svg.count("<circle") == 3
+
+
+def test_layers_of_a_graph_are_ordered_to_cross_little():
+    # named so that the order of appearance crosses: s to a, b; a to d, b to c
+    K = wp.sets.DagFlow(
+        [("s", "a"), ("s", "b"), ("b", "c"), ("a", "d"), ("c", "t"), ("d", "t")], "s", "t"
+    )
+    drawing = next(drawings(np.full(6, 0.5), K))
+    ends = {}
+    for x1, y1, x2, y2, name in re.findall(
+        r'<line x1="(.*?)" y1="(.*?)" x2="(.*?)" y2="(.*?)".*?<title>(.*?):', drawing.svg
+    ):
+        ends[name] = (float(x1), float(y1), float(x2), float(y2))
+    above = ends["a - d"][1] < ends["b - c"][1]
+    assert above == (ends["a - d"][3] < ends["b - c"][3])
+
+
+def test_what_cannot_change_is_a_sentence():
+    history = solved(method="corrective", m=1)
+    html = run_page(history, SIMPLEX, FACTS)
+    assert "schedule" not in charts(html)
+    assert "Along the whole run: oracles a round, m = 1." in html
 
 
 PLAY = """

@@ -64,12 +64,23 @@ def write(result: Result, task: Task, folder: Path, facts: dict[str, Any]) -> Wr
         text = json.dumps(summary, indent=2, allow_nan=False)
         files[1].write_text(text + "\n", encoding="utf-8")
         result.history.to_csv(files[2])
+        if result.get("engine") is not None:
+            files += [folder / "engine.csv", folder / "timeline.csv"]
+            result.engine.to_csv(files[3])
+            _table(result.engine.timeline, files[4])
     written = Written(summary, files, [])
     try:
         _draw(result, task, folder, written)
     except KeyboardInterrupt:
         written.notes.append("interrupted: the figure and the page are left out")
     return written
+
+
+def _table(rows: np.ndarray, path: Path) -> None:
+    """Write a structured array as CSV."""
+    names = rows.dtype.names or ()
+    lines = [",".join(names), *(",".join(map(str, row)) for row in rows.tolist())]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _summary(result: Result, task: Task, facts: dict[str, Any]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class Table:
             f"<table>\n<caption>{_inline(self.caption)}</caption>\n"
             f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
         )
-        return _scrolling(table, self.caption)
+        return scrolling(table, self.caption)
 
     def _row(self, row: Sequence[str]) -> str:
         first, *others = row
@@ -86,7 +86,7 @@ class Figure:
         svg = themed(self.svg).replace("<svg", '<svg aria-hidden="true" focusable="false"', 1)
         image = f'<div role="img" aria-label="{escape(self.alt)}" class="chart">{svg}</div>'
         caption = f"<figcaption>{_inline(self.caption)}{files}</figcaption>"
-        return f"<figure>{_scrolling(image, 'Figure')}{caption}</figure>"
+        return f"<figure>{scrolling(image, 'Figure')}{caption}</figure>"
 
 
 class Block(Protocol):
@@ -183,7 +183,7 @@ def _inline(text: str) -> str:
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))
 
 
-def _scrolling(element: str, label: str) -> str:
+def scrolling(element: str, label: str) -> str:
     """Wrap what may be wider than the screen; the keyboard can reach and scroll it."""
     name = escape(label.replace("`", ""))
     return f'<div class="wide" role="region" tabindex="0" aria-label="{name}">{element}</div>'

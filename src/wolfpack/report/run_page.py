@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..loop import Result
+from . import workers
 from .live_chart import LiveChart, Series, script
 from .page import Page, Section, Table
 from .solution import drawings
@@ -43,7 +44,7 @@ def run_page(result: Result, K: Any = None, facts: Mapping[str, Any] | None = No
     sections = [
         Section("Result", [str(result.message), _numbers(result)]),
         *(_curves(result) if len(result.history["round"]) else []),
-        *_workers(result),
+        *workers.sections(result.get("engine")),
         *_solution(result, K),
         *_settings(facts),
     ]
@@ -152,30 +153,18 @@ def _schedule(result: Result) -> list[Section]:
         series.append(Series("m", "oracles a round, m", m, "fw-ls", "6 3"))
     if not series:
         return []
+    if len(series) == 1 and np.ptp(series[0].values) == 0:
+        return [
+            Section(
+                "Schedule", [f"Along the whole run: {series[0].label} = {series[0].values[0]:g}."]
+            )
+        ]
     words = " The smoothing is exact, as with infinitely many oracles." if np.isinf(m).any() else ""
     caption = f"What the method chose along the run.{words}"
     alt = "Noise and oracles a round along the run"
     return [
         Section("Schedule", [LiveChart("schedule", alt, _axes(result.history), series, caption)])
     ]
-
-
-def _workers(result: Result) -> list[Section]:
-    """Return who was alive and busy, round by round, for a run with an engine."""
-    log = result.get("engine")
-    if log is None or not len(log["round"]):
-        return []
-    series = [
-        Series("workers", "workers alive", log["workers"].astype(float), "many"),
-        Series("busy", "share of time in oracles", log["busy"], "exact", "6 3"),
-        Series("recomputed", "blocks computed again", log["recomputed"].astype(float), "one"),
-        Series("dropped", "blocks not waited for", log["dropped"].astype(float), "fw", "2 4"),
-    ]
-    axes = {"round": log["round"].astype(float)}
-    chart = LiveChart(
-        "workers", "Workers along the run", axes, series, f"Engine {log.name}. {log.reason}", ""
-    )
-    return [Section("Workers", [chart])]
 
 
 def _solution(result: Result, K: Any) -> list[Section]:

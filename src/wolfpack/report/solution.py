@@ -12,6 +12,10 @@ from html import escape
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from ..sets import Birkhoff
+from .page import scrolling
 
 MOST_BARS = 80
 MOST_CELLS = 48
@@ -22,17 +26,28 @@ _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 720.0, 220.0, 64.0, 24.0
 
 @dataclass(frozen=True)
 class Drawing:
-    """An SVG element in the page's CSS variables, with its caption."""
+    """An SVG element in the page's CSS variables, with its caption.
+
+    ``legend`` holds colours of the palette and what they mean.
+    """
 
     svg: str
     alt: str
     caption: str
+    legend: Sequence[tuple[str, str]] = ()
 
     def html(self) -> str:
         """Return the figure."""
+        keys = "".join(
+            f'<span class="key"><span style="background: var(--{color})"></span>{escape(words)}'
+            "</span> "
+            for color, words in self.legend
+        )
+        keys = f'<p class="keys">{keys}</p>' if keys else ""
+        image = f'<div role="img" aria-label="{escape(self.alt)}">{self.svg}</div>'
         return (
-            f'<figure class="drawing"><div role="img" aria-label="{escape(self.alt)}">{self.svg}'
-            f"</div><figcaption>{escape(self.caption)}</figcaption></figure>"
+            f'<figure class="drawing">{scrolling(image, "Drawing")}{keys}'
+            f"<figcaption>{escape(self.caption)}</figcaption></figure>"
         )
 
 
@@ -52,7 +67,7 @@ def drawings(x: np.ndarray, K: Any) -> Iterator[Drawing]:
     if x.ndim == 1:
         yield bars(x)
     elif x.ndim == 2:
-        yield heat_map(x)
+        yield heat_map(x, permutation=isinstance(K, Birkhoff))
         yield bars(np.linalg.svd(x, compute_uv=False), "singular values")
 
 
@@ -95,12 +110,15 @@ def bars(values: np.ndarray, what: str = "entries") -> Drawing:
     caption = f"{some}{count:,} {what}, {nonzero:,} of them above a millionth of the largest."
     alt = f"Bars of {what}: smallest {values.min():.4g}, largest {values.max():.4g}"
     return Drawing(
-        _svg(parts, (_LEFT + pitch * len(shown), _HEIGHT)), alt, caption[0].upper() + caption[1:]
+        svg(parts, (_LEFT + pitch * len(shown), _HEIGHT)), alt, caption[0].upper() + caption[1:]
     )
 
 
-def heat_map(x: np.ndarray) -> Drawing:
-    """Return the matrix as coloured cells; a large one as means over blocks of entries."""
+def heat_map(x: np.ndarray, permutation: bool = False) -> Drawing:
+    """Return the matrix as coloured cells; a large one as means over blocks of entries.
+
+    With ``permutation``, rings mark the permutation matrix that is nearest to it.
+    """
     rows, columns = (min(n, MOST_CELLS) for n in x.shape)
     means = np.array(
         [
@@ -117,12 +135,20 @@ def heat_map(x: np.ndarray) -> Drawing:
         for i, row in enumerate(means.tolist())
         for j, v in enumerate(row)
     ]
+    nearest = ""
+    if permutation and means.shape == x.shape:
+        columns_of = linear_sum_assignment(x, maximize=True)[1].tolist()
+        parts += [
+            _ring(((j + 0.5) * side, (i + 0.5) * side), side) for i, j in enumerate(columns_of)
+        ]
+        share = float(np.take_along_axis(x, np.array(columns_of)[:, None], 1).mean())
+        nearest = f" Rings mark the nearest permutation matrix, which holds {share:.1%} of it."
     border = f'<rect x="0.5" y="0.5" width="{columns * side - 1:.1f}" '
     border += f'height="{rows * side - 1:.1f}" fill="none" stroke="var(--grid)"/>'
     cells = f", as means over {rows} x {columns} blocks" if means.shape != x.shape else ""
-    caption = f"The matrix{cells}: blue positive, red negative, full colour at {most:.4g}."
+    caption = f"The matrix{cells}: blue positive, red negative, full colour at {most:.4g}.{nearest}"
     alt = f"Heat map of a {x.shape[0]} x {x.shape[1]} matrix, largest size {most:.4g}"
-    return Drawing(_svg([*parts, border], (columns * side, rows * side)), alt, caption)
+    return Drawing(svg([*parts, border], (columns * side, rows * side)), alt, caption)
 
 
 def network(x: np.ndarray, graph: Any) -> Drawing:
@@ -148,16 +174,16 @@ def network(x: np.ndarray, graph: Any) -> Drawing:
     named = graph.node_count <= _MOST_LABELS
     for label, (px, py) in zip(graph.nodes, places, strict=True):
         parts.append(
-            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="{11 if named else 4}" fill="var(--panel)" '
+            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="{13 if named else 4}" fill="var(--panel)" '
             f'stroke="var(--muted)"><title>{escape(str(label))}</title></circle>'
         )
         if named:
-            parts.append(_text((px, py + 4), str(label)[:4], "middle"))
+            parts.append(_text((px, py + 4), _short(label), "middle"))
     caption = f"Each edge is as wide as its entry of x; the widest is {most:.4g}."
     alt = f"Graph of {graph.node_count} nodes and {graph.edge_count} edges, widths show x"
     tops = [y for _, y in places]
     low, high = min(tops) - 30, max(tops) + 30
-    return Drawing(_svg(parts, (_WIDTH, high - low), low), alt, caption)
+    return Drawing(svg(parts, (_WIDTH, high - low), low), alt, caption)
 
 
 def _places(graph: Any) -> list[tuple[float, float]]:
@@ -174,16 +200,48 @@ def _places(graph: Any) -> list[tuple[float, float]]:
         turn = 2 * np.pi * np.arange(count) / count
         return list(zip(360 + 300 * np.cos(turn), 160 + 135 * np.sin(turn), strict=True))
     step = (_WIDTH - 60) / max(1, depth.max())
+    rows = _rows(graph, depth)
     places = []
     for node in range(count):
-        peers = np.flatnonzero(depth == depth[node])
-        row = int(np.searchsorted(peers, node))
+        peers = int((depth == depth[node]).sum())
         # a bend keeps edges that skip a column apart from a node that is alone there
-        alone = len(peers) == 1 and 0 < depth[node] < depth.max()
+        alone = peers == 1 and 0 < depth[node] < depth.max()
         bend = (80.0 if depth[node] % 2 else -80.0) if alone else 0.0
-        y = 320 * (row + 1) / (len(peers) + 1) + bend
+        y = 320 * (rows[node] + 1) / (peers + 1) + bend
         places.append((30 + step * float(depth[node]), float(y)))
     return places
+
+
+def _rows(graph: Any, depth: np.ndarray) -> np.ndarray:
+    """Return the nodes' rows in their columns, so that few edges cross.
+
+    Over and over, forwards and backwards, each column is sorted by the mean height of the
+    neighbours on the side that it is looked at from.
+    """
+    count = len(depth)
+    height = np.zeros(count)
+    rows = np.zeros(count, dtype=int)
+    for sweep in range(8):
+        ahead = sweep % 2 == 0
+        here, there = (graph.heads, graph.tails) if ahead else (graph.tails, graph.heads)
+        columns = range(depth.max() + 1) if ahead else range(depth.max(), -1, -1)
+        for column in columns:
+            nodes = np.flatnonzero(depth == column)
+            total = np.bincount(here, height[there], count)[nodes]
+            degree = np.bincount(here, minlength=count)[nodes]
+            wish = np.where(degree > 0, total / np.maximum(degree, 1), height[nodes])
+            order = nodes[np.lexsort((rows[nodes], wish))]
+            rows[order] = np.arange(len(nodes))
+            height[order] = (np.arange(len(nodes)) + 1) / (len(nodes) + 1)
+    return rows
+
+
+def _short(label: Any) -> str:
+    """Return a node's name for a small circle: (1, 2) is 1,2."""
+    text = str(label)
+    if isinstance(label, tuple):
+        text = ",".join(map(str, label))
+    return text if len(text) <= 4 else f"{text[:3]}…"
 
 
 def _color(value: float) -> str:
@@ -203,6 +261,13 @@ def _rect(
     )
 
 
+def _ring(place: tuple[float, float], side: float) -> str:
+    return (
+        f'<circle cx="{place[0]:.2f}" cy="{place[1]:.2f}" r="{0.34 * side:.2f}" fill="none" '
+        f'stroke="var(--fw)" stroke-width="{max(1.0, 0.1 * side):.2f}"/>'
+    )
+
+
 def _line(start: tuple[float, float], end: tuple[float, float], color: str) -> str:
     return (
         f'<line x1="{start[0]:.2f}" y1="{start[1]:.2f}" x2="{end[0]:.2f}" y2="{end[1]:.2f}" '
@@ -216,7 +281,10 @@ def _text(place: tuple[float, float], words: str, anchor: str) -> str:
     )
 
 
-def _svg(parts: Sequence[str], size: tuple[float, float], top: float = 0.0) -> str:
+def svg(parts: Sequence[str], size: tuple[float, float], top: float = 0.0) -> str:
+    """Return the element; on a narrow screen it keeps a width at which texts can be read."""
     width, height = size
-    head = f'viewBox="0 {top:.0f} {width:.0f} {height:.0f}" style="max-width: {width:.0f}px"'
+    least = f"min({width:.0f}px, 34rem)"
+    style = f"max-width: {width:.0f}px; min-width: {least}"
+    head = f'viewBox="0 {top:.0f} {width:.0f} {height:.0f}" style="{style}"'
     return f'<svg {head} aria-hidden="true" focusable="false">{"".join(parts)}</svg>'
