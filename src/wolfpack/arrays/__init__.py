@@ -7,6 +7,7 @@ so that NumPy and any other library of the Array API standard can be served by t
 from __future__ import annotations
 
 from ._convert import as_float_array, check_finite, check_shape
+from ._elementwise import clip, expit, log_sum_exp, softplus, xlogy
 from ._gather import (
     bincount,
     concat,
@@ -22,7 +23,19 @@ from ._gather import (
     topk,
     wide_dtype,
 )
-from ._ops import all_finite, device_inner, epsilon, fetch, inner, inners, matmul, norm, softmax
+from ._ops import (
+    all_finite,
+    device_inner,
+    device_sum,
+    epsilon,
+    fetch,
+    inner,
+    inners,
+    lazy_inner,
+    matmul,
+    norm,
+    softmax,
+)
 from ._place import (
     arange,
     describe,
@@ -53,12 +66,15 @@ __all__ = [
     "bincount",
     "check_finite",
     "check_shape",
+    "clip",
     "concat",
     "cumsum",
     "describe",
     "device_inner",
     "device_of",
+    "device_sum",
     "epsilon",
+    "expit",
     "eye",
     "fetch",
     "full",
@@ -66,8 +82,10 @@ __all__ = [
     "inner",
     "inners",
     "is_foreign",
+    "lazy_inner",
     "library",
     "like",
+    "log_sum_exp",
     "matmul",
     "namespace",
     "norm",
@@ -79,11 +97,13 @@ __all__ = [
     "searchsorted",
     "size",
     "softmax",
+    "softplus",
     "sum_last",
     "take",
     "take_along",
     "to_host",
     "topk",
     "wide_dtype",
+    "xlogy",
     "zeros",
 ]

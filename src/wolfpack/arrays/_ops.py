@@ -47,17 +47,28 @@ def device_inner(a: Array, b: Array) -> Array:
 
     Libraries without float64 give one sum per some entries, to be added in double precision.
     """
+    return device_sum(a * b)
+
+
+def device_sum(a: Array) -> Array:
+    """Return the sum of all entries where they are, as one number or a few that add up to it."""
     space = namespace(a)
-    product = a * b
     wide = wide_dtype(a)
     if wide == space.float64:
-        return space.sum(product, dtype=wide)
-    flat = reshape(product, (-1,))
+        return space.sum(a, dtype=wide)
+    flat = reshape(a, (-1,))
     rest = -flat.shape[0] % _CHUNK
     if flat.shape[0] <= _CHUNK:
         return space.sum(flat)
     padded = space.concat([flat, space.zeros(rest, dtype=flat.dtype)]) if rest else flat
     return space.sum(reshape(padded, (-1, _CHUNK)), axis=1)
+
+
+def lazy_inner(a: Array, b: Array) -> Any:
+    """Return <a, b> as a float where that costs no transfer, else as `device_inner` does."""
+    if type(a) is np.ndarray or isinstance(a, Structured) or isinstance(b, Structured):
+        return inner(a, b)
+    return device_inner(a, b)
 
 
 def fetch(*numbers: Any) -> list[float]:

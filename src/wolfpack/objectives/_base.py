@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
-from scipy.sparse.linalg import LinearOperator
 
-from ..arrays import as_float_array, check_finite, inner, matmul
+from ..arrays import (
+    all_finite,
+    as_float_array,
+    check_finite,
+    device_of,
+    fetch,
+    host_dtype,
+    inner,
+    is_foreign,
+    lazy_inner,
+    like,
+    matmul,
+    namespace,
+    same_place,
+)
 from ..problem import Evaluation
+from ._matrix import as_matrix, place_of
 from ._spectrum import spectral_norm_squared
 
 Array = Any
-_PIECE = 2**22
-_SMALL = 2**16
 
 
 class Objective(ABC):
@@ -30,9 +42,16 @@ class Objective(ABC):
     ----------
     shape : tuple of int or None
         Shape of x, None when any shape will do.
+    like : array or None
+        An array of the library, the type and the device that x must have; None when any will do.
+    checked : bool
+        Whether `evaluate` returns the value NaN where the gradient is not finite, so that nobody
+        need look at the gradient again: on another device that would be one more transfer.
     """
 
     shape: tuple[int, ...] | None = None
+    like: Array = None
+    checked: bool = False
 
     @property
     def L(self) -> float | None:
@@ -88,34 +107,49 @@ class LinearModel(Objective):
     """
 
     def __init__(self, A: Any, name: str = "A") -> None:
-        if isinstance(A, LinearOperator):
-            self.A = A
-            self._At = A.adjoint()
-        elif issparse(A):
-            check_finite(A.data, name)
-            self.A = A.tocsr()
-            self._At = self.A.T.tocsr()
-        else:
-            self.A = as_float_array(A, name)
-            if self.A.ndim != 2:
-                raise ValueError(f"{name} must be a matrix, found shape {tuple(self.A.shape)}")
-            _check_rows(self.A, name)
-            # products with a small matrix are faster along its rows than across them
-            self._At = np.ascontiguousarray(self.A.T) if self.A.size <= _SMALL else self.A.T
-        if 0 in self.A.shape:
-            raise ValueError(f"{name} must not be empty, found shape {tuple(self.A.shape)}")
+        self.A, self._At = as_matrix(A, name)
+        self._name = name
+        self.like = place_of(self.A)
+        self.checked = is_foreign(self.like)
+
+    def _data(self, value: Any, name: str) -> Array:
+        """Return other data of f as finite real numbers where A is, or explain what is wrong.
+
+        What is no array yet, and integers, are converted. An operator of unknown place is where its
+        data are.
+        """
+        place = np.empty(0) if self.like is None else self.like
+        if is_foreign(value):
+            value = _real(value, place)
+        elif not (isinstance(value, np.ndarray) and (value.dtype.kind == "f" or self.checked)):
+            value = like(as_float_array(value, name), place)
+        value = check_finite(as_float_array(value, name), name)
+        if self.like is None:
+            self.like, self.checked = value[:0, ...], is_foreign(value)
+        elif is_foreign(value) or self.checked:
+            same_place(**{self._name: self.like, name: value})
+        return value
 
     @abstractmethod
     def loss(self, z: Array) -> tuple[float, Array]:
-        """Return ``(loss(z), grad loss(z))``."""
+        """Return ``(loss(z), grad loss(z))``, the value as it is summed where z is."""
 
     @abstractmethod
     def loss_conjugate(self, theta: Array) -> float:
         """Return loss*(theta)."""
 
     def evaluate(self, x: Array) -> Evaluation:
+        if self.checked or type(x) is not np.ndarray:
+            return self._evaluate_there(x)
         value, theta = self.loss(matmul(self.A, x))
         return Evaluation(value, matmul(self._At, theta), theta)
+
+    def _evaluate_there(self, x: Array) -> Evaluation:
+        """Evaluate on a device: all is asked for before the first number is waited for."""
+        check_place(self.like, x)
+        value, theta = self.loss(self.A @ x)
+        gradient = self._At @ theta
+        return Evaluation(settle(value, x, gradient)[0], gradient, theta)
 
     @property
     def image_shape(self) -> tuple[int, ...]:
@@ -126,11 +160,13 @@ class LinearModel(Objective):
     def pull_back(self, theta: Array) -> Array:
         """Return A' theta for each theta of a batch of shape ``(batch, *image_shape)``."""
         if theta.ndim == 3:
-            return np.stack([self._At @ part for part in theta])
+            parts = [self._At @ theta[i, ...] for i in range(theta.shape[0])]
+            return namespace(*parts).stack(parts)
         return (self._At @ theta.T).T
 
     def value(self, x: Array) -> float:
-        return self.loss(self.A @ x)[0]
+        check_place(self.like, x)
+        return fetch(self.loss(self.A @ x)[0])[0]
 
     def conjugate_bound(self, dual: Array) -> float:
         return self.loss_conjugate(dual)
@@ -142,13 +178,33 @@ class LinearModel(Objective):
     @cached_property
     def spectral_norm_squared(self) -> float:
         """The largest eigenvalue of A'A, with a safe upward rounding."""
-        return spectral_norm_squared(self.A)
+        return spectral_norm_squared(self.A, self._At, self.like)
 
 
-def _check_rows(A: Array, name: str) -> None:
-    """Refuse NaN and infinite entries; large matrices, perhaps mapped from a file, in pieces."""
-    rows = max(1, A.shape[0] if A.size <= _PIECE else _PIECE // A.shape[1])
-    for start in range(0, A.shape[0], rows):
-        piece = A[start : start + rows]
-        where = "" if rows >= A.shape[0] else f"[{start}:{start + len(piece)}]"
-        check_finite(piece, name + where)
+def _real(array: Array, place: Array) -> Array:
+    """Return an array of another library; integers and booleans as real numbers."""
+    xp = namespace(array)
+    if xp.isdtype(array.dtype, ("bool", "integral")):
+        return xp.astype(array, getattr(xp, host_dtype(place).name))
+    return array
+
+
+def check_place(place: Array, x: Array) -> None:
+    """Raise one clear error if x is not in the place of an objective's data."""
+    if type(x) is np.ndarray and not is_foreign(place):
+        return
+    if type(x) is type(place) and x.dtype == place.dtype and device_of(x) == device_of(place):
+        return
+    if is_foreign(x) or is_foreign(place):
+        same_place(**{"the data of f": np.empty(0) if place is None else place, "x": x})
+
+
+def settle(value: Any, x: Array, gradient: Array) -> tuple[float, float]:
+    """Return f(x) and <x, grad f(x)> in one transfer; NaN for f(x) if the gradient is not finite.
+
+    x is finite, so that an entry of the gradient that is not makes the inner product not finite.
+    """
+    number, product = fetch(value, lazy_inner(x, gradient))
+    if not math.isfinite(product) and not all_finite(gradient):
+        return math.nan, product
+    return number, product

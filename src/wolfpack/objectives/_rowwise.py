@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_float_array, check_finite
+from ..arrays import check_finite, device_sum, fetch, is_foreign, like, to_host
 from ._base import Array
 from .finite_sum import FiniteSum, reduction_weight
 
@@ -49,26 +49,43 @@ class RowLoss(FiniteSum):
 
     def loss(self, z: Array) -> tuple[float, Array]:
         values, slopes = self.unit(z, slice(None))
-        return self.weight * float(values.sum(dtype=np.float64)), self.weight * slopes
+        if type(values) is np.ndarray:
+            return self.weight * float(values.sum(dtype=np.float64)), self.weight * slopes
+        return self.weight * device_sum(values), self.weight * slopes
 
     def loss_conjugate(self, theta: Array) -> float:
-        return self.weight * float(self.unit_conjugate(theta / self.weight).sum(dtype=np.float64))
+        values = self.unit_conjugate(theta / self.weight)
+        if type(values) is np.ndarray:
+            return self.weight * float(values.sum(dtype=np.float64))
+        return self.weight * fetch(device_sum(values))[0]
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         return self.weight * self.unit(z, rows)[1]
 
+    def _targets(self, targets: Any, name: str = "targets") -> Array:
+        """Return n finite real numbers where the features are, or explain what is wrong."""
+        array = self._data(targets, name)
+        if tuple(array.shape) != (self.n,):
+            raise ValueError(f"{name} must have shape ({self.n},), found {tuple(array.shape)}")
+        return array
 
-def as_targets(targets: Any, n: int, name: str = "targets") -> Array:
-    """Return n finite real numbers, or explain what is wrong."""
-    array = check_finite(as_float_array(targets, name), name)
-    if array.shape != (n,):
-        raise ValueError(f"{name} must have shape ({n},), found {tuple(array.shape)}")
-    return array
+    def _signs(self, labels: Any) -> Array:
+        """Return labels -1/+1 where the features are, from -1/+1 or 0/1."""
+        return self._there(as_signs(self._here(labels), self.n))
+
+    def _here(self, labels: Any) -> np.ndarray:
+        """Return labels on the host, after a look at where they came from."""
+        if is_foreign(labels) or (self.checked and isinstance(labels, np.ndarray)):
+            self._data(labels[:0, ...], "labels")
+        return np.asarray(to_host(labels))
+
+    def _there(self, labels: np.ndarray) -> Array:
+        """Return labels from the host where the features are."""
+        return labels if self.like is None else like(labels, self.like)
 
 
-def as_signs(labels: Any, n: int) -> Array:
+def as_signs(labels: np.ndarray, n: int) -> Array:
     """Return labels -1/+1 from -1/+1 or 0/1, of shape (n,) or (n, q)."""
-    labels = np.asarray(labels)
     if labels.ndim not in (1, 2) or len(labels) != n:
         raise ValueError(f"labels must have shape ({n},) or ({n}, q), found {labels.shape}")
     if labels.dtype.kind not in "iufb":

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ..arrays import as_float_array, check_finite, inner
+from ..arrays import (
+    as_float_array,
+    check_finite,
+    clip,
+    inner,
+    is_foreign,
+    lazy_inner,
+    like,
+    namespace,
+    same_place,
+)
 from ..problem import Evaluation
-from ._base import Array, Objective
+from ._base import Array, Objective, check_place, settle
 
 
 class BPR(Objective):
@@ -52,45 +60,59 @@ class BPR(Objective):
         self, free_time: Any, capacity: Any, b: Any = 0.15, power: Any = 4.0, fixed: Any = 0.0
     ) -> None:
         self.free_time = _links(free_time, "free_time")
-        n = self.free_time.shape
-        self.shape = n
-        self.capacity = _links(capacity, "capacity", n)
-        self.b, self.power = _links(b, "b", n), _links(power, "power", n)
-        self.fixed = _links(fixed, "fixed", n)
-        if not self.capacity.min() > 0:
-            raise ValueError(f"capacity must be positive, found {self.capacity.min():g}")
+        self.like, self.checked = self.free_time[:0], is_foreign(self.free_time)
+        self.shape = tuple(self.free_time.shape)
+        self.capacity = _links(capacity, "capacity", self.free_time)
+        self.b = _links(b, "b", self.free_time)
+        self.power = _links(power, "power", self.free_time)
+        self.fixed = _links(fixed, "fixed", self.free_time)
+        least = float(namespace(self.capacity).min(self.capacity))
+        if not least > 0:
+            raise ValueError(f"capacity must be positive, found {least:g}")
 
     def evaluate(self, x: Array) -> Evaluation:
-        flow = np.maximum(x, 0.0)
+        check_place(self.like, x)
+        flow = clip(x, 0.0, None)
         delay = self.free_time * self.b * (flow / self.capacity) ** self.power
         base = self.free_time + self.fixed
-        value = inner(base, x) + inner(delay / (self.power + 1.0), flow)
+        value = lazy_inner(base, x) + lazy_inner(delay / (self.power + 1.0), flow)
         gradient = base + delay
+        if self.checked:
+            value = settle(value, x, gradient)[0]
         return Evaluation(value, gradient, gradient)
 
     def conjugate_bound(self, dual: Array) -> float:
-        slope, power = self.free_time * self.b, self.power
+        slope, power, where = self.free_time * self.b, self.power, namespace(dual).where
         rising = (slope > 0) & (power > 0)
-        delay = np.maximum(dual - self.free_time - self.fixed, 0.0)[rising]
-        share = (delay / slope[rising]) ** (1.0 / power[rising])
-        return inner(delay * share, (self.capacity * power / (power + 1.0))[rising])
+        delay = where(rising, clip(dual - self.free_time - self.fixed, 0.0, None), 0.0 * dual)
+        exponent = 1.0 / where(rising, power, 1.0 + 0.0 * power)
+        share = (delay / where(rising, slope, 1.0 + 0.0 * slope)) ** exponent
+        return inner(delay * share, self.capacity * power / (power + 1.0))
 
     def hessian_product(self, x: Array, d: Array) -> Array:
-        share = np.maximum(x, 0.0) / self.capacity
+        share, where = clip(x, 0.0, None) / self.capacity, namespace(x).where
         # x^(p - 1) of an empty link is 0 for the powers that are twice differentiable there
-        rise = np.where(share > 0, share, 1.0) ** (self.power - 1.0)
-        rise = np.where((share > 0) | (self.power == 1.0), rise, 0.0)
+        rise = where(share > 0, share, 1.0 + 0.0 * share) ** (self.power - 1.0)
+        rise = where((share > 0) | (self.power == 1.0), rise, 0.0 * rise)
         return self.free_time * self.b * self.power / self.capacity * rise * d
 
 
-def _links(value: Any, name: str, shape: tuple[int, ...] | None = None) -> Array:
-    """Return nonnegative finite numbers, one per link."""
-    array = check_finite(as_float_array(value, name), name).astype(np.float64, copy=False)
-    if shape is None:
-        if array.ndim != 1 or not array.size:
-            raise ValueError(f"{name} must be a vector, one number per link, found {array.shape}")
-    elif array.shape not in ((), shape):
-        raise ValueError(f"{name} must be a number or of shape {shape}, found {array.shape}")
-    if not array.min() >= 0:
-        raise ValueError(f"{name} must be nonnegative, found {array.min():g}")
-    return array if shape is None else np.broadcast_to(array, shape)
+def _links(value: Any, name: str, first: Array = None) -> Array:
+    """Return nonnegative finite numbers, one per link, where the first of them are."""
+    array = check_finite(as_float_array(value, name), name)
+    shape = tuple(array.shape)
+    if first is None:
+        if array.ndim != 1 or not array.shape[0]:
+            raise ValueError(f"{name} must be a vector, one number per link, found {shape}")
+    elif shape not in ((), tuple(first.shape)):
+        raise ValueError(f"{name} must be a number or of shape {tuple(first.shape)}, found {shape}")
+    least = float(namespace(array).min(array))
+    if not least >= 0:
+        raise ValueError(f"{name} must be nonnegative, found {least:g}")
+    if first is None:
+        return array
+    if not shape and not is_foreign(array):
+        array = like(array, first)
+    elif is_foreign(array) or is_foreign(first):
+        same_place(free_time=first, **{name: array})
+    return namespace(array).broadcast_to(array, tuple(first.shape))

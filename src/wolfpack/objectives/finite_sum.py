@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import diags_array, issparse
-from scipy.sparse.linalg import LinearOperator
 
+from ..arrays import like, namespace, take, to_host
 from ._base import Array, LinearModel
+from ._matrix import as_matrix, entries, has_rows
 
 
 class FiniteSum(LinearModel):
@@ -44,6 +45,11 @@ class FiniteSum(LinearModel):
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         """Return the entries ``rows`` of grad loss, z being the same entries of Ax."""
 
+    @staticmethod
+    def _of(data: Array, rows: Any) -> Array:
+        """Return the data of some rows: an index array or, for all of them, a slice."""
+        return data if isinstance(rows, slice) else take(data, rows)
+
     @property
     def n(self) -> int:
         """Number of observations."""
@@ -60,17 +66,23 @@ class FiniteSum(LinearModel):
         An entry of the Hessian is at most loss_smoothness times the product of the norms of two
         columns of A.
         """
-        if isinstance(self.A, LinearOperator):
+        if not has_rows(self.A):
             return self.L
-        squares = self.A.multiply(self.A) if issparse(self.A) else self.A * self.A
-        return self.loss_smoothness * float(squares.sum(axis=0).max())
+        return self.loss_smoothness * float(self._squares(0).max())
 
     @cached_property
     def row_norms_squared(self) -> Array:
         """||a_i||^2 for each row."""
+        return self._squares(1)
+
+    def _squares(self, axis: int) -> np.ndarray:
+        """Return the sums of squares of columns (axis 0) or rows (axis 1), on the host."""
         if issparse(self.A):
-            return np.asarray(self.A.multiply(self.A).sum(axis=1)).reshape(-1)
-        return np.einsum("ij,ij->i", self.A, self.A)
+            return np.asarray(self.A.multiply(self.A).sum(axis=axis)).reshape(-1)
+        A = entries(self.A)
+        if type(A) is np.ndarray:
+            return np.einsum("ij,ij->j" if axis == 0 else "ij,ij->i", A, A)
+        return np.asarray(to_host(namespace(A).sum(A * A, axis=axis)), dtype=np.float64)
 
     def row_smoothness(self, probabilities: Array | None = None) -> float:
         """Lipschitz constant of every gradient grad l_i / p_i, uniform p_i = 1/n by default."""
@@ -98,32 +110,40 @@ class FiniteSum(LinearModel):
         centre : array, optional
             Gradients of the loss to subtract, one per observation of the whole sum.
         """
-        part = self.A[rows]
+        if self.checked:
+            rows = like(rows, self.like)
+            part = take(entries(self.A), rows)
+        else:
+            part = self.A[rows]
         slopes = self.row_loss_gradient(part @ x, rows)
         if centre is not None:
-            slopes = slopes - centre[rows]
+            slopes = slopes - take(centre, rows)
         if weights is None:
-            return part.T @ ((self.n / len(rows)) * slopes)
-        return part.T @ (weights.reshape(-1, *(1,) * (slopes.ndim - 1)) * slopes)
+            return part.T @ ((self.n / rows.shape[0]) * slopes)
+        weights = like(weights.reshape(-1, *(1,) * (slopes.ndim - 1)), slopes)
+        return part.T @ (weights * slopes)
 
     def scaled(self, scales: Array) -> Any:
         """Return the objective u -> f(scales * u): column j of A times scales[j]."""
-        if isinstance(self.A, LinearOperator):
-            raise TypeError("scale needs columns: pass a matrix (dense or sparse), not an operator")
+        self._need_columns()
         other = copy.copy(self)
         for name in ("spectral_norm_squared", "L1", "row_norms_squared"):
             vars(other).pop(name, None)
-        other.A = (self.A @ diags_array(scales)).tocsr() if issparse(self.A) else self.A * scales
-        other._At = other.A.T.tocsr() if issparse(other.A) else other.A.T
+        scaled = self.A @ diags_array(scales) if issparse(self.A) else None
+        if scaled is None:
+            scaled = entries(self.A) * like(scales, self.like)
+        other.A, other._At = as_matrix(scaled, self._name)
         return other
 
     def column_scales(self) -> Array:
         """Return 1 / (root mean square) of each column of A, 1 for columns of zeros."""
-        if isinstance(self.A, LinearOperator):
-            raise TypeError("scale needs columns: pass a matrix (dense or sparse), not an operator")
-        squares = self.A.multiply(self.A) if issparse(self.A) else self.A * self.A
-        size = np.sqrt(np.asarray(squares.mean(axis=0)).reshape(-1))
+        self._need_columns()
+        size = np.sqrt(self._squares(0) / self.n)
         return 1.0 / np.where(size > 0, size, 1.0)
+
+    def _need_columns(self) -> None:
+        if not has_rows(self.A):
+            raise TypeError("scale needs columns: pass a matrix (dense or sparse), not an operator")
 
     def check_batch(self, batch: Any) -> int:
         """Return ``batch`` as an integer between 1 and n, or explain what is wrong."""
@@ -135,7 +155,7 @@ class FiniteSum(LinearModel):
             raise ValueError(
                 f"batch must be between 1 and the {self.n} observations, found {batch}"
             )
-        if isinstance(self.A, LinearOperator):
+        if not has_rows(self.A):
             raise TypeError("batch needs rows: pass a matrix (dense or sparse), not an operator")
         return size
 

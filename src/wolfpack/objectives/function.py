@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import inner
+from ..arrays import is_foreign, same_place
 from ..problem import Evaluation
-from ._base import Array, Objective
+from ._base import Array, Objective, settle
 
 
 class Function(Objective):
@@ -31,6 +31,8 @@ class Function(Objective):
     >>> f.value(np.array([3.0, 4.0]))
     12.5
     """
+
+    checked = True
 
     def __init__(
         self,
@@ -59,8 +61,8 @@ class Function(Objective):
 
 def _checked(value: Any, gradient: Any, x: Array) -> Evaluation:
     try:
-        value = float(value)
-    except TypeError:
+        value = value if is_foreign(value) and not value.shape else float(value)
+    except (TypeError, ValueError, RuntimeError):
         raise TypeError(
             f"f(x) must return (value, gradient) with a number first, found {type(value).__name__}"
         ) from None
@@ -69,4 +71,7 @@ def _checked(value: Any, gradient: Any, x: Array) -> Evaluation:
         raise ValueError(f"the gradient of f must have x's shape {tuple(x.shape)}, found {found}")
     if isinstance(gradient, np.ndarray) and gradient.dtype.kind in "iub":
         gradient = gradient.astype(np.float64)
-    return Evaluation(value, gradient, inner(x, gradient) - value)
+    if is_foreign(x) or is_foreign(gradient):
+        same_place(x=x, **{"the gradient of f": gradient})
+    number, product = settle(value, x, gradient)
+    return Evaluation(number, gradient, product - number)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import clip
 from ._base import Array
-from ._rowwise import RowLoss, as_targets
+from ._rowwise import RowLoss
 
 
 class Huber(RowLoss):
@@ -53,16 +54,16 @@ class Huber(RowLoss):
         batch: int | None = None,
     ) -> None:
         super().__init__(features, reduction, batch)
-        self.targets = as_targets(targets, self.n)
+        self.targets = self._targets(targets)
         if not (np.isfinite(delta) and delta > 0):
             raise ValueError(f"delta must be a positive number, found {delta!r}")
         self.delta = float(delta)
 
     def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
-        residual = z - self.targets[rows]
-        slopes = np.clip(residual, -self.delta, self.delta)
+        residual = z - self._of(self.targets, rows)
+        slopes = clip(residual, -self.delta, self.delta)
         return slopes * (residual - 0.5 * slopes), slopes
 
     def unit_conjugate(self, theta: Array) -> Array:
-        theta = np.clip(theta, -self.delta, self.delta)
+        theta = clip(theta, -self.delta, self.delta)
         return theta * (0.5 * theta + self.targets)

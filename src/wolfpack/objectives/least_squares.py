@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arrays import as_float_array, check_finite, inner
+import numpy as np
+
+from ..arrays import inner, inners, lazy_inner
 from ._base import Array
 from .finite_sum import FiniteSum, reduction_weight
 
@@ -40,7 +42,7 @@ class LeastSquares(FiniteSum):
     def __init__(self, A: Any, b: Any, batch: int | None = None, reduction: str = "sum") -> None:
         super().__init__(A, batch=batch)
         self.weight = reduction_weight(reduction, self.n)
-        self.b = check_finite(as_float_array(b, "b"), "b")
+        self.b = self._data(b, "b")
         if self.b.ndim not in (1, 2) or self.b.shape[0] != self.A.shape[0]:
             raise ValueError(
                 f"b must have shape ({self.A.shape[0]},) or ({self.A.shape[0]}, q) to match A of "
@@ -54,14 +56,17 @@ class LeastSquares(FiniteSum):
 
     def loss(self, z: Array) -> tuple[float, Array]:
         residual = z - self.b
-        value = 0.5 * self.weight * inner(residual, residual)
+        value = 0.5 * self.weight * lazy_inner(residual, residual)
         return value, residual if self.weight == 1.0 else self.weight * residual
 
     def loss_conjugate(self, theta: Array) -> float:
-        return 0.5 / self.weight * inner(theta, theta) + inner(self.b, theta)
+        if type(theta) is np.ndarray:
+            return 0.5 / self.weight * inner(theta, theta) + inner(self.b, theta)
+        square, product = inners((theta, theta), (self.b, theta))
+        return 0.5 / self.weight * square + product
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
-        return self.weight * (z - self.b[rows])
+        return self.weight * (z - self._of(self.b, rows))
 
     def curvature(self, x: Array, d: Array) -> float:
         image = self.A @ d

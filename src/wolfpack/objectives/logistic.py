@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from scipy.special import expit, xlogy
-
+from ..arrays import clip, expit, softplus, xlogy
 from ._base import Array
-from ._rowwise import RowLoss, as_signs
+from ._rowwise import RowLoss
 
 
 class Logistic(RowLoss):
@@ -38,19 +36,19 @@ class Logistic(RowLoss):
         self, features: Any, labels: Any, reduction: str = "mean", batch: int | None = None
     ) -> None:
         super().__init__(features, reduction, batch)
-        self.labels = as_signs(labels, self.n)
+        self.labels = self._signs(labels)
         self.shape = (self.A.shape[1], *self.labels.shape[1:])
 
     def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
-        labels = self.labels[rows]
+        labels = self._of(self.labels, rows)
         margins = labels * z
-        return np.logaddexp(0.0, -margins), -labels * expit(-margins)
+        return softplus(-margins), -labels * expit(-margins)
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
-        labels = (-self.weight) * self.labels[rows]
+        labels = (-self.weight) * self._of(self.labels, rows)
         return labels * expit(labels * z / self.weight)
 
     def unit_conjugate(self, theta: Array) -> Array:
         # theta_i = -b_i p with p in [0, 1]: the conjugate is p log p + (1-p) log(1-p)
-        p = np.clip(-self.labels * theta, 0.0, 1.0)
+        p = clip(-self.labels * theta, 0.0, 1.0)
         return xlogy(p, p) + xlogy(1.0 - p, 1.0 - p)

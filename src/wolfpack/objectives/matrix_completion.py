@@ -7,9 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import LowRank, SparseMatrix, as_float_array, check_finite, inner
+from ..arrays import (
+    LowRank,
+    SparseMatrix,
+    as_float_array,
+    check_finite,
+    inner,
+    inners,
+    is_foreign,
+    lazy_inner,
+    like,
+    namespace,
+    reshape,
+    scatter_add,
+    take,
+    to_host,
+    zeros,
+)
 from ..problem import Evaluation
-from ._base import Array, Objective
+from ._base import Array, Objective, check_place, settle
 
 
 class MatrixCompletion(Objective):
@@ -22,7 +38,7 @@ class MatrixCompletion(Objective):
     rows, columns : int arrays (n,)
         Positions of the observed entries, each at most once.
     values : array (n,)
-        The observed entries b.
+        The observed entries b. Where they are (NumPy, PyTorch, ...) X must be.
     shape : tuple (p, q)
         Shape of X.
 
@@ -49,16 +65,19 @@ class MatrixCompletion(Objective):
         self.shape = _as_shape(shape)
         i = _as_positions(rows, "rows", self.shape[0])
         j = _as_positions(columns, "columns", self.shape[1])
-        b = check_finite(as_float_array(values, "values"), "values").astype(np.float64, copy=False)
-        if not (b.ndim == 1 and b.shape == i.shape == j.shape):
+        b = check_finite(as_float_array(values, "values"), "values")
+        if not (b.ndim == 1 and tuple(b.shape) == i.shape == j.shape):
             raise ValueError(
                 "rows, columns and values must be vectors of one length, found shapes "
-                f"{i.shape}, {j.shape} and {b.shape}"
+                f"{i.shape}, {j.shape} and {tuple(b.shape)}"
             )
-        if not b.size:
+        if not i.size:
             raise ValueError("values must not be empty")
         order = np.lexsort((j, i))
-        self.rows, self.columns, self.values = i[order], j[order], b[order]
+        self.rows, self.columns = i[order], j[order]
+        self.values = take(b, like(order, b))
+        self.like, self.checked = self.values[:0], is_foreign(b)
+        self._flat = like(self.rows * self.shape[1] + self.columns, b) if self.checked else None
         again = (np.diff(self.rows) == 0) & (np.diff(self.columns) == 0)
         if again.any():
             k = int(again.argmax())
@@ -72,15 +91,21 @@ class MatrixCompletion(Objective):
         return 1.0
 
     def evaluate(self, x: Array) -> Evaluation:
+        check_place(self.like, x)
         residual = self._observe(x) - self.values
-        return Evaluation(0.5 * inner(residual, residual), self._place(residual, x), residual)
+        value, gradient = 0.5 * lazy_inner(residual, residual), self._place(residual, x)
+        if self.checked:
+            value = settle(value, x, gradient)[0]
+        return Evaluation(value, gradient, residual)
 
     def value(self, x: Array) -> float:
+        check_place(self.like, x)
         residual = self._observe(x) - self.values
         return 0.5 * inner(residual, residual)
 
     def conjugate_bound(self, dual: Array) -> float:
-        return 0.5 * inner(dual, dual) + inner(self.values, dual)
+        square, product = inners((dual, dual), (self.values, dual))
+        return 0.5 * square + product
 
     def curvature(self, x: Array, d: Array) -> float:
         image = self._observe(d)
@@ -92,13 +117,13 @@ class MatrixCompletion(Objective):
     def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:
         image = self._observe(d)
         residual = self._observe(x) - self.values
-        slope, curvature = inner(residual, image), inner(image, image)
+        slope, curvature = inners((residual, image), (image, image))
         return lambda t: slope + t * curvature
 
     @property
     def image_shape(self) -> tuple[int, ...]:
         """Shape of the observed entries, (n,)."""
-        return self.values.shape
+        return (len(self.rows),)
 
     @property
     def spectral_norm_squared(self) -> float:
@@ -112,6 +137,8 @@ class MatrixCompletion(Objective):
 
     def pull_back(self, theta: Array) -> Array:
         """Return the matrices that are theta on Omega, for a batch of shape (batch, n)."""
+        if self.checked:
+            return namespace(theta).stack([self._place(theta[i, :]) for i in range(theta.shape[0])])
         out = np.zeros((len(theta), *self.shape), dtype=theta.dtype)  # pyright: ignore
         out[:, self.rows, self.columns] = theta
         return out
@@ -119,12 +146,17 @@ class MatrixCompletion(Objective):
     def _observe(self, x: Array) -> Array:
         if isinstance(x, LowRank):
             return x.entries(self.rows, self.columns)
+        if self._flat is not None:
+            return take(reshape(x, (-1,)), self._flat)
         return x[self.rows, self.columns]
 
-    def _place(self, theta: Array, like: Array) -> Array:
-        """Return the matrix that is theta on Omega, of the kind of ``like``."""
-        sparse = SparseMatrix(self.rows, self.columns, theta, self.shape)  # pyright: ignore
-        return sparse if isinstance(like, LowRank) else sparse.to_dense()
+    def _place(self, theta: Array, kind: Array = None) -> Array:
+        """Return the matrix that is theta on Omega, of the kind of another."""
+        p, q = self.shape  # pyright: ignore
+        if self._flat is not None:
+            return reshape(scatter_add(zeros((p * q,), theta), self._flat, theta), (p, q))
+        sparse = SparseMatrix(self.rows, self.columns, theta, (p, q))
+        return sparse if isinstance(kind, LowRank) else sparse.to_dense()
 
 
 class _Observation:
@@ -146,7 +178,7 @@ def _as_shape(shape: Any) -> tuple[int, int]:
 
 
 def _as_positions(positions: Any, name: str, size: int) -> Array:
-    array = np.asarray(positions)
+    array = np.asarray(to_host(positions))
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers, found dtype {array.dtype}")
     if array.size and (array.min() < 0 or array.max() >= size):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp, xlogy
 
+from ..arrays import clip, log_sum_exp, namespace, xlogy
 from ._base import Array
 from ._rowwise import RowLoss
 
@@ -54,31 +54,42 @@ class Multinomial(RowLoss):
         batch: int | None = None,
     ) -> None:
         super().__init__(features, reduction, batch)
-        self.labels = _class_numbers(labels, self.n, classes)
-        self.classes = int(self.labels.max()) + 1 if classes is None else int(classes)
+        numbers = _class_numbers(self._here(labels), self.n, classes)
+        self.classes = int(numbers.max()) + 1 if classes is None else int(classes)
         if self.classes < 2:
             raise ValueError(f"labels must have at least 2 classes, found {self.classes}")
         self.shape = (self.A.shape[1], self.classes)
+        self.labels = numbers
+        self._chosen = self._there(np.eye(self.classes)[numbers]) if self.checked else None
 
     def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
+        if self._chosen is not None:
+            return self._unit_there(z, self._of(self._chosen, rows))
         labels = self.labels[rows]
         at = np.arange(len(labels)), labels
-        level = logsumexp(z, axis=1, keepdims=True)
+        level = log_sum_exp(z)
         slopes = np.exp(z - level)
         values = level[:, 0] - z[at]
         slopes[at] -= 1.0
         return values, slopes
 
+    def _unit_there(self, z: Array, chosen: Array) -> tuple[Array, Array]:
+        """Evaluate without writing to single entries, which not all libraries can."""
+        xp, level = namespace(z), log_sum_exp(z)
+        return level[:, 0] - xp.sum(z * chosen, axis=1), xp.exp(z - level) - chosen
+
     def unit_conjugate(self, theta: Array) -> Array:
         # theta_i = p - e_{b_i} with p on the simplex: the conjugate is sum p log p
+        if self._chosen is not None:
+            p = clip(theta + self._chosen, 0.0, None)
+            return xlogy(p, p / namespace(p).sum(p, axis=1, keepdims=True))
         p = theta.copy()
         p[np.arange(self.n), self.labels] += 1.0
-        p = np.clip(p, 0.0, None)
+        p = clip(p, 0.0, None)
         return xlogy(p, p / p.sum(axis=1, keepdims=True))
 
 
-def _class_numbers(labels: Any, n: int, classes: int | None) -> Array:
-    labels = np.asarray(labels)
+def _class_numbers(labels: np.ndarray, n: int, classes: int | None) -> Array:
     if labels.shape != (n,):
         raise ValueError(f"labels must have shape ({n},), found {labels.shape}")
     numbers = labels.astype(np.intp) if labels.dtype.kind in "iufb" else None

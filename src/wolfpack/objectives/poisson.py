@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-from scipy.special import xlogy
-
+from ..arrays import clip, namespace, xlogy
 from ._base import Array
-from ._rowwise import RowLoss, as_targets
+from ._rowwise import RowLoss
 
 
 class Poisson(RowLoss):
@@ -54,10 +52,12 @@ class Poisson(RowLoss):
         batch: int | None = None,
     ) -> None:
         super().__init__(features, reduction, batch)
-        self.counts = as_targets(counts, self.n, "counts")
-        if self.counts.min() < 0:
-            raise ValueError(f"counts must be at least 0, found {self.counts.min():g}")
-        largest = max(float(self.counts.max()), 1.0)
+        self.counts = self._targets(counts, "counts")
+        xp = namespace(self.counts)
+        least, most = float(xp.min(self.counts)), float(xp.max(self.counts))
+        if least < 0:
+            raise ValueError(f"counts must be at least 0, found {least:g}")
+        largest = max(most, 1.0)
         self.cap = math.log(largest) + 1.0 if cap is None else float(cap)
         if not -700 < self.cap < 700:
             raise ValueError(f"cap must be the log of a mean, between -700 and 700, found {cap!r}")
@@ -66,18 +66,19 @@ class Poisson(RowLoss):
 
     def within_cap(self, x: Array) -> bool:
         """Tell whether the loss is the exponential's at all rows."""
-        return bool((self.A @ x).max() <= self.cap)
+        z = self.A @ x
+        return float(namespace(z).max(z)) <= self.cap
 
     def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
-        counts = self.counts[rows]
-        low = np.exp(np.minimum(z, self.cap))
-        over = np.maximum(z - self.cap, 0.0)
+        counts = self._of(self.counts, rows)
+        low = namespace(z).exp(clip(z, None, self.cap))
+        over = clip(z - self.cap, 0.0, None)
         slopes = low * (1.0 + over)
         return low * (1.0 + over * (1.0 + 0.5 * over)) - counts * z, slopes - counts
 
     def unit_conjugate(self, theta: Array) -> Array:
-        s = np.maximum(0.0, theta + self.counts)
-        low, over = np.minimum(s, self.top), np.maximum(s / self.top - 1.0, 0.0)
+        s = clip(theta + self.counts, 0.0, None)
+        low, over = clip(s, None, self.top), clip(s / self.top - 1.0, 0.0, None)
         # beyond the cap z = cap + over, and E*(s) = s z - E(z)
         beyond = s * (self.cap + over) - self.top * (1.0 + over * (1.0 + 0.5 * over))
-        return np.where(over > 0.0, beyond, xlogy(low, low) - low)
+        return namespace(over).where(over > 0.0, beyond, xlogy(low, low) - low)

@@ -6,12 +6,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
-from scipy.sparse.linalg import LinearOperator
 
-from ..arrays import as_float_array, check_finite, inner
+from ..arrays import (
+    as_float_array,
+    check_finite,
+    fetch,
+    inner,
+    is_foreign,
+    lazy_inner,
+    namespace,
+    same_place,
+)
 from ..problem import Evaluation
-from ._base import Array, Objective
+from ._base import Array, Objective, check_place, settle
+from ._matrix import as_matrix, entries, has_rows, place_of
 from ._spectrum import largest_eigenvalue
 
 
@@ -38,8 +46,9 @@ class Quadratic(Objective):
         self.c = check_finite(as_float_array(c, "c"), "c")
         self.r = float(r)
         self.shape = tuple(self.c.shape)
+        self.like, self.checked = self.c, is_foreign(self.c)
         self.Q = self._check_matrix(Q)
-        if not isinstance(self.Q, float | LinearOperator) and self.shape[0] <= 500:
+        if has_rows(self.Q) and self.shape[0] <= 500:
             _ = self.L  # finds a negative eigenvalue while it is cheap to look
 
     def _check_matrix(self, Q: Any) -> Any:
@@ -49,20 +58,15 @@ class Quadratic(Objective):
             return float(Q)
         if self.c.ndim != 1:
             raise ValueError(f"with a matrix Q, c must be a vector, found shape {self.shape}")
-        if isinstance(Q, LinearOperator):
-            matrix = Q
-        elif issparse(Q):
-            matrix = Q.tocsr()
-            check_finite(matrix.data, "Q")
-        else:
-            matrix = check_finite(as_float_array(Q, "Q"), "Q")
+        matrix, transpose = as_matrix(Q, "Q")
+        place = place_of(matrix)
+        if self.checked or is_foreign(place):
+            same_place(c=self.c, Q=place)
         n = self.c.shape[0]
         if tuple(matrix.shape) != (n, n):
             raise ValueError(f"Q must have shape {(n, n)} to match c, found {tuple(matrix.shape)}")
-        if not isinstance(matrix, LinearOperator):
-            scale = abs(matrix).max() if matrix.shape[0] else 0.0
-            if abs(matrix - matrix.T).max() > 1e-10 * max(scale, 1e-300):
-                raise ValueError("Q must be symmetric: use (Q + Q.T) / 2")
+        if has_rows(matrix) and _asymmetry(entries(matrix), entries(transpose)) > 1e-10:
+            raise ValueError("Q must be symmetric: use (Q + Q.T) / 2")
         return matrix
 
     def _apply(self, x: Array) -> Array:
@@ -70,12 +74,19 @@ class Quadratic(Objective):
 
     @cached_property
     def L(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.Q if isinstance(self.Q, float) else largest_eigenvalue(self.Q)
+        return self.Q if isinstance(self.Q, float) else largest_eigenvalue(self.Q, self.like)
 
     def evaluate(self, x: Array) -> Evaluation:
+        if self.checked or type(x) is not np.ndarray:
+            return self._evaluate_there(x)
         Qx = self._apply(x)
-        value = 0.5 * inner(x, Qx) + inner(self.c, x) + self.r
-        return Evaluation(value, Qx + self.c, x)
+        return Evaluation(0.5 * inner(x, Qx) + inner(self.c, x) + self.r, Qx + self.c, x)
+
+    def _evaluate_there(self, x: Array) -> Evaluation:
+        check_place(self.like, x)
+        Qx = self._apply(x)
+        value, gradient = 0.5 * lazy_inner(x, Qx) + lazy_inner(self.c, x), Qx + self.c
+        return Evaluation(settle(value, x, gradient)[0] + self.r, gradient, x)
 
     def conjugate_bound(self, dual: Array) -> float:
         return 0.5 * inner(dual, self._apply(dual)) - self.r
@@ -85,3 +96,15 @@ class Quadratic(Objective):
 
     def hessian_product(self, x: Array, d: Array) -> Array:
         return self._apply(d)
+
+
+def _asymmetry(Q: Any, transpose: Any) -> float:
+    """Return the largest entry of Q - Q' relative to that of Q; 0 within a few roundings."""
+    if is_foreign(Q):
+        xp = namespace(Q)
+        found, scale = fetch(xp.max(xp.abs(Q - transpose)), xp.max(xp.abs(Q)))
+    else:
+        found, scale = abs(Q - transpose).max(), abs(Q).max()
+    found = float(found) / max(float(scale), 1e-300)
+    single = "float32" in str(Q.dtype)
+    return 0.0 if single and found <= 64.0 * 2.0**-23 else found

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import clip
 from ._base import Array
-from ._rowwise import RowLoss, as_targets
+from ._rowwise import RowLoss
 
 
 class Quantile(RowLoss):
@@ -52,7 +53,7 @@ class Quantile(RowLoss):
         batch: int | None = None,
     ) -> None:
         super().__init__(features, reduction, batch)
-        self.targets = as_targets(targets, self.n)
+        self.targets = self._targets(targets)
         if not 0 < q < 1:
             raise ValueError(f"q must satisfy 0 < q < 1, found {q!r}")
         if not (np.isfinite(delta) and delta > 0):
@@ -61,10 +62,10 @@ class Quantile(RowLoss):
         self.unit_smoothness = 1.0 / self.delta
 
     def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
-        residual = self.targets[rows] - z
-        u = np.clip(residual / self.delta, self.q - 1.0, self.q)
+        residual = self._of(self.targets, rows) - z
+        u = clip(residual / self.delta, self.q - 1.0, self.q)
         return u * (residual - 0.5 * self.delta * u), -u
 
     def unit_conjugate(self, theta: Array) -> Array:
-        theta = np.clip(theta, -self.q, 1.0 - self.q)
+        theta = clip(theta, -self.q, 1.0 - self.q)
         return theta * (self.targets + 0.5 * self.delta * theta)

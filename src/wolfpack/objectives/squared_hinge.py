@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ..arrays import clip
 from ._base import Array
-from ._rowwise import RowLoss, as_signs
+from ._rowwise import RowLoss
 
 
 class SquaredHinge(RowLoss):
@@ -41,14 +40,14 @@ class SquaredHinge(RowLoss):
         self, features: Any, labels: Any, reduction: str = "mean", batch: int | None = None
     ) -> None:
         super().__init__(features, reduction, batch)
-        self.labels = as_signs(labels, self.n)
+        self.labels = self._signs(labels)
         self.shape = (self.A.shape[1], *self.labels.shape[1:])
 
     def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
-        labels = self.labels[rows]
-        short = np.maximum(0.0, 1.0 - labels * z)
+        labels = self._of(self.labels, rows)
+        short = clip(1.0 - labels * z, 0.0, None)
         return 0.5 * short * short, -labels * short
 
     def unit_conjugate(self, theta: Array) -> Array:
-        u = np.minimum(0.0, self.labels * theta)
+        u = clip(self.labels * theta, None, 0.0)
         return u * (1.0 + 0.5 * u)
