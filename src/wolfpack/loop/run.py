@@ -256,7 +256,7 @@ def _inspect(
     if options.callback is not None:
         try:
             now = tracker.result(state, None, "running")
-            now.engine = oracles.log
+            now.engine = getattr(oracles, "log", None)  # gradients of Algorithm 1 have none
             options.callback(now)
         except StopIteration:
             return Status.CALLBACK_STOP
