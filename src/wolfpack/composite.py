@@ -179,6 +179,11 @@ def rescale(G: Objective, scale: Any) -> tuple[Objective, Array | None]:
     return G.scaled(scales), scales.reshape(-1, *(1,) * (len(G.shape) - 1))
 
 
+def _check_shapes(shape: Any, H: Regularizer) -> None:
+    if H.shape is not None and tuple(H.shape) != tuple(shape):
+        raise ValueError(f"G takes y of shape {tuple(shape)}, H has shape {tuple(H.shape)}")
+
+
 def first_point(G: Objective, H: Regularizer, y0: Any, w: Any) -> tuple[Array, Any]:
     """Return the first point, in the domain of H, and the mirror map that is minimised there."""
     mirror = as_mirror(w, H)
@@ -195,10 +200,10 @@ def first_point(G: Objective, H: Regularizer, y0: Any, w: Any) -> tuple[Array, A
     elif shape is None:
         raise ValueError("neither G nor H knows the shape of y: pass y0")
     else:
+        _check_shapes(shape, H)
         y0 = H.argmin(np.zeros(shape))
         mirror = Same(H, 0.0 * y0) if isinstance(mirror, Same) else Shifted(mirror, y0)
-    if H.shape is not None and tuple(H.shape) != tuple(shape):
-        raise ValueError(f"G takes y of shape {tuple(shape)}, H has shape {tuple(H.shape)}")
+    _check_shapes(shape, H)
     if not math.isfinite(H.value(y0)):
         raise ValueError(
             f"y0 is outside the domain of H = {H!r}; leave y0 and w out to start inside"
