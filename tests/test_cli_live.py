@@ -13,7 +13,7 @@ from rich.console import Console
 
 import wolfpack as wp
 from wolfpack import cli, cli_live
-from wolfpack.cli_live import Pace, Watch, clock
+from wolfpack.cli_live import Pace, Watch, clock, left_words
 
 F = wp.objectives.LeastSquares(np.diag([3.0, 2.0, 1.0]), np.array([0.93, 0.41, 0.17]))
 K = wp.sets.Simplex(3)
@@ -25,9 +25,55 @@ def test_the_estimate_is_right_for_a_power_law(power):
     for t in np.linspace(0.25, 50.0, 2000):
         pace.see(t, 7.0 * t**-power)
     assert len(pace.times) <= 513
-    left = pace.left(7.0 * 200.0**-power)
-    assert left == pytest.approx(150.0, rel=1e-6)
-    assert pace.left(7.0) == 0.0
+    assert pace.left(7.0 * 200.0**-power) == pytest.approx((150.0, 150.0), rel=1e-6)
+    assert pace.left(7.0) == (0.0, 0.0)
+    assert pace.left(7.0 * 1e6**-power) == (math.inf, math.inf)
+
+
+def test_the_estimate_is_right_for_a_linear_rate():
+    pace = Pace()
+    for t in np.linspace(0.25, 50.0, 2000):
+        pace.see(t, 7.0 * math.exp(-0.2 * t))
+    assert pace.left(7.0 * math.exp(-16.0)) == pytest.approx((30.0, 30.0), rel=1e-6)
+
+
+def test_where_both_fit_both_are_told():
+    pace = Pace()
+    rng = np.random.default_rng(0)
+    for t in np.linspace(1.0, 10.0, 40):
+        pace.see(t, t**-0.5 * math.exp(-0.1 * t + 0.3 * rng.standard_normal()))
+    low, high = pace.left(1e-2)
+    assert 0 < low < 20 < high
+
+
+@pytest.mark.parametrize(
+    ("left", "words"),
+    [
+        (None, ""),
+        ((10.0, 12.0), "  about 12 s left"),
+        ((0.1, 0.9), "  about 0.9 s left"),
+        ((10.0, 90.0), "  10 s to 1.5 min left"),
+        ((10.0, math.inf), "  at least 10 s left"),
+        ((math.inf, math.inf), "  long to go"),
+    ],
+)
+def test_what_is_said_is_what_is_known(left, words):
+    assert left_words(left) == words
+
+
+def test_the_line_says_how_many_workers_are_alive():
+    seen = []
+    wp.minimize(
+        F,
+        K,
+        method="anytime",
+        m=4,
+        block=1,
+        engine="threads:2",
+        max_rounds=3,
+        callback=lambda intermediate_result: seen.append(cli_live.describe(intermediate_result)),
+    )
+    assert "  workers 2  " in seen[-1]
 
 
 def test_no_estimate_where_the_past_does_not_tell():

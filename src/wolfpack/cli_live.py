@@ -27,15 +27,17 @@ if TYPE_CHECKING:
 _REFRESH, _LOG_EVERY = 0.25, 5.0
 """Seconds between two looks at the run, and between two lines of the log."""
 
-_MOST = 512
+_MOST, _CLEARLY = 512, 4.0
+"""Gaps that are kept, and how much better a fit must be to be told alone."""
 
 
 @dataclass
 class Pace:
     """How the gap has fallen with time, and how long it may take to the target.
 
-    The gap of a run falls about as c t^-p. A line through (log t, log gap) over the last three
-    quarters of the time gives p, and with it the time of any smaller gap.
+    The gap of a sublinear method falls about as c t^-p, that of a linear one as c exp(-q t). A line
+    through log gap against log t, and one against t, over the last three quarters of the time, give
+    p and q. Where one of them fits much better, its time is told, else both.
     """
 
     times: list[float] = field(default_factory=list)
@@ -49,22 +51,35 @@ class Pace:
         if len(self.times) > _MOST:
             del self.times[::2], self.gaps[::2]
 
-    def left(self, target: float) -> float | None:
-        """Return the seconds until the gap is ``target``, None if the past does not tell."""
+    def left(self, target: float) -> tuple[float, float] | None:
+        """Return the least and the most seconds until the gap is ``target``.
+
+        None if the past does not tell; infinite if it takes more than a hundred times as long as it
+        has taken so far, of which the past does not tell either.
+        """
         if not (target > 0 and len(self.times) >= 8):
             return None
-        late = np.array(self.times) >= self.times[-1] / 4
-        if late.sum() < 4:
+        t, gap = np.array(self.times), np.log(np.array(self.gaps))
+        late = t >= t[-1] / 4
+        if late.sum() < 4 or not np.ptp(t[late]):
             return None
-        t, gap = np.log(np.array(self.times)[late]), np.log(np.array(self.gaps)[late])
-        spread = t - t.mean()
-        if not spread.any():
+        way, now = max(0.0, float(gap[-1]) - math.log(target)), float(t[-1])
+        power, power_error = _slope(np.log(t[late]), gap[late])
+        rate, rate_error = _slope(t[late], gap[late])
+        if power < 0.05 or rate <= 0:  # it stands still
             return None
-        rate = -float(spread @ gap) / float(spread @ spread)
-        if rate < 0.05:
-            return None
-        ratio = math.log(self.gaps[-1] / target) / rate
-        return self.times[-1] * math.expm1(min(max(ratio, 0.0), 50.0))
+        good = _CLEARLY * min(power_error, rate_error) + 1e-12
+        ends = [now * math.expm1(min(way / power, 50.0))] if power_error <= good else []
+        ends += [way / rate] if rate_error <= good else []
+        likely = [end if end <= 100 * now else math.inf for end in ends]
+        return min(likely), max(likely)
+
+
+def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Return by how much y falls with x, and the sum of squares that a line leaves."""
+    x, y = x - x.mean(), y - y.mean()
+    fall = -float(x @ y) / float(x @ x)
+    return fall, float(((y + fall * x) ** 2).sum())
 
 
 class Watch:
@@ -128,8 +143,7 @@ class Watch:
         self._looked = wall
         self._pace.see(wall - self._began, now.gap)
         text = describe(now)
-        left = self._left(now, wall - self._began)
-        text += f"  about {clock(left)} left" if left is not None else ""
+        text += left_words(self._left(now, wall - self._began))
         if self._log is not None and wall - self._logged >= _LOG_EVERY:
             self._logged = wall
             self._write(text)
@@ -139,17 +153,21 @@ class Watch:
                 self._live.start()
             self._live.update(Text(text), refresh=True)
 
-    def _left(self, now: Result, wall: float) -> float | None:
+    def _left(self, now: Result, wall: float) -> tuple[float, float] | None:
         """Return the seconds until the tolerance or a limit, whichever is expected first."""
         settings = self._settings
         target = max(settings.get("tol", 1e-4), (settings.get("rtol") or 0.0) * abs(now.fun))
-        ends = [self._pace.left(target)]
-        rounds, done = settings.get("max_rounds"), now.nit - (self._first or 0)
-        if rounds is not None and done > 0:
-            ends.append(wall / done * (rounds - now.nit))
+        limits = []
+        done = now.nit - (self._first or 0)
+        if settings.get("max_rounds") is not None and done > 0:
+            limits.append(wall / done * (settings["max_rounds"] - now.nit))
         if settings.get("max_seconds") is not None and now.seconds > 0:
-            ends.append((settings["max_seconds"] - now.seconds) * max(1.0, wall / now.seconds))
-        return min((max(0.0, end) for end in ends if end is not None), default=None)
+            limits.append((settings["max_seconds"] - now.seconds) * max(1.0, wall / now.seconds))
+        end = max(0.0, min(limits, default=math.inf))
+        expected = self._pace.left(target)
+        if expected is None:
+            return (end, end) if limits else None
+        return min(expected[0], end), min(expected[1], end)
 
     def _write(self, text: str) -> None:
         assert self._log is not None
@@ -168,7 +186,23 @@ def describe(now: Result) -> str:
     gap = f"gap {now.gap:.2e}" if math.isfinite(now.gap) else "no gap yet"
     bound = f"  bound {now.lower_bound:.6g}" if math.isfinite(now.lower_bound) else ""
     calls = f"oracle calls {now.nlmo:,}"
-    return f"round {now.nit:,}  {gap}{bound}  {calls}  {clock(now.seconds)}"
+    log = now.get("engine")
+    workers = "" if log is None else f"  workers {log.alive}"
+    return f"round {now.nit:,}  {gap}{bound}  {calls}{workers}  {clock(now.seconds)}"
+
+
+def left_words(left: tuple[float, float] | None) -> str:
+    """Return how long it may still take, as precisely as it is known."""
+    if left is None:
+        return ""
+    low, high = left
+    if low == math.inf:
+        return "  long to go"
+    if high == math.inf:
+        return f"  at least {clock(low)} left"
+    if high > 1.5 * low and high - low > 1.0:
+        return f"  {clock(low)} to {clock(high)} left"
+    return f"  about {clock(high)} left"
 
 
 def clock(seconds: float) -> str:
