@@ -71,6 +71,16 @@ def test_batches_of_any_size_reach_the_top_singular_value(shape, count):
         np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1.0, rtol=1e-14)
 
 
+@pytest.mark.parametrize("gap", [1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-9])
+def test_the_top_is_not_where_the_diagonal_is_largest(gap):
+    # the top eigenvector spreads over two coordinates, the next one has a coordinate for itself
+    a = np.array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0 - gap]])
+    x = top_eigenvector(np.array([a] * 10))
+    np.testing.assert_allclose(values(a, x, x), 1.0, rtol=1e-12)
+    u, v = top_singular(np.array([a] * 10))
+    np.testing.assert_allclose(values(a, u, v), 1.0, rtol=1e-12)
+
+
 @pytest.mark.parametrize("gap", [1e-1, 1e-3, 1e-5, 1e-7, 1e-10, 1e-14, 0.0])
 @pytest.mark.parametrize("cluster", [2, 5])
 def test_top_values_that_nearly_tie(gap, cluster):
@@ -82,13 +92,18 @@ def test_top_values_that_nearly_tie(gap, cluster):
         np.testing.assert_allclose(values(single, *top_singular(single)), 1.0, rtol=1e-12)
 
 
-def test_a_batch_with_separated_tops_is_left_to_squaring(monkeypatch):
+def test_only_tops_that_almost_tie_need_more_than_powers(monkeypatch):
     rng = np.random.default_rng(2)
-    g = np.array([with_spectrum(rng, 12, 9, [1.0, 0.9, 0.5, 0.1]) for _ in range(10)])
+
+    def batch(second):
+        s = [1.0, second, 0.5, 0.1]
+        return np.array([with_spectrum(rng, 12, 9, s) for _ in range(10)])
+
     monkeypatch.setattr(_spectral, "_top_dense", Forbidden())
-    np.testing.assert_allclose(values(g, *top_singular(g)), 1.0, rtol=1e-12)
+    for g in (batch(0.9), batch(0.999), np.tile(np.eye(9), (10, 1, 1)), np.zeros((10, 4, 4))):
+        np.testing.assert_allclose(values(g, *top_singular(g)), float(g.any()), atol=1e-12)
     with pytest.raises(AssertionError, match="not due"):
-        top_singular(np.tile(np.eye(9), (10, 1, 1)))
+        top_singular(batch(1.0 - 1e-8))
 
 
 @pytest.mark.parametrize("shape", [(420, 350), (350, 420)])

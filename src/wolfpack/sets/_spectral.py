@@ -4,17 +4,28 @@ With k = min(p, q), and in double precision whatever the precision of the input:
 
 - k up to `LANCZOS_FROM`: the smaller Gram matrix g'g and LAPACK's top eigenvector of it (dsyevr),
   O(pqk + k^3), exact up to rounding also when top values tie;
-- batches of at least `BATCH_FROM` matrices with k up to `SQUARING_TO`: B <- B^2/tr(B^2) from
-  B = g'g, which is power iteration whose number of steps doubles each time. Every step is one
-  matrix product for the whole batch, and tr(B^2) = 1 exactly when B has reached the projector on
-  the top eigenvector. Matrices unresolved after `SQUARINGS` steps (2^21 power steps, a relative
-  gap below about 1e-5) are given to LAPACK;
+- batches of at least `BATCH_FROM` matrices with k up to `SQUARING_TO`: power iteration. Squaring
+  B = g'g seven times gives B = (g'g)^N, N = 2^7, and each of `POWERS` steps x <- B x/||B x|| from a
+  Gaussian vector is then worth N steps. All are matrix products of the whole batch. x is accepted
+  when its last step moved it by `STEP` at most (see below); for the others B is squared again, up
+  to N = 2^21, and what is then left (relative gaps below about 1e-5) is given to LAPACK;
 - larger k: Lanczos on x -> g'(g x) with a fixed start, to a residual of `TOLERANCE`, relative;
   LAPACK as above if it has not converged after `RESTARTS` restarts (clustered top values).
 
 The Gram matrix squares the condition number, which harms small singular values only. The vectors
 are polished by one more power step with g itself: the relative error of the value is below 1e-12
 for the first two methods and below `TOLERANCE` for the third.
+
+*A short last step proves a power iteration.* Let g'g have eigenvalues lambda_1 (1 - t_i), t_1 = 0,
+and eigenvectors v_i; scaled so that lambda_1 = 1, B has rho_i = (1 - t_i)^N, with
+1/rho_i - 1 >= N t_i. If y = B x/c, c = ||B x|| <= 1, came from a unit vector x with
+||y - x|| = delta, then x_i - y_i = (c/rho_i - 1) y_i, and <x - y, y> = -delta^2/2 gives
+
+    1 - <y, g'g y>/lambda_1 = sum_i t_i y_i^2 <= (1/N) sum_i (1/rho_i - 1) y_i^2 <= (1 - c)/(N c),
+
+where (1 - c) |y_1| = |x_1 - y_1| <= delta: the value falls short by at most delta/(N c |y_1|),
+1e-13 if |y_1| is near 1. A start that is almost orthogonal to v_1, and stays so through all powers,
+would cost accuracy but no proof: `certify` trusts no vector.
 
 Only the product u v' matters, which does not depend on the sign of the pair.
 """
@@ -35,7 +46,9 @@ DENSE_SVD = 300
 """Order up to which a whole decomposition costs no more than a few oracle calls."""
 BATCH_FROM = 8
 SQUARING_TO = 64
-SQUARINGS = 21
+SQUARINGS = (7, 5, 5, 4)
+POWERS = 8
+STEP = 1e-11
 RESTARTS = 20
 TOLERANCE = 1e-10
 _TINY = 1e-300
@@ -135,26 +148,30 @@ def _top_dense(a: Array) -> Array:
 
 
 def _top_by_squaring(a: Array) -> Array:
-    x, todo = np.empty(a.shape[:2]), np.arange(a.shape[0])
-    b, trace = a, np.einsum("mii->m", a)
-    for _ in range(SQUARINGS // 3):
-        b = b / np.maximum(trace, _TINY)[:, None, None]
-        b = b @ b
-        b = b @ b
-        before = np.einsum("mii->m", b)
-        b = b @ b
-        trace = np.einsum("mii->m", b)
-        # of eigenvalues b_i: sum b_i^2 >= (1 - d) (sum b_i)^2 implies b_1 >= (1 - d) sum b_i
-        done = trace >= (1.0 - 1e-7) * before * before
-        ready = np.flatnonzero(done)
-        columns = np.einsum("mii->mi", b)[ready].argmax(axis=1)
-        x[todo[ready]] = b[ready, :, columns]
-        todo, b, trace = todo[~done], b[~done], trace[~done]
+    x, todo, b = np.empty(a.shape[:2]), np.arange(a.shape[0]), a
+    for times in SQUARINGS:
+        b = _over_trace(b)  # the top eigenvalue is then 1/n at least, and its powers in range
+        for _ in range(times):
+            b = b @ b
+        b = _over_trace(b)
+        y = b @ _start(a.shape[-1])
+        for _ in range(POWERS - 2):
+            y = (b @ y[..., None])[..., 0]
+        before = _unit(y)
+        y = _unit((b @ before[..., None])[..., 0])
+        done = ((y - before) ** 2).sum(axis=-1) <= STEP**2
+        x[todo[done]] = y[done]
+        todo, b = todo[~done], b[~done]
         if not todo.size:
-            break
+            return x
     for i in todo:
         x[i] = _top_dense(a[i])
-    return _unit(x)
+    return x
+
+
+def _over_trace(b: Array) -> Array:
+    trace = np.einsum("mii->m", b)
+    return b / np.maximum(trace, _TINY)[:, None, None]
 
 
 def _lanczos(apply: Callable[[Array], Array], n: int, k: int) -> Array | None:
