@@ -32,8 +32,10 @@ from ._ops import (
     inner,
     inners,
     lazy_inner,
+    logsumexp,
     matmul,
     norm,
+    normal_cdf,
     softmax,
 )
 from ._place import (
@@ -86,9 +88,11 @@ __all__ = [
     "library",
     "like",
     "log_sum_exp",
+    "logsumexp",
     "matmul",
     "namespace",
     "norm",
+    "normal_cdf",
     "repeat",
     "reshape",
     "rows",

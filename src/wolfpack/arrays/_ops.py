@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from ._gather import reshape, wide_dtype
-from ._place import namespace, to_host
+from ._place import library, like, namespace, to_host
 from ._structured import Structured
 
 Array = Any
@@ -118,9 +119,36 @@ def all_finite(a: Array) -> bool:
 
 def softmax(a: Array) -> Array:
     """Return exp(a) scaled to sum to 1 over all entries."""
+    if library(a) == "torch":  # one kernel
+        return reshape(reshape(a, (-1,)).softmax(0), tuple(a.shape))
     space = namespace(a)
     e = space.exp(a - space.max(a))
     return e / space.sum(e)
+
+
+def logsumexp(a: Array) -> Array:
+    """Return log(sum(exp(a))) over all entries, where the array is."""
+    if library(a) == "torch":
+        return reshape(a, (-1,)).logsumexp(0)
+    space = namespace(a)
+    largest = space.max(a)
+    return largest + space.log(space.sum(space.exp(a - largest)))
+
+
+def normal_cdf(z: Array) -> Array:
+    """Return the distribution function of the standard normal law, entry by entry."""
+    kind = library(z)
+    if kind == "torch":
+        return z.div(math.sqrt(2.0)).neg().erfc().mul(0.5)
+    if kind == "jax":
+        from jax.scipy.special import ndtr
+
+        return ndtr(z)
+    if kind == "cupy":
+        from cupyx.scipy.special import ndtr
+
+        return ndtr(z)
+    return like(special.ndtr(to_host(z)), z)
 
 
 def epsilon(a: Array) -> float:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import operator
 from abc import ABC, abstractmethod
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from ..arrays import as_float_array, check_shape, namespace
+from ..arrays import as_float_array, check_shape, is_foreign, namespace
 from ..atoms import Atoms, Dense
 from ..problem import CapabilityError
 
@@ -56,6 +57,29 @@ class Set(ABC):
     closed_forms: tuple[str, ...] = ()
     cheap_projection: bool = True
 
+    original: Set | None = None  # of a set at another place, see `at`
+
+    def __init_subclass__(cls, anywhere: bool = False, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in () if anywhere else _PLACED:
+            if name in vars(cls):
+                setattr(cls, name, _placed(vars(cls)[name]))
+
+    def at(self, x: Array) -> Set:
+        """Return this set as it answers arrays of the library, device and type of ``x``.
+
+        A set of vectors or matrices then answers where ``x`` is, with its constants (bounds,
+        offsets, points) copied there once; other sets are asked on the host. For NumPy arrays it is
+        the set itself.
+        """
+        if not is_foreign(x):
+            return self.original or self
+        if self.original is not None:
+            return self
+        from .device import twin_of
+
+        return twin_of(self, x)
+
     @abstractmethod
     def _lmo(self, g: Array) -> Atoms:
         """Answer finite directions of shape `shape` or ``(batch, *shape)``."""
@@ -92,12 +116,13 @@ class Set(ABC):
         Atoms
             Structured vertices with ``to_dense()``; they behave like arrays of the shape of ``g``.
         """
-        return self._answer(self._check_direction(g))
+        g = self._check_direction(g)
+        return self.at(g)._answer(g)
 
     def support(self, u: Array) -> Any:
         """Return s(u) = max of <u, v> over v in K: a float, or one number per direction."""
         u = self._check_direction(u)
-        value = self._answer(-u).dot(u)
+        value = self.at(u)._answer(-u).dot(u)
         return float(value) if u.ndim == len(self.shape) else value
 
     def certify(self, g: Array, vertex: Atoms) -> float:
@@ -163,7 +188,7 @@ class Set(ABC):
         if tuple(x.shape) != self.shape:
             raise ValueError(f"{self}: point must have shape {self.shape}, found {tuple(x.shape)}")
         self._check_finite(x, "point")
-        nearest, xp = self._project(x), namespace(x)
+        nearest, xp = self.at(x)._project(x), namespace(x)
         return nearest if nearest.dtype == x.dtype else xp.astype(nearest, x.dtype)
 
     def _project(self, x: Array) -> Array:
@@ -222,6 +247,24 @@ class Set(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(str, self.shape))})"
+
+
+_PLACED = ("violation", "smoothed", "smoothed_support", "draw", "k_best")
+
+
+def _placed(method: Any) -> Any:
+    """Let a method that is written for NumPy arrays be asked at the place of any other array."""
+
+    @wraps(method)
+    def ask(self: Set, x: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(x) is np.ndarray or not is_foreign(x):
+            return method(self, x, *args, **kwargs)
+        here = self.at(x)
+        if here is self:
+            return method(self, x, *args, **kwargs)
+        return getattr(here, method.__name__)(x, *args, **kwargs)
+
+    return ask
 
 
 def as_shape(n: Any, name: str = "n") -> tuple[int, ...]:

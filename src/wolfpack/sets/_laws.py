@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arrays import as_float_array, check_finite, check_shape
+from ..arrays import as_float_array, check_finite, check_shape, is_foreign
 from ..noise import get as get_noise
 from ..problem import CapabilityError
 from ._base import as_positive
@@ -51,6 +51,10 @@ def need_scale(K: Any, noise: Any, law: str) -> float:
 
 
 def smoothing_arguments(K: Any, y: Any, alpha: Any) -> tuple[Any, float]:
-    """Return ``y`` as a finite array of K's shape and ``alpha`` as a positive float."""
-    y = check_finite(check_shape(as_float_array(y, "y"), K.shape, "y"), "y")
-    return y, as_positive(alpha, "alpha")
+    """Return ``y`` as a finite array of K's shape and ``alpha`` as a positive float.
+
+    Arrays of other libraries are not looked at entry by entry, for which their device would have
+    to be waited for.
+    """
+    y = check_shape(as_float_array(y, "y"), K.shape, "y")
+    return y if is_foreign(y) else check_finite(y, "y"), as_positive(alpha, "alpha")

@@ -1,0 +1,148 @@
+"""The twin of a set that is asked on the host, and what all twins share."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from typing import Any
+
+import numpy as np
+
+from ...arrays import describe, is_foreign, like, to_host, zeros
+from ...atoms import Atoms
+from .._base import Array, Set
+
+log = logging.getLogger("wolfpack")
+_HOST = np.zeros(0)
+_said: set[str] = set()
+
+COPIED = (
+    "polytope",
+    "releases_gil",
+    "one_by_one",
+    "batch_hint",
+    "default_noise",
+    "closed_forms",
+    "cheap_projection",
+)
+
+
+class Twin(Set, anywhere=True):
+    """A set whose questions and answers are arrays of another library than NumPy.
+
+    This class asks the set itself, on the host: the direction is copied there and the answer
+    back, which the log says once. Subclasses override what they can do where the arrays are.
+
+    Parameters
+    ----------
+    K : Set
+        The set.
+    x : array
+        Any array of the library, device and floating-point type that questions will have.
+    """
+
+    def __init__(self, K: Set, x: Array) -> None:
+        self.K: Any = K
+        self.shape = K.shape
+        self.like = zeros((1,), x)
+        for name in COPIED:
+            setattr(self, name, getattr(K, name))
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "K":  # while a copy is being made
+            raise AttributeError(name)
+        return getattr(self.K, name)
+
+    @property
+    def radius(self) -> float:
+        return self.K.radius
+
+    @property
+    def diameter(self) -> float:
+        return self.K.diameter
+
+    @property
+    def member(self) -> Any:
+        """None where judging a point would take a copy to the host."""
+        here = type(self).violation is not Twin.violation
+        return getattr(self.K, "member", True) if here else None
+
+    def at(self, x: Array) -> Set:
+        return self if is_foreign(x) else self.K
+
+    def start(self) -> Array:
+        return like(self.K.start(), self.like)
+
+    def has(self, capability: str) -> bool:
+        return self.K.has(capability)
+
+    def smoothed_at_zero(self, noise: Any) -> float | None:
+        return self.K.smoothed_at_zero(noise)
+
+    def smoothness(self, noise: Any) -> float | None:
+        return self.K.smoothness(noise)
+
+    def core(self, shape: tuple[int, int]) -> Set:
+        return self.K.core(shape).at(self.like)
+
+    def _lmo(self, g: Array) -> Atoms:
+        return self._on_host("_lmo", g)
+
+    def near(self, g: Array) -> Atoms:
+        return self._on_host("near", g) if self.K.has("near") else self._lmo(g)
+
+    def certify(self, g: Array, vertex: Atoms) -> float:
+        return self._on_host("certify", g, vertex.to(_HOST))
+
+    def violation(self, x: Array) -> float:
+        return self._on_host("violation", x)
+
+    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+        return self._on_host("smoothed", y, alpha, noise)
+
+    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+        return self._on_host("smoothed_support", y, alpha, noise)
+
+    def draw(self, y: Array, alpha: float, count: int, rng: Any) -> Atoms:
+        return self._on_host("draw", y, alpha, count, rng)
+
+    def k_best(self, g: Array, k: int) -> Atoms:
+        return self._on_host("k_best", g, k)
+
+    def _project(self, x: Array) -> Array:
+        return self._on_host("_project", x)
+
+    def _on_host(self, method: str, x: Array, *args: Any) -> Any:
+        """Ask the set on the host; arrays and vertices of its answer are copied back."""
+        name = type(self.K).__name__
+        if name not in _said:
+            _said.add(name)
+            log.warning(
+                "%s is asked on the host: what is %s is copied there and back", name, describe(x)
+            )
+        answer = getattr(self.K, method)(to_host(x), *args)
+        if isinstance(answer, Atoms):
+            return answer.to(self.like)
+        return like(answer, self.like) if isinstance(answer, np.ndarray) else answer
+
+    def __repr__(self) -> str:
+        return repr(self.K)
+
+
+class Exact:
+    """Twins whose answers are minimisers: the value of an answer is the bound."""
+
+    def certify(self, g: Array, vertex: Atoms) -> float:
+        """Return the value of the answer."""
+        return float(vertex.dot(g))
+
+
+def moved(K: Set, x: Array) -> Set:
+    """Return a copy of a set made of sets whose own code suits any library, at another place."""
+    twin: Any = copy.copy(K)
+    for name, value in vars(K).items():
+        if isinstance(value, np.ndarray):
+            setattr(twin, name, like(value, x))
+    twin.parts = tuple(part.at(x) for part in twin.parts)
+    twin.original, twin.like = K, zeros((1,), x)
+    return twin

@@ -1,0 +1,166 @@
+"""Simplices and l1 balls where the arrays are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...arrays import (
+    arange,
+    concat,
+    cumsum,
+    fetch,
+    full,
+    like,
+    logsumexp,
+    namespace,
+    reshape,
+    searchsorted,
+    softmax,
+    sum_last,
+    take,
+    topk,
+)
+from ...atoms import OneHot
+from .._base import Array
+from .._laws import need_lifted, need_scale, smoothing_arguments
+from .._select import as_count
+from ._base import Exact, Twin
+
+
+class SimplexTwin(Exact, Twin, anywhere=True):
+    """The simplex."""
+
+    def _lmo(self, g: Array) -> OneHot:
+        space, K = namespace(g), self.K
+        if g.ndim == len(K.shape):
+            return OneHot(space.argmin(reshape(g, (-1,))), K.r, K.shape, g.dtype)
+        rows = reshape(g, (g.shape[0], -1))
+        return OneHot(space.argmin(rows, axis=1), K.r, K.shape, g.dtype)
+
+    def violation(self, x: Array) -> float:
+        smallest, total = fetch(namespace(x).min(x), sum_last(x, x.ndim))
+        return max(-smallest, abs(total - self.K.r))
+
+    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+        y, alpha = smoothing_arguments(self, y, alpha)
+        return self.K.r * softmax(y / (alpha * need_scale(self, noise, "gumbel")))
+
+    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+        y, alpha = smoothing_arguments(self, y, alpha)
+        alpha *= need_scale(self, noise, "gumbel")
+        return self.K.r * alpha * float(logsumexp(y / alpha))
+
+    def draw(self, y: Array, alpha: float, count: int, rng: Any) -> OneHot:
+        index = _draw(reshape(softmax(y / alpha), (-1,)), count, rng)
+        return OneHot(index, self.K.r, self.K.shape, y.dtype)
+
+    def k_best(self, g: Array, k: int) -> OneHot:
+        flat = reshape(self._check_direction(g), (-1,))
+        return OneHot(
+            topk(-flat, min(as_count(k), self.dimension)), self.K.r, self.K.shape, g.dtype
+        )
+
+    def _project(self, x: Array) -> Array:
+        return reshape(above_level(reshape(x, (-1,)), self.K.r), self.shape)
+
+
+class L1Twin(Exact, Twin, anywhere=True):
+    """The l1 ball, with or without weights."""
+
+    def __init__(self, K: Any, x: Array) -> None:
+        super().__init__(K, x)
+        reach: Any = K.reach
+        self.reach = reach if isinstance(reach, float) else like(reach, x)
+
+    def _lmo(self, g: Array) -> OneHot:
+        single = g.ndim == len(self.shape)
+        rows = reshape(g, (1 if single else g.shape[0], -1))
+        index = namespace(g).argmax(abs(rows) * self._flat_reach, axis=1)
+        answers = self._vertices(self._at(rows, index), index)
+        return answers.take(0) if single else answers
+
+    def violation(self, x: Array) -> float:
+        return self.K.r * (float(sum_last(abs(x) / self.reach, x.ndim)) - 1.0)
+
+    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+        need_lifted(self, noise)
+        y, alpha = smoothing_arguments(self, y, alpha)
+        weights = softmax(self._scores(y, alpha))
+        n = self.dimension
+        return self.reach * reshape(weights[:n] - weights[n:], self.shape)
+
+    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+        need_lifted(self, noise)
+        y, alpha = smoothing_arguments(self, y, alpha)
+        return alpha * float(logsumexp(self._scores(y, alpha)))
+
+    def draw(self, y: Array, alpha: float, count: int, rng: Any) -> OneHot:
+        drawn = _draw(softmax(self._scores(y, alpha)), count, rng)
+        n, space = self.dimension, namespace(y)
+        below = drawn >= n
+        index = space.where(below, drawn - n, drawn)
+        reach = self._reach_at(index)
+        return OneHot(index, space.where(below, -reach, reach), self.shape, y.dtype)
+
+    def k_best(self, g: Array, k: int) -> OneHot:
+        flat = reshape(self._check_direction(g), (-1,))
+        n, k = self.dimension, min(as_count(k), 2 * self.dimension)
+        sizes = abs(flat) * self._flat_reach
+        index = topk(sizes, min(k, n))
+        best = self._vertices(take(flat, index), index)
+        if k <= n:
+            return best
+        rest = topk(-sizes, k - n)  # the opposite vertices follow, in the reverse order
+        other = self._vertices(-take(flat, rest), rest)
+        values = concat([best.value, other.value])
+        return OneHot(concat([index, rest]), values, self.shape, g.dtype)
+
+    def _project(self, x: Array) -> Array:
+        if self.violation(x) <= 0:
+            return x + 0.0
+        if not isinstance(self.reach, float):
+            return super()._project(x)
+        shrunk = above_level(abs(reshape(x, (-1,))), self.K.r)
+        return namespace(x).sign(x) * reshape(shrunk, self.shape)
+
+    @property
+    def _flat_reach(self) -> Any:
+        return self.reach if isinstance(self.reach, float) else reshape(self.reach, (-1,))
+
+    def _reach_at(self, index: Array) -> Array:
+        if isinstance(self.reach, float):
+            return full((), self.reach, self.like)
+        return take(self._flat_reach, index)
+
+    def _vertices(self, g: Array, index: Array) -> OneHot:
+        """Return the vertices at ``index`` against the entries ``g``; 0 counts as positive."""
+        reach, space = self._reach_at(index), namespace(g)
+        return OneHot(index, space.where(g < 0, reach, -reach), self.shape, g.dtype)
+
+    def _at(self, rows: Array, index: Array) -> Array:
+        return take(reshape(rows, (-1,)), index + rows.shape[1] * arange(rows.shape[0], index))
+
+    def _scores(self, y: Array, alpha: float) -> Array:
+        """Return the scores of the vertices up and down each axis, over alpha."""
+        score = reshape(self.reach * y, (-1,)) / alpha
+        return concat([score, -score])
+
+
+def _draw(weights: Array, count: int, rng: Any) -> Array:
+    """Draw positions with the probabilities ``weights``: only uniform numbers leave the host."""
+    running = cumsum(weights)
+    space = namespace(running)
+    uniform = space.astype(like(rng.random(count), running), running.dtype)
+    found = searchsorted(running, uniform * running[-1])
+    # a product rounded up to the total would fall past the last entry
+    return space.clip(found, max=weights.shape[0] - 1)
+
+
+def above_level(u: Array, total: float) -> Array:
+    """Return max(u - t, 0) for the t at which its sum is ``total``."""
+    space = namespace(u)
+    falling = space.sort(u - space.max(u), descending=True)
+    ranks = space.astype(arange(u.shape[0], u) + 1, u.dtype)
+    levels = (space.astype(cumsum(falling), u.dtype) - total) / ranks
+    # the level t is the largest of these: each is the level if the first entries are what is left
+    return space.maximum(u - space.max(u) - space.max(levels), full((), 0.0, u))
