@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .arrays import describe
 from .engines import Driver, EngineLog, Mpi, Policy, choose_engine
 from .engines._choose import Choice
 from .loop import Limits, Result, run
@@ -92,6 +93,13 @@ def execute(
 
 
 def _engine(config: Config, oracles: Oracles, engine: Any) -> Choice:
+    if oracles.job is not None and oracles.job.away and engine is not None:
+        if isinstance(engine, str) and engine == "auto":
+            return Choice(None, False)
+        raise TypeError(
+            f"x is {describe(oracles.job.smoothing.K.like)}, whose oracles are asked there in one "
+            f"batch: leave engine out, found {engine!r}"
+        )
     if oracles.job is not None:
         return choose_engine(engine, oracles.job, getattr(config.solver, "m", None))
     if engine is None or (isinstance(engine, str) and engine == "auto"):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import noise as noise_laws
-from .arrays import as_float_array, check_finite, check_shape
+from .arrays import as_float_array, check_finite, check_shape, is_foreign, like, same_place
 from .choose import choose
 from .engines import Policy
 from .execute import Config, as_checkpoint, execute
@@ -162,6 +162,7 @@ def minimize(
     check_positive("L", L, optional=True)
     L = None if L is None else float(L)
     start = _starting_point(objective, K, x0)
+    K = K.at(start)
     remark = ""
     if isinstance(method, str) and method == "auto":
         choice = choose(objective, K, {"m": m, "noise": noise, "engine": engine, **options})
@@ -194,8 +195,11 @@ def _starting_point(objective: Any, K: Set, x0: Any) -> Array:
     """Return a feasible start, checked, that no solver will write to."""
     if objective.shape is not None and tuple(objective.shape) != tuple(K.shape):
         raise ValueError(f"f takes x of shape {objective.shape}, K has shape {K.shape}")
+    place = getattr(objective, "like", None)
     if x0 is None:
-        return K.start()
+        return like(K.start(), place) if is_foreign(place) else K.start()
+    if is_foreign(place) or is_foreign(x0):
+        same_place(**{"the data of f": place, "x0": x0})
     x0 = check_shape(check_finite(as_float_array(x0, "x0"), "x0"), K.shape, "x0")
     violation = K.violation(x0)
     if not violation <= 1e-6 * max(1.0, K.radius):

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from .arrays import all_finite, epsilon, inner, norm
+from .arrays import all_finite, epsilon, inner, inners, norm
 
 Array = Any
 
@@ -186,9 +186,8 @@ class Problem:
     def violates_descent(self, at: Evaluation, x: Array, at_next: Evaluation, x_next: Array) -> str:
         """Return what two evaluations prove wrong: '', 'L' (too small) or 'convexity'."""
         step = x_next - x
-        slope = inner(at.gradient, step)
+        slope, slope_back = inners((at.gradient, step), (at_next.gradient, step))
         change = at_next.value - at.value - slope
-        slope_back = inner(at_next.gradient, step)
         lowest = min(change, at.value - at_next.value + slope_back)  # below either tangent
         size = abs(at.value) + abs(at_next.value) + abs(slope) + abs(slope_back)
         noise = 1e3 * epsilon(at.gradient) * size

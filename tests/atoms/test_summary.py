@@ -32,7 +32,7 @@ def test_adding_a_summary_is_adding_the_mean(case):
     answers = K.lmo(DIRECTIONS.standard_normal((5, *K.shape)))
     total = DIRECTIONS.standard_normal(K.shape)
     expected = total + 5 * answers.mean()
-    summarize(answers).add_to(total, 5)
+    total = summarize(answers).added(total, 5)
     np.testing.assert_array_equal(total, expected)
 
 

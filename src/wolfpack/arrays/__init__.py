@@ -23,6 +23,7 @@ from ._gather import (
     topk,
     wide_dtype,
 )
+from ._memory import is_out_of_memory
 from ._ops import (
     all_finite,
     device_inner,
@@ -84,6 +85,7 @@ __all__ = [
     "inner",
     "inners",
     "is_foreign",
+    "is_out_of_memory",
     "lazy_inner",
     "library",
     "like",

@@ -83,6 +83,11 @@ class Atoms(NDArrayOperatorsMixin, ABC):
     def norms_squared(self) -> Any:
         """Return ||v||^2 for each vertex v."""
 
+    def squares(self) -> float:
+        """Return the sum of ||v||^2 over the vertices."""
+        squares = self.norms_squared()
+        return float(squares if isinstance(squares, float) else sum_last(squares, squares.ndim))
+
     def key(self) -> Hashable:
         """Return a hashable identity of a single vertex: equal vertices, equal keys."""
         return to_host(self.to_dense() + 0.0).tobytes()  # + 0.0 makes -0.0 equal 0.0

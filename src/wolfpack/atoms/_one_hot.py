@@ -97,6 +97,11 @@ class OneHot(Atoms):
             return full((self.count,), square, self.index, self.dtype)
         return square if self.count is None or np.ndim(square) else np.full(self.count, square)
 
+    def squares(self) -> float:
+        if isinstance(self.value, float):
+            return (self.count or 1) * self.value**2
+        return super().squares()
+
     def key(self) -> Hashable:
         return int(self.index), float(self.value)
 

@@ -30,9 +30,10 @@ class Summary(ABC):
     def mean(self) -> Array:
         """Return the mean as a dense array."""
 
-    def add_to(self, total: Array, weight: float) -> None:
-        """Add ``weight`` times the mean to ``total``, in place."""
+    def added(self, total: Array, weight: float) -> Array:
+        """Return ``weight`` times the mean plus ``total``, which may be written to."""
         total += weight * self.mean()
+        return total
 
 
 class DenseSummary(Summary):
@@ -67,8 +68,9 @@ class SparseSummary(Summary):
         out.reshape(-1)[self.positions] = self.entries
         return out
 
-    def add_to(self, total: Array, weight: float) -> None:
+    def added(self, total: Array, weight: float) -> Array:
         total.reshape(-1)[self.positions] += weight * self.entries
+        return total
 
 
 class FactoredSummary(Summary):

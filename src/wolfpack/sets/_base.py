@@ -57,7 +57,9 @@ class Set(ABC):
     closed_forms: tuple[str, ...] = ()
     cheap_projection: bool = True
 
-    original: Set | None = None  # of a set at another place, see `at`
+    # of a set at another place, see `at`: the set itself, and an array of that place
+    original: Set | None = None
+    like: Any = None
 
     def __init_subclass__(cls, anywhere: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr_delete, qr_insert, solve_triangular
 
+from ..arrays import is_foreign, to_host
+
 Array = Any
 
 
@@ -37,6 +39,8 @@ def separation(K: Any, x: Array, rounds: int = 1000) -> float:
     vector of the hull of the answers minus x, the next answer is the one to z. On a polytope it
     ends after finitely many rounds, each O(n k) beside the oracle with k answers kept.
     """
+    if is_foreign(x):
+        x, K = to_host(x), K.at(np.zeros(0))
     if not np.isfinite(x).all():
         return np.inf
     x = np.asarray(x, dtype=np.float64)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arrays import inner
+from ..arrays import host_dtype, inner, like, reshape
 from ..atoms import Atoms
 from ..problem import CapabilityError
 
@@ -106,6 +106,21 @@ class Smoothing(ABC):
         return max(1, BLOCK_NUMBERS // self.numbers_per_answer)
 
 
-def column(alpha: Any, ndim: int) -> Any:
-    """Return one scale per answer in the shape that multiplies a batch with ``ndim`` axes."""
-    return alpha if np.ndim(alpha) == 0 else np.reshape(alpha, (-1, *[1] * (ndim - 1)))
+def perturbed(v: Array, alpha: Any, delta: Array) -> Array:
+    """Return v - alpha delta for a batch of delta; alpha is a number, or one for each of them."""
+    if isinstance(alpha, float) or np.ndim(alpha) == 0:
+        return v - alpha * delta
+    return v - reshape(like(alpha, v), (-1, *[1] * (delta.ndim - 1))) * delta
+
+
+def draw_noise(law: Any, rng: Any, shape: tuple[int, ...], v: Array) -> Array:
+    """Draw noise of the type of ``v`` and where it is.
+
+    The numbers come from the host, and are the same wherever ``v`` is, unless the law is to be
+    drawn natively.
+    """
+    if type(v) is np.ndarray:
+        return law.sample(rng, shape, dtype=v.dtype)
+    if getattr(law, "native", False):
+        return law.sample_at(v, rng, shape)
+    return like(law.sample(rng, shape, dtype=host_dtype(v)), v)

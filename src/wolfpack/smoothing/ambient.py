@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import theory
 from ..atoms import Atoms
-from ._base import Array, Smoothing, column
+from ._base import Array, Smoothing, draw_noise, perturbed
 
 
 class Ambient(Smoothing):
@@ -37,8 +37,7 @@ class Ambient(Smoothing):
         return self.K._lmo(self.directions(v, alpha, count, rng))
 
     def directions(self, v: Array, alpha: Any, count: int, rng: Any) -> Array:
-        delta = self.law.sample(rng, (count, *self.K.shape), dtype=v.dtype)
-        return v - column(alpha, delta.ndim) * delta
+        return perturbed(v, alpha, draw_noise(self.law, rng, (count, *self.K.shape), v))
 
     @property
     def exact(self) -> bool:

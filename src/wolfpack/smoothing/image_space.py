@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arrays import Streams, inner
+from ..arrays import Streams, inner, to_host
 from ..atoms import Atoms
 from ..problem import CapabilityError
-from ._base import Array, Smoothing, column
+from ._base import Array, Smoothing, draw_noise, perturbed
 
 _SAMPLES = 1024
 
@@ -44,9 +44,8 @@ class ImageSpace(Smoothing):
         return self.K._lmo(self.directions(v, alpha, count, rng))
 
     def directions(self, v: Array, alpha: Any, count: int, rng: Any) -> Array:
-        delta = self.law.sample(rng, (count, *self.objective.image_shape), dtype=v.dtype)
-        pulled = self.objective.pull_back(delta)
-        return v - column(alpha, pulled.ndim) * pulled
+        delta = draw_noise(self.law, rng, (count, *self.objective.image_shape), v)
+        return perturbed(v, alpha, self.objective.pull_back(delta))
 
     @cached_property
     def smoothness(self) -> float:
@@ -56,13 +55,15 @@ class ImageSpace(Smoothing):
     @cached_property
     def bias(self) -> float:
         streams, total = Streams(2**127), 0.0
+        place = getattr(self.objective, "like", None)
+        place = np.empty(0) if place is None else place
         # a rough value will do where every draw costs a call of an expensive oracle
         samples = 16 if self.K.batch_hint == 1 else _SAMPLES
         count = min(self.block, samples)
         for block in range(math.ceil(samples / count)):
             rng = streams.at(0, block)
-            delta = self.law.sample(rng, (count, *self.objective.image_shape))
-            total += float(np.mean(self.K.support(self.objective.pull_back(delta))))
+            delta = draw_noise(self.law, rng, (count, *self.objective.image_shape), place)
+            total += float(np.mean(to_host(self.K.support(self.objective.pull_back(delta)))))
         return total / math.ceil(samples / count)
 
     def size(self, step: Array) -> float:

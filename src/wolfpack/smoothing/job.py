@@ -7,14 +7,15 @@ block is computed where, and how often, does not change a bit of it.
 from __future__ import annotations
 
 import itertools
+import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Streams, epsilon, norm
+from ..arrays import Streams, concat, epsilon, is_out_of_memory, norm
 from ..atoms import Atoms, DenseSummary, Summary, portable, summarize
 from ._base import BLOCK_NUMBERS, Array, Smoothing
 from ._blas import multiplies, one_thread
@@ -26,7 +27,11 @@ BLOCKS = 64
 SMALL = 2**12
 """Random numbers per block for sets that answer directions one by one, unless they know better."""
 
+NATIVE = 2**24
+"""Random numbers per block where a device draws them itself."""
+
 _AT_ONCE = 16 * BLOCK_NUMBERS
+_log = logging.getLogger("wolfpack")
 _NOTHING = nullcontext()
 
 
@@ -124,10 +129,17 @@ class Job:
         self._hint = K.batch_hint or (max(1, SMALL // K.dimension) if alone else None)
         self._fixed = block or (None if sampling == "iid" and self._hint else smoothing.block)
         self._couple = SAMPLINGS[sampling]
-        # answers that do not depend on what else is in the batch may be asked for together
-        self.pins = multiplies(smoothing)
         self._perturbs = smoothing.numbers_per_answer > 1 and hasattr(smoothing, "directions")
-        self._joins = alone and self._perturbs
+        self.away = K.like is not None
+        # answers that do not depend on what else is in the batch may be asked for together; on
+        # another device all of them are, as long as they fit
+        self._joins = self._perturbs and (alone or self.away)
+        self._at_once = _AT_ONCE
+        self.pins = not self.away and multiplies(smoothing)
+        if self.away:
+            self._at_once = 2**62
+            if self._perturbs and getattr(smoothing.law, "native", False):
+                self._fixed = max(1, NATIVE // smoothing.numbers_per_answer)
 
     def __reduce__(self) -> Any:
         return Job, (self.smoothing, self.streams.seed, self.sampling, self._fixed)
@@ -188,33 +200,76 @@ class Job:
                 alpha, count = self._scale(question, block), self._count(m, block)
                 yield self.answers(v, alpha, count, k, block, keep)
         else:
-            at_once = max(1, _AT_ONCE // (self.length(question.m) * self.smoothing.K.dimension))
-            for i in range(0, len(drawn), at_once):
+            each, i = self.length(question.m) * self.smoothing.K.dimension, 0
+            while i < len(drawn):
+                at_once = max(1, self._at_once // each)
                 yield from self._joined(question, drawn[i : i + at_once])
+                i += at_once
         if len(drawn) < len(blocks):
             yield self._clean(question, question.also[None])
 
-    def _joined(self, question: Question, blocks: list[int]) -> Iterator[Atoms]:
+    def _joined(self, question: Question, blocks: list[int]) -> Iterable[Atoms]:
         """Ask the oracle for several blocks in one batch, which it may answer in threads."""
         k, v, _, m = question[:4]
         counts = [self._count(m, block) for block in blocks]
-        directions: Any = self.smoothing.directions  # pyright: ignore[reportAttributeAccessIssue]
-        draws = [
-            directions(
-                v, self._scale(question, block), count, self._couple(self.streams.at(k, block))
-            )
-            for block, count in zip(blocks, counts, strict=True)
-        ]
         try:
-            ask = self.smoothing.K.near if question.keep else self.smoothing.K._lmo
-            answers = ask(np.concatenate(draws))
+            answers = self._ask(question, blocks, counts)
             if blocks[0] == 0 and k & (k - 1) == 0:
                 self._check(answers, v)
         except Exception as error:
+            if self.away and is_out_of_memory(error) and sum(counts) > 1:
+                return self._halved(question, blocks, counts)
             self._locate(error, k, blocks)
             raise
+        if self.away:
+            return (answers,)
         ends = itertools.accumulate(counts)
         return (answers.take(slice(end - n, end)) for n, end in zip(counts, ends, strict=True))
+
+    def _ask(self, question: Question, blocks: list[int], counts: list[int]) -> Atoms:
+        directions: Any = self.smoothing.directions  # pyright: ignore[reportAttributeAccessIssue]
+        draws = [
+            directions(
+                question.v,
+                self._scale(question, block),
+                count,
+                self._couple(self.streams.at(question.k, block)),
+            )
+            for block, count in zip(blocks, counts, strict=True)
+        ]
+        ask = self.smoothing.K.near if question.keep else self.smoothing.K._lmo
+        return ask(draws[0] if len(draws) == 1 else concat(draws))
+
+    def _halved(self, question: Question, blocks: list[int], counts: list[int]) -> list[Atoms]:
+        """Answer a batch for which the device had too little memory in two halves, from now on."""
+        self._at_once = min(self._at_once, sum(counts) * self.smoothing.K.dimension) // 2
+        _log.warning(
+            "%s: no memory for %d directions at once, which are asked in two halves",
+            self.smoothing.K,
+            sum(counts),
+        )
+        if len(blocks) == 1:
+            return self._split(question, blocks[0], counts[0])
+        half = len(blocks) // 2
+        return [*self._joined(question, blocks[:half]), *self._joined(question, blocks[half:])]
+
+    def _split(self, question: Question, block: int, count: int) -> list[Atoms]:
+        """Answer one block in pieces that fit."""
+        rng = self._couple(self.streams.at(question.k, block))
+        directions: Any = self.smoothing.directions  # pyright: ignore[reportAttributeAccessIssue]
+        draws = directions(question.v, self._scale(question, block), count, rng)
+        ask = self.smoothing.K.near if question.keep else self.smoothing.K._lmo
+        found, first = [], 0
+        while first < count:
+            step = max(1, self._at_once // self.smoothing.K.dimension)
+            try:
+                found.append(ask(draws[first : first + step, ...]))
+                first += step
+            except Exception as error:
+                if not is_out_of_memory(error) or step == 1:
+                    raise
+                self._at_once //= 2
+        return found
 
     def _clean(self, question: Question, g: Array) -> Atoms:
         try:
@@ -235,13 +290,13 @@ class Job:
         return question.alpha[first : first + self._count(question.m, block)]
 
     def _partial(self, answers: Atoms, question: Question, pack: bool) -> Partial:
-        squares = float(np.sum(answers.norms_squared()))
+        squares = answers.squares()
         if not math.isfinite(squares):
             error = ValueError("the oracle answered NaN or infinite entries")
             self._locate(error, question.k, range(0))
             raise error
         mean = summarize(answers) if pack else DenseSummary(answers.mean())
-        kept = portable(answers) if question.keep else None
+        kept = (answers if self.away else portable(answers)) if question.keep else None
         return Partial(answers.count or 1, mean, squares, kept)
 
     def _locate(self, error: Exception, k: int, blocks: Sequence[int]) -> None:

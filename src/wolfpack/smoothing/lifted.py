@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..arrays import namespace
 from ..atoms import Atoms
 from ..atoms._pool import join
 from ..problem import CapabilityError
@@ -43,12 +44,12 @@ class Lifted(Smoothing):
             return self.K.draw(-v, alpha, count, rng)
         # a set draws many answers of one scale at a time
         runs = [(scale, len(list(run))) for scale, run in groupby(alpha.tolist())]
-        return join(
-            [
-                self.K.draw(-v, a, n, rng) if a else self.K._lmo(np.broadcast_to(v, (n, *v.shape)))
-                for a, n in runs
-            ]
-        )
+        return join([self._run(v, scale, n, rng) for scale, n in runs])
+
+    def _run(self, v: Array, alpha: float, count: int, rng: Any) -> Atoms:
+        if alpha:
+            return self.K.draw(-v, alpha, count, rng)
+        return self.K._lmo(namespace(v).broadcast_to(v, (count, *v.shape)))
 
     @property
     def exact(self) -> bool:

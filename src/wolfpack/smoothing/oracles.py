@@ -122,7 +122,7 @@ class Oracles:
         with self.job.quiet():
             if self._fits(m):
                 answers = self.job.answers(v, alpha, m, k)
-                mean, count, squares = answers.mean(), m, float(answers.norms_squared().sum())
+                mean, count, squares = answers.mean(), m, answers.squares()
             else:
                 partials = self._ask(Question(k, v, alpha, m))
                 mean, count = _mean(partials), sum(partial.count for partial in partials)
@@ -174,7 +174,7 @@ def _mean(partials: list[Partial]) -> Array:
         return first.mean.mean()
     total, count = first.count * first.mean.mean(), first.count
     for partial in others:
-        partial.mean.add_to(total, partial.count)
+        total = partial.mean.added(total, partial.count)
         count += partial.count
     # a sum without the zeros of the structured means must not keep the sign of a zero
     return (total + 0.0) / count
