@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from ..arrays import LowRank, to_host
 from .history import History
 from .status import Status
 
@@ -52,10 +53,14 @@ class Result(OptimizeResult):
         return repr(OptimizeResult({k: v for k, v in self.items() if k != "state"}))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the solver's state, as plain numbers, strings and lists."""
+        """Return everything but the solver's state, as plain numbers, strings and lists.
+
+        An ``x`` of low rank is ``{"U": ..., "S": ..., "V": ...}``, the matrix U diag(S) V'.
+        """
         out: dict[str, Any] = {name: self[name] for name in _NUMBERS}
+        x = {name: part.tolist() for name, part in _parts(self.x).items()}
         out |= {
-            "x": np.asarray(self.x).tolist(),
+            "x": x.get("x", x),
             "success": bool(self.success),
             "status": str(self.status),
             "message": self.message,
@@ -66,6 +71,10 @@ class Result(OptimizeResult):
 
     def save(self, path: str | Path) -> Path:
         """Write the result (without the solver's state) to an npz file, without pickle.
+
+        The file holds ``x``, or for an answer of low rank its factors ``U``, ``S`` and ``V`` with x
+        = U diag(S) V', each column of the history under ``history_<name>``, and ``header``, the
+        numbers and texts as JSON.
 
         Returns
         -------
@@ -83,12 +92,22 @@ class Result(OptimizeResult):
         }
         columns = {f"history_{name}": column for name, column in self.history.items()}
         with path.open("wb") as file:
-            np.savez(file, x=np.asarray(self.x), header=np.array(json.dumps(header)), **columns)
+            np.savez(file, header=np.array(json.dumps(header)), **_parts(self.x), **columns)
         return path
+
+
+def _parts(x: Any) -> dict[str, np.ndarray]:
+    """Return an answer as arrays: one that is kept in factors stays so, however large it is."""
+    if isinstance(x, LowRank):
+        return {"U": x.U, "S": x.s, "V": x.V}
+    return {"x": np.asarray(to_host(x))}
 
 
 def load(path: str | Path) -> Result:
     """Read a result written by `Result.save`.
+
+    An ``x`` that was saved in factors is a matrix of low rank again, with attributes ``U``, ``s``
+    and ``V``; ``np.asarray(result.x)`` makes it whole.
 
     Raises
     ------
@@ -102,6 +121,7 @@ def load(path: str | Path) -> Result:
             prefix = "history_"
             columns = {k[len(prefix) :]: data[k] for k in data.files if k.startswith(prefix)}
             header["status"] = Status(header["status"])
-            return Result(x=data["x"], history=History.from_columns(columns), **header)
+            x = LowRank(data["U"], data["S"], data["V"]) if "U" in data.files else data["x"]
+            return Result(x=x, history=History.from_columns(columns), **header)
     except (KeyError, ValueError, zipfile.BadZipFile, EOFError) as error:
         raise ValueError(f"{path} is not a saved result: {error}") from None

@@ -86,7 +86,8 @@ def _table(rows: np.ndarray, path: Path) -> None:
 def _summary(result: Result, task: Task, facts: dict[str, Any]) -> dict[str, Any]:
     large = math.prod(result.x.shape) > MOST_ENTRIES
     # a matrix of low rank may be too large to be made whole, and history.csv has the history
-    bare = Result({**result, "history": {}, "x": np.empty(0) if large else result.x}).to_dict()
+    x = np.empty(0) if large else np.asarray(result.x)
+    bare = Result({**result, "history": {}, "x": x}).to_dict()
     left_out = {"history", "x"} if large else {"history"}
     plain = {name: _finite(value) for name, value in bare.items() if name not in left_out}
     log = result.get("engine")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import LowRank, to_host
 from ..loop import Result
 from . import workers
 from .live_chart import LiveChart, Series, script
@@ -16,7 +17,7 @@ from .page import Page, Section, Table
 from .solution import drawings
 
 _MOST_DRAWN = 1_000_000
-"""Entries beyond which an answer is not drawn."""
+"""Entries beyond which an answer is not drawn, unless it has low rank."""
 
 
 def run_page(result: Result, K: Any = None, facts: Mapping[str, Any] | None = None) -> str:
@@ -168,9 +169,12 @@ def _schedule(result: Result) -> list[Section]:
 
 
 def _solution(result: Result, K: Any) -> list[Section]:
-    if math.prod(result.x.shape) > _MOST_DRAWN:
-        return []
-    blocks = list(drawings(np.asarray(result.x), K))
+    x = result.x
+    if not isinstance(x, LowRank):
+        if math.prod(x.shape) > _MOST_DRAWN:
+            return []
+        x = np.asarray(to_host(x))
+    blocks = list(drawings(x, K))
     return [Section("Solution", blocks)] if blocks else []
 
 

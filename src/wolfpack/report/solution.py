@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from ..arrays import LowRank
 from ..sets import Birkhoff
 from .page import scrolling
 
@@ -51,16 +52,20 @@ class Drawing:
         )
 
 
-def drawings(x: np.ndarray, K: Any) -> Iterator[Drawing]:
+def drawings(x: np.ndarray | LowRank, K: Any) -> Iterator[Drawing]:
     """Yield what can be drawn of the point ``x`` of the set ``K``.
 
     Parameters
     ----------
-    x : array
-        The answer.
+    x : array or LowRank
+        The answer; one of low rank is never made whole.
     K : Set or None
         A set that has a ``graph`` with one entry of x per edge is drawn on that graph.
     """
+    if isinstance(x, LowRank):
+        yield heat_map(x)
+        yield bars(_singular_values(x), "singular values")
+        return
     graph = getattr(K, "graph", None)
     if graph is not None and x.shape == (graph.edge_count,) and graph.node_count <= MOST_NODES:
         yield network(x, graph)
@@ -114,18 +119,13 @@ def bars(values: np.ndarray, what: str = "entries") -> Drawing:
     )
 
 
-def heat_map(x: np.ndarray, permutation: bool = False) -> Drawing:
+def heat_map(x: np.ndarray | LowRank, permutation: bool = False) -> Drawing:
     """Return the matrix as coloured cells; a large one as means over blocks of entries.
 
     With ``permutation``, rings mark the permutation matrix that is nearest to it.
     """
-    rows, columns = (min(n, MOST_CELLS) for n in x.shape)
-    means = np.array(
-        [
-            [block.mean() for block in np.array_split(band, columns, axis=1)]
-            for band in np.array_split(x, rows, axis=0)
-        ]
-    )
+    means = _block_means(x)
+    rows, columns = means.shape
     side = min(24.0, _WIDTH / columns, 480.0 / rows)
     most = float(np.abs(means).max()) or 1.0
     parts = [
@@ -136,7 +136,7 @@ def heat_map(x: np.ndarray, permutation: bool = False) -> Drawing:
         for j, v in enumerate(row)
     ]
     nearest = ""
-    if permutation and means.shape == x.shape:
+    if permutation and isinstance(x, np.ndarray) and means.shape == x.shape:
         columns_of = linear_sum_assignment(x, maximize=True)[1].tolist()
         parts += [
             _ring(((j + 0.5) * side, (i + 0.5) * side), side) for i, j in enumerate(columns_of)
@@ -149,6 +149,25 @@ def heat_map(x: np.ndarray, permutation: bool = False) -> Drawing:
     caption = f"The matrix{cells}: blue positive, red negative, full colour at {most:.4g}.{nearest}"
     alt = f"Heat map of a {x.shape[0]} x {x.shape[1]} matrix, largest size {most:.4g}"
     return Drawing(svg([*parts, border], (columns * side, rows * side)), alt, caption)
+
+
+def _block_means(x: np.ndarray | LowRank) -> np.ndarray:
+    """Return a matrix of at most MOST_CELLS rows and columns: means over blocks of entries."""
+
+    def bands(matrix: np.ndarray) -> np.ndarray:
+        parts = np.array_split(matrix, min(len(matrix), MOST_CELLS))
+        return np.array([part.mean(axis=0) for part in parts])
+
+    if isinstance(x, LowRank):
+        return (bands(x.U) * x.s) @ bands(x.V).T
+    return bands(bands(x).T).T
+
+
+def _singular_values(x: LowRank) -> np.ndarray:
+    """Return those of U diag(s) V', from triangular factors of U and V."""
+    left, right = np.linalg.qr(x.U).R, np.linalg.qr(x.V).R
+    found = np.linalg.svd((left * x.s) @ right.T, compute_uv=False)
+    return found if len(found) else np.zeros(1)
 
 
 def network(x: np.ndarray, graph: Any) -> Drawing:
