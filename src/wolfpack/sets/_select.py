@@ -18,7 +18,7 @@ _CHUNK_SIZE = 2**13
 _local = threading.local()
 
 
-def scratch(shape: tuple[int, ...]) -> Array:
+def scratch(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
     """Return an array with arbitrary content that is this thread's until its next call.
 
     Fresh arrays of this size come from the operating system page by page, which takes longer than
@@ -26,10 +26,10 @@ def scratch(shape: tuple[int, ...]) -> Array:
     """
     size = math.prod(shape)
     if size > _SCRATCH_SIZE:
-        return np.empty(shape)
+        return np.empty(shape, dtype)
     if not hasattr(_local, "buffer"):
         _local.buffer = np.empty(_SCRATCH_SIZE)
-    return _local.buffer[:size].reshape(shape)
+    return _local.buffer.view(dtype)[:size].reshape(shape)
 
 
 def in_chunks(answer: Callable[[Array], Array], rows: Array) -> Array:
@@ -66,14 +66,18 @@ def largest(rows: Array, k: int, key: np.ufunc = np.positive) -> Array:
         Of equal entries the first ones are taken, on every machine: `numpy.argpartition` alone
         promises nothing about ties.
     """
+    return largest_flat(rows, k, key) - first_positions(*rows.shape)
+
+
+def largest_flat(rows: Array, k: int, key: np.ufunc = np.positive) -> Array:
+    """Return what `largest` returns, as positions in the flattened rows."""
     batch, n = rows.shape
-    values = key(rows, out=scratch(rows.shape))
     # a row of independent entries has `few` above the level, and less than k once in 10^4 rows
     few = k + 4 * math.isqrt(k) + 4
-    flat = _above_common_level(values, k, few) if batch >= 8 and n >= 16 * few else None
+    flat = _above_common_level(rows, k, few, key) if batch >= 8 and n >= 16 * few else None
     if flat is None:
-        flat = _largest_each(values, k)
-    return flat.reshape(batch, k) - first_positions(batch, n)
+        flat = _largest_each(key(rows, out=scratch(rows.shape)), k)
+    return flat.reshape(batch, k)
 
 
 def _largest_each(values: Array, k: int) -> Array:
@@ -90,18 +94,26 @@ def _largest_each(values: Array, k: int) -> Array:
     return flat
 
 
-def _above_common_level(values: Array, k: int, few: int) -> Array | None:
+def _above_common_level(rows: Array, k: int, few: int, key: np.ufunc) -> Array | None:
     """Return what `_largest_each` returns, by a level that at least k entries of each row reach.
 
     The directions of a round are one vector, perturbed, so that a level at which four of the rows
     have ``few`` entries each leaves few of every row. One comparison with one number runs at the
     speed of memory, and what remains is small. None if a row has less than k or too many left.
     """
-    batch, n = values.shape
-    sample = values[:: max(1, batch // 4)].reshape(-1)
+    batch, n = rows.shape
+    sample = key(rows[:: batch // 4]).reshape(-1)
     place = sample.shape[0] - few * (sample.shape[0] // n)
-    level = np.partition(sample, place)[place]
-    flat = (values.reshape(-1) >= level).nonzero()[0]
+    sample.partition(place)
+    level = sample[place]
+    above, below = scratch((2, batch, n), np.bool_)
+    if key is np.negative:
+        np.less_equal(rows, -level, out=above)
+    else:
+        np.greater_equal(rows, level, out=above)
+    if key is np.absolute:
+        above |= np.less_equal(rows, -level, out=below)
+    flat = above.reshape(-1).nonzero()[0]
     ends = flat.searchsorted(np.arange(0, batch * n + 1, n))
     first, counts = ends[:-1, None], (ends[1:] - ends[:-1])[:, None]
     width = int(counts.max())
@@ -109,7 +121,7 @@ def _above_common_level(values: Array, k: int, few: int) -> Array | None:
         return None
     columns = np.arange(width)
     positions = flat.take(first + columns, mode="clip")
-    left = values.take(positions)
+    left = key(rows.take(positions))
     left[columns >= counts] = -np.inf
     return positions.take(_largest_each(left, k))
 

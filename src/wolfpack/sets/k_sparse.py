@@ -9,7 +9,7 @@ import numpy as np
 
 from ..atoms import Sparse
 from ._base import Array, Set, as_positive, as_shape
-from ._select import as_count, largest, pick
+from ._select import as_count, first_positions, largest_flat
 from .capped_simplex import clip_to_total
 
 
@@ -54,9 +54,9 @@ class KSparse(Set):
 
     def _lmo(self, g: Array) -> Sparse:
         rows = g.reshape(-1, self.dimension)
-        indices = largest(rows, self.k, np.absolute)
-        picked = pick(rows, indices)
-        answers = Sparse(indices, np.where(picked < 0, self.r, -self.r), self.shape)
+        flat = largest_flat(rows, self.k, np.absolute)
+        values = np.where(rows.take(flat) < 0, self.r, -self.r)
+        answers = Sparse(flat - first_positions(*rows.shape), values, self.shape)
         return answers.take(0) if g.ndim == len(self.shape) else answers
 
     def violation(self, x: Array) -> float:
