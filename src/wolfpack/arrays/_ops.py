@@ -98,6 +98,13 @@ def matmul(A: Array, x: Array) -> Array:
     return A.dot(x) if type(A) is np.ndarray else A @ x
 
 
+def mix(a: Array, b: Array, t: float) -> Array:
+    """Return (1 - t) a + t b, with as few kernels as the library allows."""
+    if type(a) is np.ndarray or isinstance(a, float) or library(a) != "torch":
+        return (1 - t) * a + t * b
+    return a.lerp(b, t)
+
+
 def norm(a: Array) -> float:
     """Return the Euclidean (Frobenius) norm of ``a`` as a float."""
     return math.sqrt(inner(a, a))

@@ -25,6 +25,7 @@ Array = Any
 
 _spaces: dict[type, Any] = {}
 _libraries: dict[type, str] = {}
+_foreign: dict[type, bool] = {}
 
 
 def namespace(*arrays: Array) -> Any:
@@ -58,9 +59,14 @@ def library(x: Array) -> str:
 
 def is_foreign(x: Any) -> bool:
     """Tell whether ``x`` is an array of another library than NumPy."""
-    if type(x) is np.ndarray or isinstance(x, Structured | float | int):
+    kind = type(x)
+    if kind is np.ndarray:
         return False
-    return is_array_api_obj(x) and not isinstance(x, np.ndarray | np.generic)
+    found = _foreign.get(kind)
+    if found is None:
+        found = is_array_api_obj(x) and not isinstance(x, np.ndarray | np.generic)
+        _foreign[kind] = found
+    return found
 
 
 def to_host(x: Any) -> Any:

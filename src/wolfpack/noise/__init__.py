@@ -44,6 +44,8 @@ def get(law: Any) -> Any:
     >>> noise.get("gumbel")
     Gumbel(scale=1.0)
     """
+    if isinstance(law, Noise):
+        return law
     if isinstance(law, str):
         if law.lower() not in LAWS:
             raise ValueError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import wraps
 from typing import Any
 
@@ -152,6 +153,11 @@ class Set(ABC):
     def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
         """Return s_alpha(y) = E max over v in K of <y + alpha Delta, v>, exactly."""
         raise CapabilityError(f"{self} has no closed form for its smoothed support function")
+
+    def smoothed_supports(self, points: Sequence[Array], alpha: float, noise: Any = None) -> list:
+        """Return s_|alpha|(sign(alpha) y) for several y, perhaps as arrays where the points are."""
+        sign = 1.0 if alpha > 0 else -1.0
+        return [self.smoothed_support(sign * y, abs(alpha), noise) for y in points]
 
     def smoothed_at_zero(self, noise: Any) -> float | None:
         """Return s_1(0) = E max over v in K of <Delta, v>, or None when no formula is known."""

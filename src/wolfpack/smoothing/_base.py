@@ -9,6 +9,7 @@ at most alpha times the bias.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -36,6 +37,7 @@ class Smoothing(ABC):
     """
 
     name: ClassVar[str]
+    euclidean: ClassVar[bool] = True  # whether `size` is the squared Euclidean norm
 
     def __init__(self, K: Any, law: Any) -> None:
         self.K = K
@@ -80,6 +82,10 @@ class Smoothing(ABC):
     def support(self, y: Array, alpha: float) -> float:
         """Return s_alpha(-y) in closed form."""
         raise CapabilityError(self.why_not_exact())
+
+    def supports(self, points: Sequence[Array], alpha: float) -> list[Any]:
+        """Return s_alpha(-y) for several y: numbers, or arrays of shape () where the points are."""
+        return [self.support(y, alpha) for y in points]
 
     def why_not_exact(self) -> str:
         """Return the sentence that explains a missing closed form, and who has one."""

@@ -6,6 +6,7 @@ r"""Noise on the coordinates of the direction, as in the paper.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -51,6 +52,11 @@ class Ambient(Smoothing):
 
     def support(self, y: Array, alpha: float) -> float:
         return self.K.smoothed_support(-y, alpha, self.law)
+
+    def supports(self, points: Sequence[Array], alpha: float) -> list[Any]:
+        if self.K.like is None:
+            return super().supports(points, alpha)
+        return self.K.smoothed_supports(points, -alpha, self.law)
 
     @cached_property
     def smoothness(self) -> float:

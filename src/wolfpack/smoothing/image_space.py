@@ -26,6 +26,7 @@ class ImageSpace(Smoothing):
     """Noise on A x, for objectives that are linear models."""
 
     name: ClassVar[str] = "image"
+    euclidean: ClassVar[bool] = False
 
     def __init__(self, K: Any, law: Any, objective: Any) -> None:
         super().__init__(K, law)

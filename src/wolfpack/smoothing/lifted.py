@@ -9,6 +9,7 @@ paths or trees, compute its gradient exactly.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar
@@ -60,6 +61,11 @@ class Lifted(Smoothing):
 
     def support(self, y: Array, alpha: float) -> float:
         return self.K.smoothed_support(-y, alpha, "lifted")
+
+    def supports(self, points: Sequence[Array], alpha: float) -> list[Any]:
+        if self.K.like is None:
+            return super().supports(points, alpha)
+        return self.K.smoothed_supports(points, -alpha, "lifted")
 
     @cached_property
     def smoothness(self) -> float:

@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..arrays import epsilon, inner
+from ..arrays import epsilon, fetch, lazy_inner
 from ..problem import Evaluation
 from ..smoothing import Smoothing
 
@@ -56,11 +56,15 @@ def passes_step_test(
 
     with D the Bregman divergences and :math:`G(y) = s_\alpha(-y)`, up to rounding errors.
     """
-    G_v = smoothing.support(step.v, step.alpha)
-    G_next, G_y = smoothing.support(step.y, step.alpha), smoothing.support(y, step.alpha)
-    D_next = G_next - G_v + inner(step.answer, step.y - step.v)
-    D_y = G_y - G_v + inner(step.answer, y - step.v)
-    D_f = at.value - step.at.value - inner(step.at.gradient, x - step.x)
+    # from another device all numbers come in one transfer
+    G_v, G_next, G_y, ahead, behind, slope = fetch(
+        *smoothing.supports((step.v, step.y, y), step.alpha),
+        lazy_inner(step.answer, step.y - step.v),
+        lazy_inner(step.answer, y - step.v),
+        lazy_inner(step.at.gradient, x - step.x),
+    )
+    D_next, D_y = G_next - G_v + ahead, G_y - G_v + behind
+    D_f = at.value - step.at.value - slope
     rounding = 32.0 * epsilon(y) * (abs(G_v) + abs(at.value))
     return D_next <= (1 - tau) * (D_f + D_y) + rounding
 

@@ -45,7 +45,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..arrays import epsilon, inner
+from ..arrays import epsilon, inners, mix
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
 from ._options import check_count, check_positive
@@ -141,7 +141,7 @@ class Anytime:
             control = control._replace(kappa=fall * kappa, floor=0.99 * failed)
         elif problem.L is None:
             L = max(_curvature(x, at, step.x, step.at, oracles), 0.9 * L)
-        dual_next = (1 - tau) * dual + tau * step.at.dual
+        dual_next = mix(dual, step.at.dual, tau)
         control = control.saw(step.at.value, step.variance)
         state = State(k + 1, step.x, step.at, step.y, dual_next, step.alpha, m, L, control)
         return self._adapt(problem, state, oracles)
@@ -152,14 +152,14 @@ class Anytime:
         """Return the step that smoothing with this kappa takes from a state."""
         k, x, at, y, _, _, m, L, _ = state
         alpha = self._alpha(oracles, tau, L, m, kappa)
-        v = (1 - tau) * y + tau * at.gradient
+        v = mix(y, at.gradient, tau)
         if self.m == "auto":
             answer, variance = oracles.sample(v, alpha, m, k)
         else:
             answer, variance = oracles.mean(v, alpha, m, k), math.nan
-        x_next = (1 - tau) * x + tau * answer
+        x_next = mix(x, answer, tau)
         at_next = problem.evaluate(x_next)
-        y_next = (1 - tau) * y + tau * at_next.gradient
+        y_next = mix(y, at_next.gradient, tau)
         return Step(v, answer, x_next, y_next, at_next, alpha, variance)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
@@ -216,11 +216,14 @@ def _curvature(
 ) -> float:
     """Return <grad f(x') - grad f(x), x' - x> / ||x' - x||^2, 0 when rounding hides it."""
     step = x_next - x
-    if inner(step, step) <= (1e2 * epsilon(x)) ** 2 * inner(x, x):
+    square, reach, slope_next, slope = inners(
+        (step, step), (x, x), (at_next.gradient, step), (at.gradient, step)
+    )
+    if square <= (1e2 * epsilon(x)) ** 2 * reach:
         return 0.0
-    size = inner(step, step) if oracles.smoothing is None else oracles.smoothing.size(step)
-    change = inner(at_next.gradient, step) - inner(at.gradient, step)
-    return change / size if size > 0 else 0.0
+    way = oracles.smoothing
+    size = square if way is None or way.euclidean else way.size(step)
+    return (slope_next - slope) / size if size > 0 else 0.0
 
 
 def _curvature_towards(problem: Problem, x: Array, at: Evaluation, oracles: Oracles) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...arrays import (
@@ -50,6 +51,10 @@ class SimplexTwin(Exact, Twin, anywhere=True):
         alpha *= need_scale(self, noise, "gumbel")
         return self.K.r * alpha * float(logsumexp(y / alpha))
 
+    def smoothed_supports(self, points: Sequence[Array], alpha: float, noise: Any = None) -> list:
+        alpha *= need_scale(self, noise, "gumbel")
+        return _log_sums(points, alpha, self.K.r * abs(alpha))
+
     def draw(self, y: Array, alpha: float, count: int, rng: Any) -> OneHot:
         index = _draw(reshape(softmax(y / alpha), (-1,)), count, rng)
         return OneHot(index, self.K.r, self.K.shape, y.dtype)
@@ -93,6 +98,11 @@ class L1Twin(Exact, Twin, anywhere=True):
         need_lifted(self, noise)
         y, alpha = smoothing_arguments(self, y, alpha)
         return alpha * float(logsumexp(self._scores(y, alpha)))
+
+    def smoothed_supports(self, points: Sequence[Array], alpha: float, noise: Any = None) -> list:
+        need_lifted(self, noise)
+        scores = [self._scores(y, alpha) for y in points]
+        return _log_sums(scores, 1.0, abs(alpha))
 
     def draw(self, y: Array, alpha: float, count: int, rng: Any) -> OneHot:
         drawn = _draw(softmax(self._scores(y, alpha)), count, rng)
@@ -144,6 +154,15 @@ class L1Twin(Exact, Twin, anywhere=True):
         """Return the scores of the vertices up and down each axis, over alpha."""
         score = reshape(self.reach * y, (-1,)) / alpha
         return concat([score, -score])
+
+
+def _log_sums(points: Sequence[Array], alpha: float, factor: float) -> list:
+    """Return factor log(sum(exp(y/alpha))) for several y, as arrays of shape ()."""
+    space = namespace(points[0])
+    rows = space.stack([reshape(y, (-1,)) for y in points]) / alpha
+    top = space.max(rows, axis=1)
+    sums = factor * (top + space.log(space.sum(space.exp(rows - top[:, None]), axis=1)))
+    return [sums[i] for i in range(len(points))]
 
 
 def _draw(weights: Array, count: int, rng: Any) -> Array:
