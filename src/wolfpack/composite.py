@@ -22,6 +22,7 @@ from .objectives.stochastic import Draws, ExactGradients, Gradients, Stochastic
 from .regularizers import Regularizer, Same, Shifted
 from .regularizers.composite import Composite
 from .regularizers.pairs import as_mirror, minimization_step
+from .solvers import SearchedComposite
 from .solvers._options import check_positive
 
 Array = Any
@@ -62,11 +63,11 @@ class CompositeConfig:
         The start, as given.
     w : str or None
         The mirror map's name; a map of the user's own is to be passed again.
-    beta : float, "stable" or None
+    beta : float, "stable", "search" or None
         The user's smoothness constant.
     variance : float or None
         The user's bound on the variance.
-    sampling, reduced, scale : str, bool, object
+    sampling, reduced, scale : str, str or None, object
         How gradients are drawn, and in which units.
     seed : int
         Seed of the random streams.
@@ -87,7 +88,7 @@ class CompositeConfig:
     beta: Any
     variance: float | None
     sampling: str
-    reduced: bool
+    reduced: str | None
     scale: Any
     seed: int
     limits: Limits
@@ -104,6 +105,7 @@ def execute_composite(config: CompositeConfig, G: Any, H: Any, talk: Options) ->
     y0, w = first_point(smooth, H, start, config.w)
     solver, gradients = _gradients(config, smooth, H, w, y0)
     problem = _problem(config.beta, (smooth, H, w), gradients, y0)
+    solver = _solver(config, solver, gradients)
     if config.fingerprint is None and config.checkpoint is not None:
         config = replace(config, fingerprint=fingerprint(G, H, y0))
     every = _once_per_pass(solver, gradients) if config.record_every is None else None
@@ -128,7 +130,7 @@ def smooth_part(G: Any, beta: Any) -> Objective:
     if isinstance(G, Objective):
         return G
     arguments = _positional(G)
-    known = None if beta == "stable" else beta
+    known = None if isinstance(beta, str) else beta
     if arguments == 1:
         return Function(G, L=known)
     if arguments == 2:
@@ -241,20 +243,24 @@ def _gradients(
     # growing batches begin with few draws
     batch = solver.batch
     size: Any = batch(0) if callable(batch) else 1 if batch == "auto" else batch
+    if config.beta == "search" and isinstance(G, FiniteSum) and (size or G.batch) == G.n:
+        return solver, ExactGradients(G, config.seed)
     return solver, _source(G, size, config)
 
 
 def _source(G: Objective, size: Any, config: CompositeConfig) -> Gradients:
     """Return the source of gradients: random draws, minibatches or exact ones."""
     fixed = not callable(config.solver.batch) and config.solver.batch != "auto"
-    sampled = config.sampling != "uniform" or config.reduced
+    sampled = config.sampling != "uniform" or config.reduced is not None
     if isinstance(G, FiniteSum):
         size = G.batch if size is None else size
         if size is None:
             return ExactGradients(G, config.seed)
-        if config.sampling == "shuffle" and not fixed:
-            raise ValueError("sampling='shuffle' needs a batch that stays the same in all rounds")
-        return Minibatches(G, size, config.seed, config.sampling, config.reduced)
+        if config.sampling in ("shuffle", "blocks") and not fixed:
+            raise ValueError(
+                f"sampling={config.sampling!r} needs a batch that stays the same in all rounds"
+            )
+        return Minibatches(G, size, config.seed, config.sampling, config.reduced or False)
     if sampled:
         raise TypeError(
             "sampling and variance_reduction need a finite sum with its rows at hand, found "
@@ -271,16 +277,32 @@ def _source(G: Objective, size: Any, config: CompositeConfig) -> Gradients:
     return ExactGradients(G, config.seed)
 
 
+def _solver(config: CompositeConfig, solver: Any, gradients: Gradients) -> Any:
+    """Return the solver; with all rows there is no noise, and a searched beta is the faster one."""
+    if not gradients.exact:
+        return solver
+    whole = config.reduced is not None and solver.batch is None and solver.name == "accelerated"
+    return SearchedComposite() if config.beta == "search" or whole else solver
+
+
 def _problem(beta: Any, parts: tuple[Any, ...], gradients: Gradients, y0: Array) -> Composite:
     """Return the problem with beta: the user's, G's own, raised for stability, or estimated."""
     G, H, w = parts
-    problem = Composite(G, H, w, None if beta is None or beta == "stable" else float(beta))
+    problem = Composite(G, H, w, None if beta is None or isinstance(beta, str) else float(beta))
     if problem.L is None:
         found = gradients.smoothness(y0, gradients.batch, problem.norm)
         problem.L, problem.estimated = 2.0 * found if found > 0 else problem.mu, True
     check_positive("beta", problem.beta)
     if beta == "stable" and isinstance(gradients, Minibatches):
         problem.L = stable_smoothness(gradients, problem.beta, problem.mu)
+    if beta == "search" and not gradients.exact:
+        if not isinstance(gradients, Minibatches):
+            raise TypeError(
+                "beta='search' needs exact gradients or a finite sum, whose rows tell how much "
+                f"noise a small beta would let in; found {type(G).__name__}"
+            )
+        problem.floor = stable_smoothness(gradients, 1e-12 * problem.beta, problem.mu)
+        problem.L = max(problem.floor, problem.beta)
     return problem
 
 
@@ -320,8 +342,10 @@ def _add_noise_level(
     if variance is None:
         variance = _variance(result, problem, gradients, y0)
     result.sigma2 = float(variance)
-    result.beta, result.mu, result.nu = problem.beta, problem.mu, problem.nu
-    result.neighbourhood = result.sigma2 / (2.0 * math.sqrt(problem.mu * problem.beta))
+    last = getattr(result.state, "beta", None)
+    result.beta = problem.beta if last is None else last
+    result.mu, result.nu = problem.mu, problem.nu
+    result.neighbourhood = result.sigma2 / (2.0 * math.sqrt(problem.mu * result.beta))
     if problem.estimated:
         result.message += f" beta = {problem.beta:.4g} was estimated from differences of gradients."
     if isinstance(problem.objective, Stochastic) or not getattr(

@@ -22,7 +22,7 @@ from .loop import Limits, Result
 from .loop.checkpoint import Snapshot
 from .loop.run import Options
 from .minimize import ConvergenceError, solver_of
-from .objectives.minibatches import SAMPLINGS
+from .objectives.minibatches import REDUCTIONS, SAMPLINGS
 from .regularizers import Regularizer
 from .solvers import ConvergingComposite, StochasticComposite
 from .solvers._options import check_positive
@@ -33,6 +33,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "accelerated": StochasticComposite,
     "converging": ConvergingComposite,
 }
+_BETAS = ("stable", "search")
 _EVERYWHERE = ["record_every", "sampling", "variance_reduction", "scale"]
 
 
@@ -87,11 +88,17 @@ def minimize_composite(
         a number, a function of the round, the number for which Theorem 1's neighbourhood is
         ``tol / 2`` ("theory", accelerated form, the variance measured at the start), or grown from
         the measured variance ("auto", converging form).
-    beta : float or "stable", optional
+    beta : float, "stable" or "search", optional
         Lipschitz constant of grad G in the norm of H and w. By default G's own; where G has none it
         is estimated by power iteration on differences of gradients, and raised when a run disproves
         it. "stable" raises it so far that small minibatches, whose variance grows with y, do not
-        drive the iterates away.
+        drive the iterates away. "search" (accelerated form) looks for a smaller one in every round.
+        From exact gradients a round with beta_k stands if
+        D_G(y_{k+1}, v_k) <= (beta_k/2) ||y_{k+1} - v_k||^2, or if earlier rounds saved what it
+        lacks; Theorem 1 then holds with the beta_k that were found (Theorem C3 of the
+        documentation), and restarts are added. From minibatches beta_k follows the curvature of
+        earlier batches, never below "stable": gradients stay unbiased, but nothing proves that the
+        curvature of a batch is that of G.
     variance : float, optional
         sigma^2, a bound on the variance of a round's gradient in the dual norm. By default what G
         declares, or the larger of two estimates from repeated draws, at the first and the best
@@ -104,10 +111,11 @@ def minimize_composite(
         As in `minimize`; `wolfpack.resume` takes G and H in place of f and K.
     **options
         ``record_every`` (evaluate F and certify every so many rounds, off the clock; by default
-        once per pass over the data); for finite sums ``sampling`` ("uniform", "importance" or
-        "shuffle", see the guide), ``variance_reduction`` (control variates around an anchor that
-        moves every two passes; it implies beta="stable" unless beta is given, and without a batch
-        takes the least that costs no acceleration, or the whole sum) and ``scale``
+        once per pass over the data); for finite sums ``sampling`` ("uniform", "importance",
+        "shuffle" or "blocks", see the guide), ``variance_reduction`` (control variates: True or
+        "saga" from each row's gradient where it was last seen, "svrg" around an anchor that moves
+        every two passes; it implies beta="stable" unless beta is given, and without a batch takes
+        the least that costs no acceleration, or the whole sum with beta="search") and ``scale``
         ("columns", or positive numbers s: solve for u = y / s, H acting on u, and return y = s u);
         and the options of the method.
 
@@ -136,11 +144,11 @@ def minimize_composite(
     >>> res.x.round(3), bool(res.gap <= 1e-8)
     (array([1., 0.]), True)
     """
-    if beta != "stable":
-        check_positive("beta", beta, optional=True, names=("stable",))
+    if not (isinstance(beta, str) and beta in _BETAS):
+        check_positive("beta", beta, optional=True, names=_BETAS)
     check_positive("variance", variance, optional=True)
     every, scale = options.pop("record_every", None), options.pop("scale", None)
-    reduced = bool(options.pop("variance_reduction", False))
+    reduced = _reduction(options.pop("variance_reduction", False))
     sampling = options.pop("sampling", None) or ("importance" if reduced else "uniform")
     if sampling not in SAMPLINGS:
         raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, found {sampling!r}")
@@ -149,6 +157,8 @@ def minimize_composite(
         raise TypeError(f"method must be a name or a composite solver, found {method!r}")
     if reduced and beta is None:
         beta = "stable"
+    if beta == "search" and solver.name != "accelerated":
+        raise ValueError("beta='search' needs method='accelerated'")
     if y0 is not None:
         y0 = check_finite(as_float_array(y0, "y0"), "y0")
     limits = Limits(tol, rtol, max_rounds, max_seconds)
@@ -158,6 +168,16 @@ def minimize_composite(
     if raise_on_failure and not result.success:
         raise ConvergenceError(result)
     return result
+
+
+def _reduction(given: Any) -> str | None:
+    """Return the name of a way to reduce variance, None for none."""
+    if given is None or isinstance(given, bool):
+        return REDUCTIONS[0] if given else None
+    if given not in REDUCTIONS:
+        known = ", ".join(map(repr, REDUCTIONS))
+        raise ValueError(f"variance_reduction must be a bool or one of {known}, found {given!r}")
+    return given
 
 
 def resume_composite(

@@ -135,3 +135,12 @@ def test_integer_data_are_accepted():
 def test_float32_data_stay_float32():
     f = wp.objectives.LeastSquares(A.astype(np.float32), B[:, 0].astype(np.float32))
     assert f.gradient(np.zeros(5, np.float32)).dtype == np.float32
+
+
+def test_images_are_linear_and_all_that_f_sees(f):
+    x, other = points(f)
+    mixed = 0.3 * f.image(x) + 0.7 * f.image(other)
+    at, expected = f.evaluate_image(mixed), f.evaluate(0.3 * x + 0.7 * other)
+    assert at.value == pytest.approx(expected.value)
+    assert f.image_value(mixed) == pytest.approx(expected.value)
+    np.testing.assert_allclose(at.gradient, expected.gradient, atol=1e-9)

@@ -130,14 +130,53 @@ def test_sources_that_come_in_turn_have_no_other_order():
 def test_importance_sampling_is_unbiased_around_any_anchor(make):
     G = make()
     y, other = RNG.standard_normal((2, *G.shape))
-    for reduced in (False, True):
+    for reduced in (False, "svrg"):
         draws = Minibatches(G, 8, 0, "importance", reduced)
         anchor = draws.anchor(None, other, 0, 8)
-        assert (anchor is not None) == reduced
+        assert (anchor is not None) == bool(reduced)
         sample = np.array([draws.at(y, k, 8, anchor).mean for k in range(4000)])
         error = np.linalg.norm(sample.mean(axis=0) - G.gradient(y))
         deviation = np.sqrt(draws.variance(y, 8, "l2", 400, anchor=anchor) / 4000)
         assert error <= 4 * deviation
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "importance", "blocks"])
+@pytest.mark.parametrize("make", [lambda: LeastSquares(A, B), lambda: Multinomial(A, LABELS > 0)])
+def test_a_table_is_unbiased_and_keeps_its_sum(make, sampling):
+    G = make()
+    v, *others = RNG.standard_normal((6, *G.shape))
+    draws = Minibatches(G, 50, 0, sampling, "saga")
+    table = None
+    for k, y in enumerate(others):
+        table = draws.at(y, k, 50, draws.anchor(table, y, k, 50)).anchor
+    again = draws.anchor(table, v, 9, 50)
+    again.settle()  # once more changes nothing
+    np.testing.assert_allclose(again.gradient, G.A.T @ again.theta, atol=1e-10)
+    seen = again.theta.copy()
+    sample = np.array([draws.at(v, k, 50, again).mean for k in range(2000)])
+    np.testing.assert_array_equal(again.theta, seen)
+    error = np.linalg.norm(sample.mean(axis=0) - G.gradient(v))
+    assert error <= 4 * np.sqrt(draws.variance(v, 50, "l2", 400, anchor=again) / 2000)
+
+
+def test_importance_draws_have_their_probabilities():
+    draws = Minibatches(LeastSquares(A, B), 100, 3, "importance")
+    rows = np.concatenate([draws._choose(100, draws.streams.at(k)).rows for k in range(400)])
+    counts = np.bincount(rows, minlength=N)
+    expected = len(rows) * draws.probabilities
+    assert np.all(np.abs(counts - expected) <= 5 * np.sqrt(expected))
+
+
+@pytest.mark.parametrize("features", [A, csr_array(A)])
+def test_blocks_are_equally_likely_and_make_up_the_sum(features):
+    G = Logistic(features, LABELS)
+    draws = Minibatches(G, 50, 0, "blocks")
+    y = RNG.standard_normal(D)
+    sample = {tuple(draws.at(y, k, 50).mean) for k in range(40)}
+    assert len(sample) == 3
+    np.testing.assert_allclose(np.mean(list(sample), axis=0), G.gradient(y))
+    rows = np.concatenate([block.rows for block in draws._blocks])
+    np.testing.assert_array_equal(np.sort(rows), np.arange(N))
 
 
 def test_shuffled_passes_see_every_row_once_and_can_be_entered_anywhere():
@@ -150,7 +189,7 @@ def test_shuffled_passes_see_every_row_once_and_can_be_entered_anywhere():
 
 def test_the_variance_vanishes_at_the_anchor_and_shrinks_near_it():
     G = Logistic(A, LABELS)
-    draws = Minibatches(G, 4, 0, "importance", reduced=True)
+    draws = Minibatches(G, 4, 0, "importance", "svrg")
     y = best(G).x
     anchor = draws.anchor(None, y, 0, 4)
     assert draws.variance(y, 4, "l2", anchor=anchor) <= 1e-25
@@ -161,7 +200,7 @@ def test_the_variance_vanishes_at_the_anchor_and_shrinks_near_it():
 @pytest.mark.parametrize("make", [LeastSquares, Logistic, Huber])
 def test_lemma_c2_bounds_the_variance(make):
     G = make(A, LABELS)
-    draws = Minibatches(G, 4, 0, "importance", reduced=True)
+    draws = Minibatches(G, 4, 0, "importance", "svrg")
     for seed in range(5):
         y, v = np.random.default_rng(seed).standard_normal((2, D))
         anchor = draws.anchor(None, y, 0, 4)
@@ -172,13 +211,14 @@ def test_lemma_c2_bounds_the_variance(make):
 
 @pytest.mark.parametrize("batch", [1, 8])
 @pytest.mark.parametrize("make", [LeastSquares, Logistic])
-def test_variance_reduction_reaches_the_minimum_from_small_batches(make, batch):
+@pytest.mark.parametrize("kind", ["saga", "svrg"])
+def test_variance_reduction_reaches_the_minimum_from_small_batches(kind, make, batch):
     G = make(A, LABELS)
     simple = SquaredNorm(MU if make is Logistic else MU * N)
     reference = best(G, simple)
     start = G.value(np.zeros(D)) - reference.fun
     res = wp.minimize_composite(
-        G, simple, batch=batch, variance_reduction=True, max_rounds=60 * N // batch, tol=0
+        G, simple, batch=batch, variance_reduction=kind, max_rounds=60 * N // batch, tol=0
     )
     assert res.fun - reference.fun <= 1e-6 * start
     assert res.gap <= 1e-5 * start
@@ -254,7 +294,11 @@ RUNS = {
     "accelerated": {"batch": 7},
     "exact": {},
     "converging": {"method": "converging", "batch": "auto"},
-    "reduced": {"batch": 7, "variance_reduction": True},
+    "saga": {"batch": 7, "variance_reduction": True},
+    "svrg": {"batch": 7, "variance_reduction": "svrg"},
+    "blocks": {"batch": 7, "variance_reduction": True, "sampling": "blocks"},
+    "search": {"beta": "search"},
+    "searched batches": {"batch": 60, "variance_reduction": True, "beta": "search"},
     "shuffled": {"batch": 7, "sampling": "shuffle", "scale": "columns", "y0": np.full(D, 0.1)},
     "entropy": {"H": wp.regularizers.Entropy(0.1), "w": "entropy", "batch": 5},
     "source": {"G": Batches("logistic", PAIRS), "record_every": 10},

@@ -78,6 +78,18 @@ class Objective(ABC):
         """Return ``(f(x), grad f(x))``."""
         return self.evaluate(x)[:2]
 
+    def image(self, x: Array) -> Array:
+        """Return what f sees of ``x``, a linear function of it; x itself by default."""
+        return x
+
+    def evaluate_image(self, z: Array) -> Evaluation:
+        """Return value, gradient and dual point at every x of which ``z`` is the image."""
+        return self.evaluate(z)
+
+    def image_value(self, z: Array) -> float:
+        """Return f at every x of which ``z`` is the image."""
+        return self.value(z)
+
     def conjugate_bound(self, dual: Any) -> float:
         """Return an upper bound on f*(y), for y and ``dual`` averaged with the same weights.
 
@@ -150,6 +162,16 @@ class LinearModel(Objective):
         value, theta = self.loss(self.A @ x)
         gradient = self._At @ theta
         return Evaluation(settle(value, x, gradient)[0], gradient, theta)
+
+    def image(self, x: Array) -> Array:
+        return matmul(self.A, x)
+
+    def evaluate_image(self, z: Array) -> Evaluation:
+        value, theta = self.loss(z)
+        return Evaluation(fetch(value)[0], matmul(self._At, theta), theta)
+
+    def image_value(self, z: Array) -> float:
+        return fetch(self.loss(z)[0])[0]
 
     @property
     def image_shape(self) -> tuple[int, ...]:

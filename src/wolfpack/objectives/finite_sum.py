@@ -93,9 +93,7 @@ class FiniteSum(LinearModel):
         )
         return self.n * self.loss_smoothness * float(largest.max())
 
-    def minibatch_gradient(
-        self, x: Array, rows: Array, weights: Array | None = None, centre: Array | None = None
-    ) -> Array:
+    def minibatch_gradient(self, x: Array, rows: Array, weights: Array | None = None) -> Array:
         """Return the gradient at ``x`` of the weighted sum over ``rows``.
 
         Parameters
@@ -107,8 +105,6 @@ class FiniteSum(LinearModel):
         weights : array, optional
             Their weights, n / len(rows) by default: over a uniform choice of rows the mean is then
             grad f(x).
-        centre : array, optional
-            Gradients of the loss to subtract, one per observation of the whole sum.
         """
         if self.checked:
             rows = like(rows, self.like)
@@ -116,8 +112,6 @@ class FiniteSum(LinearModel):
         else:
             part = self.A[rows]
         slopes = self.row_loss_gradient(part @ x, rows)
-        if centre is not None:
-            slopes = slopes - take(centre, rows)
         if weights is None:
             return part.T @ ((self.n / rows.shape[0]) * slopes)
         weights = like(weights.reshape(-1, *(1,) * (slopes.ndim - 1)), slopes)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..arrays import clip, expit, softplus, xlogy
 from ._base import Array
 from ._rowwise import RowLoss
@@ -42,7 +44,11 @@ class Logistic(RowLoss):
     def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
         labels = self._of(self.labels, rows)
         margins = labels * z
-        return softplus(-margins), -labels * expit(-margins)
+        if type(margins) is not np.ndarray:
+            return softplus(-margins), -labels * expit(-margins)
+        small = np.exp(-abs(margins))  # one exponential for value and slope
+        values = np.log1p(small) + np.maximum(0.0, -margins)
+        return values, -labels * np.where(margins < 0.0, 1.0, small) / (1.0 + small)
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         labels = (-self.weight) * self._of(self.labels, rows)

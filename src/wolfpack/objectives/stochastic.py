@@ -82,10 +82,21 @@ class Stochastic(Objective):
 
 
 class Gradient(NamedTuple):
-    """The gradient of a round, with the dual point of the certificate where it is exact."""
+    """The gradient of a round.
+
+    Attributes
+    ----------
+    mean : array
+        The gradient.
+    dual : float, array or None
+        The dual point of the certificate, where the gradient is exact.
+    anchor : optional
+        The control variate of the next round, None to keep the one in use.
+    """
 
     mean: Array
     dual: Any
+    anchor: Any = None
 
 
 class Gradients(ABC):

@@ -50,6 +50,9 @@ class Composite:
         beta, the smoothness of G in `norm`: the user's, else G's own.
     estimated : bool
         Whether beta is an estimate, to be raised where a run disproves it.
+    floor : float or None
+        Where beta is searched in every round, the least that is allowed; `L` is then where the
+        search begins and the weight of w.
     counts : Counts
         Full evaluations ``nfev`` and gradients of rounds ``njev`` so far.
     rounding : float
@@ -61,6 +64,7 @@ class Composite:
     mirror: Any
     L: float | None = None
     estimated: bool = False
+    floor: float | None = None
     counts: Counts = field(default_factory=Counts)
     rounding: float = 0.0
     solve: Step = field(init=False, repr=False)
@@ -119,6 +123,10 @@ class Composite:
         """Take twice a measured curvature for beta where that exceeds it."""
         if curvature > self.beta:
             self.L = 2.0 * curvature
+
+    def norm_squared(self, y: Array) -> float:
+        """Return ||y||^2 in `norm`."""
+        return norm_squared(y, self.norm)
 
     def divergence(self, y: Array) -> float:
         """Return D_w(y, z_0) = w(y) - w(z_0), z_0 the minimiser of w."""

@@ -24,6 +24,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ..problem import CapabilityError
 from ._base import Array, Regularizer
 from .mirrors import EntropyMirror, Euclidean, Mirror, PNormMirror, Same, Shifted
@@ -44,6 +46,8 @@ def minimization_step(H: Regularizer, w: Any) -> Step:
     """
     if isinstance(w, Shifted):
         step = minimization_step(H, w.base)
+        if not np.any(w.slope):
+            return step
         return lambda g, lam: step(g - lam * w.slope, lam)
     if not isinstance(w, Mirror):
         return partial(w.prox, H)

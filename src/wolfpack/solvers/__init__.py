@@ -6,6 +6,7 @@ from .anytime import Anytime
 from .away import AwayStep
 from .blended_pairwise import BlendedPairwise
 from .composite import ConvergingComposite, StochasticComposite
+from .composite_search import SearchedComposite
 from .conjugate import Conjugate
 from .corrective import Corrective
 from .frank_wolfe import FrankWolfe
@@ -37,6 +38,7 @@ __all__ = [
     "ParallelFrankWolfe",
     "Projected",
     "RestartedParallelFrankWolfe",
+    "SearchedComposite",
     "Secant",
     "ShortStep",
     "Sliding",

@@ -35,13 +35,18 @@ Symbols
     A_{k+1}. ``dual`` is the average of the dual points of exact gradients (it stands for c_k / A_k,
     taken at the points v_i as in the paper's proof), None when gradients are random; ``m`` is the
     number of gradients averaged in a round, ``anchor`` where their control variate is taken and
-    ``rows`` how many observations have been read. Other letters are the paper's.
+    ``rows`` how many observations have been read; ``beta`` is None unless it is searched. Other
+    letters are the paper's.
 
 Cost of a round
     One (averaged) stochastic gradient, one minimisation step; memory O(d). F is evaluated only when
     a round is recorded, off the clock. Where beta was estimated it is tested on the gradients of
     the rounds 0, 1, 3, 7, 15, ... and raised where they disprove it: that changes the weights of
-    later rounds, and Theorem 1 holds with the last beta for what follows.
+    later rounds, and Theorem 1 holds with the last beta for what follows. Where beta is searched,
+    every fourth round looks at the curvature of its own draws along its step, and the rounds after
+    it use 1.5 times that, changed by a factor of 2 at most and never below what keeps noise at bay.
+    Such a beta_k is known before the gradient of its round is drawn, so gradients stay unbiased;
+    that the curvature of draws stands for that of G is a heuristic.
 
 Sources
     B. Dubois-Taine, F. Bach, Q. Berthet, A. Taylor, Fast stochastic composite minimization and an
@@ -60,6 +65,7 @@ from ..problem import NonFiniteError
 from ._options import check_count
 
 Array = Any
+_LOOK = 4  # rounds between looks at the curvature, where beta is searched
 
 
 class Seen(NamedTuple):
@@ -90,6 +96,7 @@ class State(NamedTuple):
     seen: Seen = Seen()
     anchor: Any = None
     rows: int = 0
+    beta: float | None = None
     at: Any = None
 
     @property
@@ -118,22 +125,27 @@ class StochasticComposite:
         if self.batch is not None and not callable(self.batch):
             check_count("batch", self.batch, names=self.batch_names)
 
-    def weight(self, problem: Any, k: int, A_k: float, exact: bool) -> tuple[float, float]:
+    def weight(
+        self, problem: Any, k: int, A_k: float, exact: bool, beta: float | None = None
+    ) -> tuple[float, float]:
         """Return A_{k+1} and tau_k."""
-        return theory.next_weight(A_k, problem.beta, problem.mu, problem.nu)
+        if beta is None:
+            return theory.next_weight(A_k, problem.beta, problem.mu, problem.nu)
+        return theory.next_weight(A_k, beta, problem.mu, problem.nu * problem.beta / beta)
 
     def init(self, problem: Any, y0: Array, gradients: Any) -> State:
         """Return the state of round 0."""
         dual = 0.0 if gradients.exact else None
-        return State(0, y0, y0, 0.0 * y0, dual, 0.0, self.size(0, 1, 0.0, gradients))
+        state = State(0, y0, y0, 0.0 * y0, dual, 0.0, self.size(0, 1, 0.0, gradients))
+        return state._replace(beta=problem.beta) if getattr(problem, "floor", None) else state
 
     def step(self, problem: Any, state: State, gradients: Any) -> State:
         """Return the state after one more round."""
-        k, y, z, d, dual, A_k, m, growth, seen, anchor, rows, _ = state
-        A_next, tau = self.weight(problem, k, A_k, gradients.exact)
+        k, y, z, d, dual, A_k, m, growth, seen, anchor, rows, beta, _ = state
+        A_next, tau = self.weight(problem, k, A_k, gradients.exact, beta)
         v = (1 - tau) * y + tau * z
-        anchor_next = gradients.anchor(anchor, y, k, m)
-        g = gradients.at(v, k, m, anchor_next)
+        variate = gradients.anchor(anchor, y, k, m)
+        g = gradients.at(v, k, m, variate)
         d_next = (1 - tau) * d + tau * g.mean
         z_next = problem.solve(d_next, problem.beta / A_next)
         y_next = (1 - tau) * y + tau * z_next
@@ -143,9 +155,14 @@ class StochasticComposite:
         m_next = self.size(k + 1, m, growth_next, gradients)
         if problem.estimated and not k & (k + 1):
             problem.raise_beta(gradients.curvature(v, y_next, k, m, problem.norm))
-        rows += gradients.read(m, anchor_next is not anchor)
+        rows += gradients.read(m, variate is not anchor)
+        if beta is not None and k % _LOOK == 0:
+            found = gradients.along(v, y_next, problem.norm)
+            beta = max(problem.floor, min(max(1.5 * found, 0.5 * beta), 2.0 * beta))
+            rows += gradients.read(m, False) // 2  # one product with the rows at hand
+        anchor_next = variate if g.anchor is None else g.anchor
         moved = k + 1, y_next, z_next, d_next, dual_next, A_next, m_next
-        return State(*moved, growth_next, seen, anchor_next, rows)
+        return State(*moved, growth_next, seen, anchor_next, rows, beta)
 
     def observe(self, problem: Any, state: State) -> State:
         """Return the state with F evaluated at y_k."""
@@ -161,7 +178,7 @@ class StochasticComposite:
         if state.at.gradient is None:
             return -math.inf
         bound = problem.dual_bound(state.at.gradient, state.at.dual)
-        if state.dual is not None and state.k > 0:
+        if state.dual is not None and state.A_k > 0.0:
             bound = max(bound, problem.dual_bound(state.d, state.dual))
         if state.seen.count > 1:
             bound = max(bound, problem.dual_bound(state.seen.gradient, state.seen.dual))
@@ -210,7 +227,9 @@ class ConvergingComposite(StochasticComposite):
         if self.theta is not None and not 0 <= self.theta < 1:
             raise ValueError(f"theta must satisfy 0 <= theta < 1, found {self.theta!r}")
 
-    def weight(self, problem: Any, k: int, A_k: float, exact: bool) -> tuple[float, float]:
+    def weight(
+        self, problem: Any, k: int, A_k: float, exact: bool, beta: float | None = None
+    ) -> tuple[float, float]:
         constants = problem.beta, problem.mu, problem.nu
         return theory.next_converging_weight(k, A_k, *constants, self._theta(exact))
 

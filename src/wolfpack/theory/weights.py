@@ -18,7 +18,9 @@ import numpy as np
 from . import _check
 
 
-def next_weight(A_k: float, beta: float, mu: float, nu: float) -> tuple[float, float]:
+def next_weight(
+    A_k: float, beta: float, mu: float, nu: float, exact: bool = False
+) -> tuple[float, float]:
     """A_{k+1} and tau_k = 1 - A_k / A_{k+1} (Algorithm 1, first two lines).
 
     With rho = sqrt(mu beta), e = mu + beta nu / A_k, q = sqrt((rho + e)^2 + 4 beta e):
@@ -32,6 +34,9 @@ def next_weight(A_k: float, beta: float, mu: float, nu: float) -> tuple[float, f
     beta, mu, nu : float
         Smoothness of G, strong convexity of H and of w; all positive. Not checked: solvers call
         this function in every round.
+    exact : bool
+        Keep nothing to absorb the noise of gradients, rho = 0: the larger weights that
+        Proposition P2 allows where there is none.
 
     Returns
     -------
@@ -47,13 +52,16 @@ def next_weight(A_k: float, beta: float, mu: float, nu: float) -> tuple[float, f
     = tau / (1 + beta / A_{k+1}).
     """
     if A_k == 0.0:
-        return nu / (1.0 + sqrt(mu / beta)), 1.0
-    growth, tau = _growth(mu + beta * nu / A_k, beta, mu)
+        return nu if exact else nu / (1.0 + sqrt(mu / beta)), 1.0
+    growth, tau = _growth(mu + beta * nu / A_k, beta, 0.0 if exact else mu)
     return A_k * growth, tau
 
 
 def _growth(e: float, beta: float, mu: float) -> tuple[float, float]:
-    """A_{k+1} / A_k and tau_k as functions of e = mu + beta nu / A_k; both increase with e."""
+    """A_{k+1} / A_k and tau_k as functions of e = mu + beta nu / A_k; both increase with e.
+
+    ``mu`` stands for rho = sqrt(mu beta) alone: 0 for rho = 0.
+    """
     # products of square roots and hypot: no overflow whatever the unit of beta and mu
     rho = sqrt(mu) * sqrt(beta)
     root = hypot(rho + e, 2.0 * sqrt(beta) * sqrt(e))
