@@ -38,6 +38,13 @@ def test_every_block_of_every_round_has_one_worker(engine):
     assert (people["last_s"] >= people["first_s"]).all()
 
 
+def test_slow_blocks_are_handed_out_one_by_one():
+    line = run(cube(Corner(0.02)), engine="threads:2", rounds=3).engine.timeline
+    later = line[line["round"] > 0]
+    assert len(later) >= 24
+    np.testing.assert_array_equal(later["block_first"], later["block_last"])
+
+
 def test_a_worker_that_dies_and_the_one_that_takes_over(tmp_path):
     problem = cube(Flaky("kill", tmp_path / "flag", after=5))
     log = run(problem, engine="processes:2").engine

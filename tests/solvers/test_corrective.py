@@ -188,10 +188,13 @@ def test_one_question_with_several_scales_and_another_point(K):
     assert problem.counts.nlmo == 12
 
 
-def test_m_oracle_calls_a_round():
+@pytest.mark.parametrize("m", [2, 5])
+def test_m_oracle_calls_a_round_all_of_them_by_the_engine(m):
     f, K = birkhoff(7)
-    res = wp.minimize(f, K, method="corrective", m=5, tol=0, max_rounds=8)
-    assert np.all(np.diff(res.history["nlmo"]) == 5)
+    run = {"method": "corrective", "tol": 0, "max_rounds": 8, "block": 1, "engine": "threads:2"}
+    res = wp.minimize(f, K, m=m, **run)
+    assert np.all(np.diff(res.history["nlmo"]) == m)
+    assert np.all(res.engine["blocks"] == m)
     assert np.all(np.diff(res.history["njev"]) == 1)
 
 

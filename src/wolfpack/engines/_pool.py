@@ -168,8 +168,8 @@ class Pool(ABC):
         """Cut a round into tickets: even shares, or larger first where imbalance costs more."""
         count, workers = len(blocks), max(1, len(self.workers))
         share = math.ceil(count / workers)
-        if timeout is not None and self._pace == 0:
-            sizes = [1] * count  # how long a block takes is not known yet
+        if self._slow_blocks or (timeout is not None and self._pace == 0):
+            sizes = [1] * count  # also when it is not known yet how long a block takes
         elif self._pace * share < 20 * self.latency or share < 4:
             sizes = [share] * workers  # not worth more messages
         else:
@@ -177,6 +177,11 @@ class Pool(ABC):
         ends = [min(end, count) for end in itertools.accumulate(sizes)]
         pairs = zip([0, *ends], ends, strict=False)
         return [self._ticket(question, blocks[a:b]) for a, b in pairs if a < b]
+
+    @property
+    def _slow_blocks(self) -> bool:
+        """Whether a message costs little next to one block."""
+        return self._pace > 50 * self.latency
 
     def _ticket(self, question: Question, blocks: range) -> Ticket:
         assert self.job is not None
@@ -186,7 +191,9 @@ class Pool(ABC):
         while self.workers:
             worker = min(self.workers, key=lambda w: len(w.queue))
             ticket = None
-            if todo and len(worker.queue) < self.depth:
+            # a slow block that waits behind another would be computed twice: by whoever is idle too
+            depth = 1 if self._slow_blocks else self.depth
+            if todo and len(worker.queue) < depth:
                 ticket = todo.popleft()
             elif not todo and not worker.queue:
                 ticket = self._second_try(question)

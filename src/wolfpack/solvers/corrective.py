@@ -211,7 +211,7 @@ class Corrective:
     def _collect(self, problem: Problem, state: State, oracles: Oracles, y: Array) -> Found:
         """Return the m answers of a round, one of them to y unless that is None."""
         K, g, count = problem.set, state.at.gradient, self.m - (y is not None)
-        if count > 1 and oracles.punctual and not K.has("k_best"):
+        if self.m > 1 and oracles.punctual and not K.has("k_best"):
             rungs, noise, alpha = self._noise(problem, state, oracles, count - 1)
             parts = oracles.answers(g, np.concatenate([[0.0], noise]), count, state.k, y)
             average = None if y is None else parts.pop().take(0)
