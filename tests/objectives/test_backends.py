@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 import wolfpack as wp
-from backends import Backend, every_backend
+from backends import EVERY, Backend
 from wolfpack.arrays import inner, namespace, to_host
-
-__all__ = ["every_backend"]
 
 N, D = 12, 5
 RNG = np.random.default_rng(0)
@@ -36,6 +34,16 @@ MAKE = {
     "completion": lambda a: o.MatrixCompletion(a(ROWS), a(COLUMNS), a(B[:4, 0]), (4, 3)),
     "bpr": lambda a: o.BPR(a(TIMES), a(2.0 + TIMES), power=a(np.arange(1.0, 6.0))),
 }
+
+
+NUMPY32 = pytest.param(Backend("numpy32", "numpy", np.float32), id="numpy32")
+
+
+@pytest.fixture(params=[*EVERY, NUMPY32])
+def backend(request):
+    pytest.importorskip(request.param.library)
+    with request.param.active():
+        yield request.param
 
 
 @pytest.fixture(params=MAKE)

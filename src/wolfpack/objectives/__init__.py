@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._base import Objective
+from .autodiff import from_jax, from_torch
 from .batches import Batches
 from .bpr import BPR
 from .function import Function
@@ -35,6 +36,8 @@ __all__ = [
     "SquaredHinge",
     "Stochastic",
     "as_objective",
+    "from_jax",
+    "from_torch",
 ]
 
 

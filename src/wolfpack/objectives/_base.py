@@ -135,12 +135,12 @@ class LinearModel(Objective):
             value = _real(value, place)
         elif not (isinstance(value, np.ndarray) and (value.dtype.kind == "f" or self.checked)):
             value = like(as_float_array(value, name), place)
-        value = check_finite(as_float_array(value, name), name)
+        value = as_float_array(value, name)
         if self.like is None:
             self.like, self.checked = value[:0, ...], is_foreign(value)
         elif is_foreign(value) or self.checked:
             same_place(**{self._name: self.like, name: value})
-        return value
+        return check_finite(value, name)
 
     @abstractmethod
     def loss(self, z: Array) -> tuple[float, Array]:
