@@ -28,7 +28,7 @@ def solve(aversion: float = 1.0, shares: int = 40, tol: float = 1e-4) -> wp.Resu
         return (total - np.log(len(returns))) / aversion
 
     f = wp.objectives.from_torch(risk, like=returns)
-    return wp.minimize(f, wp.sets.Simplex(shares), method="bpcg", tol=tol)
+    return wp.minimize(f, wp.sets.Simplex(shares), method="anytime", tol=tol)
 
 
 if __name__ == "__main__":
