@@ -10,19 +10,12 @@ import math
 from typing import Any
 
 import numpy as np
-from array_api_compat import (
-    array_namespace,
-    is_array_api_obj,
-    is_cupy_array,
-    is_jax_array,
-    is_torch_array,
-)
-from array_api_compat import device as _device
 
 from ._structured import Structured
 
 Array = Any
 
+_KNOWN = ("torch", "jax", "cupy", "numpy")
 _spaces: dict[type, Any] = {}
 _libraries: dict[type, str] = {}
 _foreign: dict[type, bool] = {}
@@ -35,12 +28,15 @@ def namespace(*arrays: Array) -> Any:
         len(arrays) == 1 or all(type(array) is np.ndarray for array in arrays)
     ):
         return np
-    if len(arrays) > 1:
-        return array_namespace(*arrays)
-    found = _spaces.get(type(first))
+    found = _spaces.get(type(first)) if len(arrays) == 1 else None
     if found is None:
-        found = array_namespace(first)
-        _spaces[type(first)] = found = np if isinstance(first, np.ndarray) else found
+        from array_api_compat import array_namespace
+
+        found = array_namespace(*arrays)
+        if isinstance(first, np.ndarray):
+            found = np
+        if len(arrays) == 1:
+            _spaces[type(first)] = found
     return found
 
 
@@ -50,9 +46,9 @@ def library(x: Array) -> str:
         return "numpy"
     found = _libraries.get(type(x))
     if found is None:
-        tests = {"torch": is_torch_array, "jax": is_jax_array, "cupy": is_cupy_array}
-        found = next((name for name, test in tests.items() if test(x)), "other")
-        found = "numpy" if isinstance(x, np.ndarray | np.generic) else found
+        origins = {cls.__module__.partition(".")[0] for cls in type(x).__mro__}
+        origins |= {"jax"} if "jaxlib" in origins else set()
+        found = next((name for name in _KNOWN if name in origins), "other")
         _libraries[type(x)] = found
     return found
 
@@ -64,7 +60,8 @@ def is_foreign(x: Any) -> bool:
         return False
     found = _foreign.get(kind)
     if found is None:
-        found = is_array_api_obj(x) and not isinstance(x, np.ndarray | np.generic)
+        known = library(x) in ("torch", "jax", "cupy") and hasattr(x, "dtype")
+        found = known or (library(x) == "other" and hasattr(x, "__array_namespace__"))
         _foreign[kind] = found
     return found
 
@@ -143,7 +140,7 @@ def eye(n: int, x: Array) -> Array:
 
 def device_of(x: Array) -> Any:
     """Return the device of an array, in its library's own terms ("cpu" for NumPy)."""
-    return "cpu" if type(x) is np.ndarray else _device(x)
+    return "cpu" if isinstance(x, np.ndarray) else x.device
 
 
 def host_dtype(x: Array) -> np.dtype:
@@ -189,4 +186,4 @@ def _typed(host: np.ndarray, dtype: Any) -> np.ndarray:
 
 
 def _on_cpu(x: Array) -> bool:
-    return "cpu" in str(_device(x)).lower()
+    return "cpu" in str(x.device).lower()

@@ -12,8 +12,6 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
-
 LARGE = 2**11
 """Entries of a matrix from which products with it may use several threads."""
 
@@ -24,7 +22,9 @@ def one_thread() -> AbstractContextManager[Any]:
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()
 
 
