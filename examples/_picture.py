@@ -10,7 +10,7 @@ from typing import Any
 
 
 def picture(
-    script: str, draw: Callable[..., None], *answer: Any, columns: int = 2, dpi: int = 90
+    script: str, draw: Callable[..., None], *answer: Any, columns: int = 2, dpi: int = 150
 ) -> Path | None:
     """Draw an example's answer on a row of axes; write it to the folder named on the command line.
 
@@ -26,13 +26,17 @@ def picture(
     if find_spec("matplotlib") is None:
         print("no picture: pip install 'wolfpack[plots]'")
         return None
+    import matplotlib
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(3.4 * columns, 3.0), layout="constrained")
-    draw(list(figure.subplots(1, columns, squeeze=False)[0]), *answer)
+    from wolfpack.report.plots import style
+
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "demo-out")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{Path(script).stem}.png"
-    figure.savefig(path, dpi=dpi)
+    with matplotlib.rc_context(style()):
+        figure = Figure(figsize=(3.4 * columns, 3.0), layout="constrained")
+        draw(list(figure.subplots(1, columns, squeeze=False)[0]), *answer)
+        figure.savefig(path, dpi=dpi)
     print(f"picture: {path}")
     return path

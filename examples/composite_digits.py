@@ -60,7 +60,6 @@ def draw(axes: list, best: float, traces: dict) -> None:
         axes[1].semilogy(read, gaps, color=line.get_color())
     for ax, title in zip(axes, ("F(y) - min F", "certified gap"), strict=True):
         ax.set(title=title, xlabel="passes over the data")
-        ax.grid(alpha=0.3)
     axes[0].legend(fontsize=8)
 
 

@@ -47,7 +47,6 @@ def draw(axes: list, edges: list, result: wp.Result, K: wp.sets.DagFlow) -> None
     axes[0].axis("off")
     axes[1].loglog(1 + result.history["round"], result.history["gap"])
     axes[1].set(title="certified gap", xlabel="rounds")
-    axes[1].grid(alpha=0.3)
 
 
 if __name__ == "__main__":

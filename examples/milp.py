@@ -53,7 +53,6 @@ def draw(axes: list, asked: np.ndarray, results: dict[int, wp.Result]) -> None:
         axes[1].semilogy(result.history["round"], result.history["gap"], ".-", label=f"m = {m}")
     axes[1].set(xlabel="rounds of m integer programs", title="certified gap")
     axes[1].legend(fontsize=8)
-    axes[1].grid(alpha=0.3)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,6 @@ def draw(axes: list, b: np.ndarray, result: wp.Result) -> None:
     axes[0].legend(fontsize=8)
     axes[1].semilogy(result.history["round"], np.maximum(result.history["gap"], 1e-16), ".-")
     axes[1].set(xlabel="rounds", title="certified gap")
-    axes[1].grid(alpha=0.3)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The two problems of the paper, with one oracle per round and with many.
 
 Least squares over the simplex (n = 200, d = 50, Gumbel noise) and generalised matrix completion
-over the trace-norm ball (10 x 8, Gaussian noise), from the authors' own random numbers. r-PFW
+over the trace-norm ball (10 x 8, Gaussian noise), from the authors' own random numbers. R-PFW
 runs PFW again and again, with less and less smoothing.
 
     python examples/paper.py [folder for the picture]
@@ -16,8 +16,8 @@ from wolfpack.paper import data
 
 METHODS = {
     "Frank-Wolfe": {"method": "fw"},
-    "r-PFW, m = 1": {"method": "r-pfw", "m": 1},
-    "r-PFW, m = 100": {"method": "r-pfw", "m": 100},
+    "R-PFW, m = 1": {"method": "r-pfw", "m": 1},
+    "R-PFW, m = 100": {"method": "r-pfw", "m": 100},
 }
 
 
@@ -46,7 +46,6 @@ def draw(axes: list, answers: dict[str, dict[str, wp.Result]]) -> None:
         for label, result in results.items():
             ax.loglog(1 + result.history["round"], result.history["gap"], label=label)
         ax.set(title=name, xlabel="rounds", ylabel="certified gap")
-        ax.grid(alpha=0.3)
     axes[-1].legend(fontsize=8)
 
 

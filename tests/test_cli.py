@@ -21,7 +21,7 @@ from wolfpack.paper import reproduce as reproducing
 from wolfpack.paper.experiments import solve
 from wolfpack.report import plots
 
-MAIN = [sys.executable, "-c", "from wolfpack.cli import main; main()"]
+MAIN = [sys.executable, "-c", "from _wolfpack_start import main; main()"]
 
 
 @pytest.fixture
@@ -195,6 +195,36 @@ def test_ctrl_c_ends_every_process_with_one_line(tmp_path):
     assert err == "wolfpack: interrupted\n"
     wait_until(lambda: not group(process.pid), "all processes have ended")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")
+@pytest.mark.parametrize("seconds", [0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6])
+@pytest.mark.parametrize("arguments", [["--version"], ["info"], ["bench", "--list"]])
+def test_ctrl_c_while_python_imports_is_one_line(arguments, seconds):
+    code = (
+        "import sys, _wolfpack_start\n"
+        "class Watch:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'wolfpack': print('here', flush=True)\n"
+        "sys.meta_path.insert(0, Watch())\n"
+        "_wolfpack_start.main()\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "here\n"
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    # it may have ended before
+    assert (process.returncode, err) in [(130, "wolfpack: interrupted\n"), (0, "")]
+    if seconds <= 0.02:
+        assert process.returncode == 130
 
 
 def group(leader: int) -> list[int]:

@@ -19,7 +19,7 @@ from report.document import Document
 from wolfpack import cli
 from wolfpack.report import plots
 
-MAIN = [sys.executable, "-c", "from wolfpack.cli import main; main()"]
+MAIN = [sys.executable, "-c", "from _wolfpack_start import main; main()"]
 PROBLEM = """
 title = "small"
 [objective]
@@ -338,7 +338,7 @@ def test_ctrl_c_before_there_is_anything_is_130(problem):
 
 def interrupted_after(problem, begun, seconds, before="") -> subprocess.Popen[str]:
     """Run `solve`, press Ctrl-C some time after ``begun()`` and wait for its end."""
-    main = [sys.executable, "-c", before + "from wolfpack.cli import main; main()"]
+    main = [sys.executable, "-c", before + "from _wolfpack_start import main; main()"]
     process = subprocess.Popen(
         [*main, "solve", str(problem), "--out", "there"],
         stdout=subprocess.PIPE,

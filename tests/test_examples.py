@@ -47,7 +47,7 @@ def test_paper(example: Any) -> None:
     answers = module.solve(rounds=300)
     for results in answers.values():
         # the point of the paper: many oracles a round prove more in the same number of rounds
-        assert results["r-PFW, m = 100"].gap < results["r-PFW, m = 1"].gap
+        assert results["R-PFW, m = 100"].gap < results["R-PFW, m = 1"].gap
         bounds = [result.lower_bound for result in results.values()]
         assert max(bounds) <= min(result.fun for result in results.values())
     drawn(module, answers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 import tarfile
@@ -38,8 +39,15 @@ LATER = ("rich", "typer", "scipy.stats", "wolfpack.paper", "wolfpack.report")
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
+    # elsewhere only what is installed there counts
+    env = {k: v for k, v in os.environ.items() if cwd is None or k != "PYTHONPATH"}
     done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, cwd=cwd, check=False
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=env,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -83,7 +91,7 @@ def test_distributions_are_complete(dist: tuple[Path, Path]) -> None:
     for path in (source / "wolfpack").rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts:
             assert path.relative_to(source).as_posix() in inside
-    assert "wolfpack/py.typed" in inside
+    assert {"wolfpack/py.typed", "_wolfpack_start.py"} <= inside
     assert not [name for name in inside if name.startswith(("tests/", "docs/"))]
     with tarfile.open(sdist) as archive:
         members = {name.partition("/")[2] for name in archive.getnames()}

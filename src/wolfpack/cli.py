@@ -211,11 +211,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def main() -> None:
-    """Run the command line of this process and exit."""
-    sys.exit(run())
-
-
 def _fail(message: str, code: int) -> int:
     print(f"wolfpack: {' '.join(message.split())}", file=sys.stderr)
     return code

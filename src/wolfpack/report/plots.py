@@ -22,6 +22,9 @@ DASHES = {
     "dotted": (0, (1, 1.4)),
     "dashdot": (0, (6, 2, 1, 2)),
 }
+SERIES = ("many", "one", "exact", "fw", "fw-ls")
+"""Colours of the palette that are given to lines, in this order."""
+
 PANEL = (3.2, 2.5)
 """Width and height of a panel, in inches."""
 
@@ -88,8 +91,8 @@ def save(chart: Chart, folder: Path, name: str) -> str:
     import matplotlib
 
     # a salt for the ids, one for each figure, so that several can share a page
-    style: Any = {**_style(), "svg.hashsalt": name}
-    with matplotlib.rc_context(style):
+    settings: Any = {**style(), "svg.hashsalt": name}
+    with matplotlib.rc_context(settings):
         figure = _draw(chart)
         figure.savefig(folder / f"{name}.png", dpi=200)
         buffer = io.StringIO()
@@ -99,8 +102,10 @@ def save(chart: Chart, folder: Path, name: str) -> str:
     return svg[svg.index("<svg") :]
 
 
-def _style() -> dict[str, Any]:
-    """Matplotlib's settings: quiet axes, the palette's ink."""
+def style() -> dict[str, Any]:
+    """Return Matplotlib's settings: quiet axes, the palette's ink and, for lines, its colours."""
+    from matplotlib import cycler
+
     ink, muted = LIGHT["ink"], LIGHT["muted"]
     return {
         "font.size": 8.5,
@@ -113,6 +118,8 @@ def _style() -> dict[str, Any]:
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.grid": True,
+        "axes.axisbelow": True,
+        "axes.prop_cycle": cycler(color=[LIGHT[name] for name in SERIES]),
         "grid.color": LIGHT["grid"],
         "grid.linewidth": 0.5,
         "xtick.color": muted,
