@@ -1,0 +1,235 @@
+"""How close rounds on one device come to the time that its memory needs, and what they reach.
+
+    python benchmarks/gpu.py [--device cuda] [--scale full] [--only rounds,gaps,trace] [--json FILE]
+
+1. Rounds of `anytime` for least squares over the simplex, float32, for several m and the closed
+   form. The floor of a round is two passes over the matrix at the bandwidth of a copy, measured in
+   the same run.
+2. The relative gap that is certified after 200 rounds, against Frank-Wolfe, and the time to a
+   relative gap of 1e-4.
+3. The trace-norm ball: rounds of m = 64 against m = 1, and against the memory that the products of
+   the power iterations move.
+
+Needs PyTorch. `--device cpu --scale small` prints the same tables on a processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+import wolfpack as wp
+
+SIZES = {
+    "full": {"simplex": [(60_000, 40_000), (20_000, 10_000)], "trace": [500, 2_000]},
+    "small": {"simplex": [(3_000, 2_000), (1_000, 500)], "trace": [40, 120]},
+}
+DRAWS: list[Any] = [1, 256, 4096, "exact"]
+GIB = 2**30
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--scale", choices=SIZES, default="full")
+    parser.add_argument("--only", default="rounds,gaps,trace")
+    parser.add_argument("--rounds", type=int, default=100, help="rounds that are timed")
+    parser.add_argument("--fw-seconds", type=float, default=60.0, help="longest run of Frank-Wolfe")
+    parser.add_argument("--json", metavar="FILE")
+    options = parser.parse_args()
+    if options.device.startswith("cuda") and not torch.cuda.is_available():
+        raise SystemExit("No GPU is visible to PyTorch here: try --device cpu --scale small.")
+    machine = describe(options.device)
+    print(", ".join(f"{name} {value}" for name, value in machine.items()))
+    found: dict[str, Any] = {"machine": machine}
+    sizes = SIZES[options.scale]
+    if "rounds" in options.only or "gaps" in options.only:
+        found["simplex"] = [simplex(n, d, options) for n, d in sizes["simplex"]]
+    if "trace" in options.only:
+        found["trace"] = [trace(n, options) for n in sizes["trace"]]
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(found, file, indent=1)
+
+
+def describe(device: str) -> dict[str, str]:
+    name = platform.processor() or platform.machine()
+    if device.startswith("cuda"):
+        name = torch.cuda.get_device_name(device)
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "device": name,
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "wolfpack": wp.__version__,
+    }
+
+
+def simplex(n: int, d: int, options: Any) -> dict[str, Any]:
+    """Rounds and gaps of one least-squares problem with normal data."""
+    device = options.device
+    generator = torch.Generator(device).manual_seed(0)
+    A = torch.randn(n, d, generator=generator, device=device)
+    b = torch.randn(n, generator=generator, device=device)
+    f, K = wp.objectives.LeastSquares(A, b), wp.sets.Simplex(d)
+    rate = bandwidth(A)
+    floor = 2 * A.numel() * A.element_size() / rate
+    size = A.numel() * A.element_size() / GIB
+    print(f"\nLeast squares over the simplex, {n:,} x {d:,} float32, {size:.1f} GiB")
+    print(f"copy {rate / 1e12:.2f} TB/s: two passes take {1e3 * floor:.3f} ms")
+    found: dict[str, Any] = {"n": n, "d": d, "copy_bytes_per_second": rate, "floor": floor}
+    if "rounds" in options.only:
+        found["rounds"] = [rounds(f, K, m, floor, options) for m in DRAWS]
+    if "gaps" in options.only:
+        found["gaps"] = gaps(f, K, options)
+    return found
+
+
+def rounds(f: Any, K: Any, m: Any, floor: float, options: Any) -> dict[str, Any]:
+    """The time of a round of `anytime` without certificates, over the memory floor."""
+
+    def run(count: int) -> Any:
+        return wp.minimize(
+            f, K, method="anytime", m=m, tol=0.0, max_rounds=count, record_every=10**9
+        )
+
+    seconds, looks = per_round(run, options)
+    print(
+        f"  m = {m!s:>5}: {1e3 * seconds:8.3f} ms a round = {seconds / floor:5.2f} x the floor "
+        f"({looks:.2f} gradients a round, {seconds / looks / floor:.2f} x the floor each)"
+    )
+    return {"m": m, "seconds": seconds, "over_floor": seconds / floor, "gradients": looks}
+
+
+def gaps(f: Any, K: Any, options: Any) -> list[dict[str, Any]]:
+    """What is certified after 200 rounds, and how long a relative gap of 1e-4 takes."""
+    rows = []
+    for name, method, extra in (
+        ("closed form", "anytime", {"m": "exact"}),
+        ("m = 256", "anytime", {"m": 256}),
+        ("Frank-Wolfe", "fw", {}),
+    ):
+        res = wp.minimize(f, K, method=method, tol=0.0, max_rounds=200, record_every=10, **extra)
+        sync(options.device)
+        long = wp.minimize(
+            f,
+            K,
+            method=method,
+            tol=0.0,
+            rtol=1e-4,
+            max_seconds=options.fw_seconds,
+            record_every=20,
+            **extra,
+        )
+        reached = "" if long.success else ", not reached"
+        print(
+            f"  {name:12}: relative gap {res.gap / abs(res.fun):.1e} after 200 rounds; 1e-4 after "
+            f"{long.nit} rounds, {long.seconds:.3f} s{reached} ({long.gap / abs(long.fun):.1e})"
+        )
+        rows.append(
+            {
+                "method": name,
+                "relative_gap": res.gap / abs(res.fun),
+                "seconds_to_1e-4": long.seconds,
+                "rounds_to_1e-4": long.nit,
+                "reached": long.success,
+            }
+        )
+    factor = rows[-1]["seconds_to_1e-4"] / rows[0]["seconds_to_1e-4"]
+    least = "" if rows[-1]["reached"] else "at least "
+    print(f"  Frank-Wolfe takes {least}{factor:.0f} times as long as the closed form")
+    return rows
+
+
+def trace(n: int, options: Any) -> dict[str, Any]:
+    """Rounds over the trace-norm ball of n x n matrices; the objective is nearly free."""
+    generator = torch.Generator(options.device).manual_seed(0)
+    target = torch.randn(n, n, generator=generator, device=options.device) / n**0.5
+    f = wp.objectives.Quadratic(1.0, -target, 0.5 * float((target * target).sum()))
+    K = wp.sets.TraceNormBall((n, n), radius=0.1 * n)
+    law = wp.noise.Gaussian(native=True)
+    rate = bandwidth(torch.zeros(64, n, n, device=options.device))
+    print(f"\nTrace-norm ball, {n:,} x {n:,} float32; copy {rate / 1e12:.2f} TB/s")
+    found: dict[str, Any] = {"n": n, "copy_bytes_per_second": rate}
+    for m in (1, 64):
+
+        def run(count: int, m: int = m) -> Any:
+            return wp.minimize(
+                f,
+                K,
+                method="anytime",
+                m=m,
+                noise=law,
+                kappa=1.0,
+                L=1.0,
+                tol=0.0,
+                max_rounds=count,
+                record_every=10**9,
+            )
+
+        seconds, _ = per_round(run, options)
+        passes = passes_of(K, target, m)
+        floor = passes * m * n * n * 4 / rate
+        print(
+            f"  m = {m:3}: {1e3 * seconds:8.3f} ms a round; {passes:.0f} passes over the "
+            f"directions take {1e3 * floor:.3f} ms: {seconds / floor:.2f} x"
+        )
+        found[f"m={m}"] = {"seconds": seconds, "passes": passes, "floor": floor}
+    ratio = found["m=64"]["seconds"] / found["m=1"]["seconds"]
+    print(f"  m = 64 takes {ratio:.2f} times as long as m = 1")
+    return found
+
+
+def passes_of(K: Any, target: torch.Tensor, m: int) -> float:
+    """How often the oracle reads a batch of perturbed directions."""
+    twin = K.at(target)
+    generator = torch.Generator(target.device).manual_seed(1)
+    noise = torch.randn(m, *target.shape, generator=generator, device=target.device)
+    twin._lmo(target + 0.1 * noise)
+    return float(getattr(twin, "passes", float("nan")))
+
+
+def per_round(run: Callable[[int], Any], options: Any) -> tuple[float, float]:
+    """Return seconds and gradients a round, of the rounds after the first few."""
+    few = max(5, options.rounds // 5)
+    run(few)
+    times, looks = [], []
+    for count in (few, few + options.rounds):
+        sync(options.device)
+        began = time.perf_counter()
+        res = run(count)
+        sync(options.device)
+        times.append(time.perf_counter() - began)
+        looks.append(res.njev)
+    return (times[1] - times[0]) / options.rounds, (looks[1] - looks[0]) / options.rounds
+
+
+def bandwidth(like: torch.Tensor) -> float:
+    """Bytes a second, read and written, of a copy of up to 4 GiB."""
+    count = min(like.numel(), 2**30)
+    source = like.reshape(-1)[:count]
+    goal = torch.empty_like(source)
+    best = float("inf")
+    for _ in range(8):
+        sync(str(like.device))
+        began = time.perf_counter()
+        goal.copy_(source)
+        sync(str(like.device))
+        best = min(best, time.perf_counter() - began)
+    return 2 * source.numel() * source.element_size() / best
+
+
+def sync(device: str) -> None:
+    if device.startswith("cuda"):
+        torch.cuda.synchronize(device)
+
+
+if __name__ == "__main__":
+    main()
