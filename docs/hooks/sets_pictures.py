@@ -31,17 +31,17 @@ def draw(example: Example, path: Path) -> None:
     K, plane = example
     angles = np.linspace(0.0, 2.0 * np.pi, ANGLES)
     directions = (np.stack([np.cos(angles), np.sin(angles)], axis=1) @ plane).reshape(-1, *K.shape)
-    outline = _shadow(K.lmo(-directions).to_dense(), plane)
+    outline = _outline(_shadow(K.lmo(-directions).to_dense(), plane))
     figure = Figure(figsize=(1.8, 1.8))
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.fill(*outline.T, facecolor=FILL, alpha=0.18, linewidth=0.0)
-    axes.plot(*outline.T, color=LINE, linewidth=1.0)
+    _ring(axes, outline, LINE, 1.0)
     for edge, visible in _edges(K, plane):
         axes.plot(*edge.T, color=LINE, linewidth=0.8 if visible else 0.4, alpha=0.6)
     axes.plot(0.0, 0.0, marker="+", color="#757575", markersize=5, markeredgewidth=0.8)
     size = np.ptp(outline, axis=0).max()
     for alpha, color in zip(ALPHAS, CURVES, strict=True):
-        axes.plot(*_shadow(smoothed(K, directions, alpha), plane).T, color=color, linewidth=1.3)
+        _ring(axes, _shadow(smoothed(K, directions, alpha), plane), color, 1.3)
     middle = 0.5 * (outline.max(axis=0) + outline.min(axis=0))
     axes.set(aspect="equal", xlim=middle[0] + 0.55 * size * np.array([-1, 1]))
     axes.set_ylim(*(middle[1] + 0.55 * size * np.array([-1, 1])))
@@ -69,6 +69,19 @@ def _corners(K: Any) -> np.ndarray:
 
 def _shadow(points: np.ndarray, plane: np.ndarray) -> np.ndarray:
     return points.reshape(len(points), -1) @ plane.T
+
+
+def _outline(points: np.ndarray) -> np.ndarray:
+    """Return the corners of the convex hull, in order.
+
+    Where a side of the shadow is straight, the answers are any points of it in any order.
+    """
+    return points[ConvexHull(points).vertices]
+
+
+def _ring(axes: Any, points: np.ndarray, color: str, width: float) -> None:
+    """Draw a closed curve, without a seam where it begins."""
+    axes.fill(*points.T, fill=False, edgecolor=color, linewidth=width, joinstyle="round")
 
 
 def _edges(K: Any, plane: np.ndarray) -> list[tuple[np.ndarray, bool]]:
