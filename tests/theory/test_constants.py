@@ -32,7 +32,7 @@ def draws(law, shape, seed=0):
     return law.sample(np.random.Generator(np.random.Philox(key=seed)), shape)
 
 
-@pytest.mark.parametrize("p", [1.0, 1.3, 2.0, 3.0, 6.0, math.inf])
+@pytest.mark.parametrize("p", [1.0, 1.3, 2.0, 3.0, 6.0, 300.0, math.inf])
 @pytest.mark.parametrize("d", [1, 4, 60])
 def test_rho_bounds_the_variance_of_a_mean(p, d):
     # answers +-R e_i or random signs: the two extremes of spread in an l_p ball
@@ -54,6 +54,9 @@ def test_rho_values():
     assert theory.rho(1, 7) == 7.0
     assert theory.rho(1.5, 8) == pytest.approx(2.0)
     assert theory.rho(5, 7) == 4.0
+    # large finite exponents are like infinity
+    assert theory.rho(38, 60) == 37.0
+    assert theory.rho(39, 60) == theory.rho(1e9, 60) == theory.rho(np.inf, 60) < 38.0
     assert theory.rho(math.inf, 1) == pytest.approx(math.e**2)
     assert theory.rho(np.inf, 7) == pytest.approx(math.e**2 * (math.log(7) + 1))
     # what the proof for l_inf really gives, with r = 2 + log d, is below: the appendix's 2 is not

@@ -70,7 +70,8 @@ class Lifted(Smoothing):
     @cached_property
     def smoothness(self) -> float:
         known = self.K.smoothness("lifted")
-        return self.K.radius**2 if known is None else known
+        # the variance of numbers in an interval of the length of the diameter
+        return 0.25 * self.K.diameter**2 if known is None else known
 
     @cached_property
     def bias(self) -> float:

@@ -34,8 +34,8 @@ def rho(p: float, d: int) -> float:
     r"""The norm constant of Assumption 2: the variance of a mean of m answers in the l_p norm.
 
     .. math::
-        \rho = d^{2/p - 1} \ (1 \le p < 2), \qquad p - 1 \ (2 \le p < \infty), \qquad
-        e^2 (\log d + 1) \ (p = \infty),
+        \rho = d^{2/p - 1} \ (1 \le p < 2), \qquad
+        \min\{p - 1, \ e^2 (\log d + 1)\} \ (2 \le p \le \infty),
 
     for which E||mean of m independent answers - its mean||_p^2 <= 4 R^2 rho / m.
 
@@ -62,9 +62,9 @@ def rho(p: float, d: int) -> float:
     """
     size = float(_check.rounds("d", d))
     p = inf if p == inf else _check.number("p", p, least=1.0, strict=False)
-    if p == inf:
-        return e**2 * (log(size) + 1.0)
-    return p - 1.0 if p >= 2.0 else size ** (2.0 / p - 1.0)
+    if p < 2.0:
+        return size ** (2.0 / p - 1.0)
+    return min(p - 1.0, e**2 * (log(size) + 1.0))
 
 
 def smoothness(K: Any, noise: Any, alpha: float, constants: str = "sharp") -> float:
