@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ._convert import as_float_array, check_finite, check_shape
 from ._elementwise import clip, expit, log_sum_exp, softplus, xlogy
+from ._factor import factorises
 from ._gather import (
     bincount,
     concat,
@@ -80,6 +81,7 @@ __all__ = [
     "epsilon",
     "expit",
     "eye",
+    "factorises",
     "fetch",
     "full",
     "host_dtype",

@@ -18,6 +18,8 @@ E = G - U S V', ||G|| <= ||U||_2 ||S|| ||V||_2 + ||E||, where ||U||_2^2 <= 1 + |
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
@@ -50,14 +52,46 @@ def eigenvalue_ceiling(a: Array, near: float) -> float:
     """
     n = a.shape[0]
     diagonal = np.einsum("ii->i", a)
-    trace = float(abs(diagonal).sum())
-    frobenius = math.sqrt(float(np.vdot(a, a))) * (1.0 + _gamma(n * n + 2))
-    near = max(near, float(diagonal.max()))
-    slack = 2.0 * _gamma(n + 1) * (n * abs(near) + trace)
-    while (t := near + slack) < frobenius:
+
+    def factorises(t: float) -> bool:
         m = -a
         m[np.arange(n), np.arange(n)] += t
-        if lapack.dpotrf(m.T, clean=0, overwrite_a=1)[1] == 0:
+        return lapack.dpotrf(m.T, clean=0, overwrite_a=1)[1] == 0
+
+    trace, top = float(abs(diagonal).sum()), float(diagonal.max())
+    return cholesky_ceiling(Sizes(n, trace, top, float(np.vdot(a, a))), near, factorises)
+
+
+class Sizes(NamedTuple):
+    """What the bound by Cholesky factorisations needs to know of a symmetric matrix.
+
+    Attributes
+    ----------
+    n : int
+        Its order.
+    trace, top : float
+        Sum of the absolute values of its diagonal, and the largest of the diagonal.
+    squares : float
+        Sum of its squared entries.
+    """
+
+    n: int
+    trace: float
+    top: float
+    squares: float
+
+
+def cholesky_ceiling(sizes: Sizes, near: float, factorises: Callable[[float], bool]) -> float:
+    """Return a proved upper bound on the largest eigenvalue of a matrix A in double precision.
+
+    ``factorises(t)`` tells whether the Cholesky factorisation of t I - A runs to completion.
+    """
+    n, trace, top, squares = sizes
+    frobenius = math.sqrt(squares) * (1.0 + _gamma(n * n + 2))
+    near = max(near, top)
+    slack = 2.0 * _gamma(n + 1) * (n * abs(near) + trace)
+    while (t := near + slack) < frobenius:
+        if factorises(t):
             # tr(M) <= n |t| + trace, and the rounding of M's diagonal and of this sum
             return t + _gamma(n + 1) * (n * abs(t) + trace) + 8.0 * _U * (abs(t) + frobenius)
         slack *= 8.0
@@ -70,34 +104,63 @@ def singular_ceiling(g: Array, near: float) -> float:
     h = h if h.shape[0] >= h.shape[1] else h.T
     gram = h.T @ h
     guess = max(0.0, math.ldexp(near, -int(exponent))) ** 2
-    # the Gram matrix was rounded, by at most gamma_p || |h|'|h| ||_2 <= gamma_p tr(h'h)
-    rounding = _gamma(h.shape[0]) * float(np.einsum("ii->", gram))
-    top = eigenvalue_ceiling(gram, guess) + rounding
-    return math.ldexp(math.sqrt(top) * (1.0 + 8.0 * _U), int(exponent))
+    top = eigenvalue_ceiling(gram, guess) + gram_rounding(h.shape[0], float(np.trace(gram)))
+    return math.ldexp(root(top), int(exponent))
+
+
+def gram_rounding(rows: int, trace: float) -> float:
+    """Return what the rounding of a Gram matrix may have cost its top eigenvalue."""
+    # gamma_p || |h|'|h| ||_2 <= gamma_p tr(h'h)
+    return _gamma(rows) * trace
+
+
+def root(top: float) -> float:
+    """Return the square root of a bound, rounded upwards."""
+    return math.sqrt(top) * (1.0 + 8.0 * _U)
 
 
 def symmetric_ceiling(a: Array, near: float) -> float:
     """Return a proved upper bound on the largest eigenvalue of (a + a')/2, given a guess of it."""
     h, exponent = unit_scale(0.5 * a + 0.5 * a.T)
     top = eigenvalue_ceiling(h, math.ldexp(near, -int(exponent)))
-    # the mean of a and a' was rounded, entry by entry
-    return math.ldexp(top + 4.0 * _U * float(np.linalg.norm(h)), int(exponent))
+    return math.ldexp(top + mean_rounding(float(np.linalg.norm(h))), int(exponent))
+
+
+def mean_rounding(frobenius: float) -> float:
+    """Return what the rounding of the mean of a and a', entry by entry, may have cost."""
+    return 4.0 * _U * frobenius
 
 
 def schatten_ceiling(g: Array, order: float) -> float:
     """Return a proved upper bound on the Schatten norm of ``g`` (l_order of singular values)."""
     h, exponent = unit_scale(g)
     U, s, Vt = np.linalg.svd(h, full_matrices=False)
-    k, longest = s.size, max(h.shape)
-    residual = np.linalg.norm(h - (U * s) @ Vt)
-    # |fl(U S V') - U S V'| <= gamma_{k+2} |U| S |V'|, whose Frobenius norm is at most sum(s)
-    residual += _gamma(k + 4) * s.sum() + _gamma(h.size) * residual
-    # ||U||_2 ||V||_2 <= (1 + ||U'U - I||_F)^1/2 (1 + ||V'V - I||_F)^1/2
-    eye, rounding = np.eye(k), _gamma(longest + 2) * k
-    stretch = (1.0 + np.linalg.norm(U.T @ U - eye) + rounding) * (
-        1.0 + np.linalg.norm(Vt @ Vt.T - eye) + rounding
+    eye = np.eye(s.size)
+    fit = Fit(
+        float(np.linalg.norm(h - (U * s) @ Vt)),
+        float(np.linalg.norm(U.T @ U - eye)),
+        float(np.linalg.norm(Vt @ Vt.T - eye)),
     )
+    return math.ldexp(fitted_ceiling(s, fit, h.shape, order), int(exponent))
+
+
+class Fit(NamedTuple):
+    """Frobenius norms of G - U S V', U'U - I and V'V - I, as computed."""
+
+    residual: float
+    left: float
+    right: float
+
+
+def fitted_ceiling(s: Array, fit: Fit, shape: tuple[int, ...], order: float) -> float:
+    """Return a proved upper bound on a Schatten norm from an approximate SVD."""
+    k, longest = s.size, max(shape)
+    # |fl(U S V') - U S V'| <= gamma_{k+2} |U| S |V'|, whose Frobenius norm is at most sum(s)
+    residual = fit.residual + _gamma(k + 4) * s.sum() + _gamma(math.prod(shape)) * fit.residual
+    # ||U||_2 ||V||_2 <= (1 + ||U'U - I||_F)^1/2 (1 + ||V'V - I||_F)^1/2
+    rounding = _gamma(longest + 2) * k
+    stretch = (1.0 + fit.left + rounding) * (1.0 + fit.right + rounding)
     # ||E||_order <= k^(1/order - 1/2) ||E||_F for order < 2
     spread = k ** max(0.0, 1.0 / order - 0.5)
     value = math.sqrt(stretch) * np.linalg.norm(s, order) + spread * residual
-    return math.ldexp(float(value) * (1.0 + _gamma(k + 16)), int(exponent))
+    return float(value) * (1.0 + _gamma(k + 16))

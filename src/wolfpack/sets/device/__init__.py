@@ -19,13 +19,18 @@ from ..l1_ball import L1Ball
 from ..l2_ball import L2Ball
 from ..linf_ball import LinfBall
 from ..lp_ball import LpBall
+from ..operator_norm_ball import OperatorNormBall
+from ..schatten_ball import SchattenBall
 from ..simplex import Simplex
+from ..spectrahedron import Spectrahedron
+from ..trace_norm_ball import TraceNormBall
 from ..weighted_l1_ball import WeightedL1Ball
 from ._base import Twin, moved
 from .balls import BoxTwin, EuclideanTwin, LpTwin
 from .hulls import HullTwin
 from .selections import CappedTwin, KSparseTwin
 from .simplices import L1Twin, SimplexTwin
+from .spectral import SchattenTwin, SpectrahedronTwin, TraceTwin
 
 TWINS: dict[type[Set], type[Twin]] = {
     Simplex: SimplexTwin,
@@ -39,6 +44,10 @@ TWINS: dict[type[Set], type[Twin]] = {
     CappedSimplex: CappedTwin,
     Hypersimplex: CappedTwin,
     ConvexHull: HullTwin,
+    TraceNormBall: TraceTwin,
+    Spectrahedron: SpectrahedronTwin,
+    SchattenBall: SchattenTwin,
+    OperatorNormBall: SchattenTwin,
 }
 
 

@@ -1,0 +1,277 @@
+"""Spectral sets where the arrays are: trace-norm and Schatten balls, spectrahedra.
+
+Matrices up to order `SMALL` are decomposed, a batch at a time. Larger ones are asked for their top
+pairs by Lanczos' method on the whole batch (`_lanczos`), to a relative residual of `PERTURBED` for
+the perturbed directions of a round, whose answers are averaged and need not be exact, and of the
+root of the machine precision for a single direction. Certificates trust none of it: they are
+proved by Cholesky factorisations in double precision, like those of the host, and asked for on the
+host where the library has no double precision.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from ...arrays import (
+    concat,
+    epsilon,
+    eye,
+    factorises,
+    fetch,
+    full,
+    like,
+    namespace,
+    sum_last,
+    to_host,
+    wide_dtype,
+)
+from ...atoms import Atoms, Dense, RankOne
+from .._base import Array
+from .._select import as_count
+from .._spectral_bounds import (
+    Fit,
+    Sizes,
+    cholesky_ceiling,
+    fitted_ceiling,
+    gram_rounding,
+    mean_rounding,
+    root,
+)
+from ._base import Twin
+from ._lanczos import Ritz, start_for, top_ritz
+from .balls import EuclideanTwin
+from .simplices import above_level
+
+SMALL = 32
+PERTURBED = 1e-3
+
+
+class Spectral(Twin, anywhere=True):
+    """What spectral twins share."""
+
+    @property
+    def member(self) -> None:
+        """None: an answer is judged by its length alone, for a decomposition takes long."""
+        return None
+
+    def _wide(self, g: Array) -> Array | None:
+        """Return ``g`` in double precision, None without it or where squares might overflow."""
+        space, wide = namespace(g), wide_dtype(g)
+        if wide != space.float64:
+            return None
+        h = g if g.dtype == wide else space.astype(g, wide)
+        (squares,) = fetch(space.sum(h * h))
+        return h if 1e-100 < squares < 1e100 else None
+
+
+class TraceTwin(Spectral, anywhere=True):
+    """The trace-norm ball."""
+
+    def _lmo(self, g: Array) -> RankOne:
+        if g.ndim == 2:
+            tolerance = math.sqrt(epsilon(g))
+            return RankOne(*self._pairs(g[None, ...], 1, tolerance), -self.K.r).take(0)
+        return RankOne(*self._pairs(g, 1, PERTURBED), -self.K.r)
+
+    def k_best(self, g: Array, k: int) -> RankOne:
+        g, k = self._check_direction(g), min(as_count(k), *self.shape)
+        return RankOne(*self._pairs(g[None, ...], k, math.sqrt(epsilon(g))), -self.K.r)
+
+    def _pairs(self, g: Array, k: int, tolerance: float) -> tuple[Array, Array]:
+        """Return the k top pairs of each matrix of a batch as rows, k of the first if k > 1."""
+        space, n = namespace(g), min(self.shape)
+        if n <= SMALL or 8 * k > n:
+            U, _, V = space.linalg.svd(g, full_matrices=False)
+            u, v = space.matrix_transpose(U)[:, :k, :], V[:, :k, :]
+        elif self.shape[0] < self.shape[1]:
+            v, u = _top_pairs(space.matrix_transpose(g), k, tolerance)
+        else:
+            u, v = _top_pairs(g, k, tolerance)
+        return (u[:, 0, :], v[:, 0, :]) if k == 1 else (u[0, ...], v[0, ...])
+
+    def certify(self, g: Array, vertex: Atoms) -> float:
+        h = self._wide(g)
+        if h is None:
+            return super().certify(g, vertex)
+        space = namespace(h)
+        h = h if h.shape[0] >= h.shape[1] else space.matrix_transpose(h)
+        gram, near = space.matrix_transpose(h) @ h, -float(vertex.dot(g)) / self.K.r
+        sizes = _sizes(gram)
+        top = cholesky_ceiling(sizes, max(0.0, near) ** 2, lambda t: _factorises(gram, t))
+        return -self.K.r * root(top + gram_rounding(h.shape[0], sizes.trace))
+
+    def violation(self, x: Array) -> float:
+        values = namespace(x).linalg.svdvals(x)
+        return float(sum_last(values, 1)) - self.K.r
+
+    def _project(self, x: Array) -> Array:
+        U, s, V = namespace(x).linalg.svd(x, full_matrices=False)
+        if float(sum_last(s, 1)) <= self.K.r:
+            return x + 0.0
+        return (U * above_level(s, self.K.r)[None, :]) @ V
+
+
+class SpectrahedronTwin(Spectral, anywhere=True):
+    """The spectrahedron."""
+
+    def _lmo(self, g: Array) -> RankOne:
+        single = g.ndim == 2
+        tolerance = math.sqrt(epsilon(g)) if single else PERTURBED
+        v = self._vectors(g[None, ...] if single else g, 1, tolerance)[:, 0, :]
+        if not self.K.equality:
+            image = (g @ v[:, :, None])[:, :, 0]
+            value = namespace(g).sum(v * image, axis=-1, keepdims=True)
+            v = namespace(g).where(value < 0, v, full((), 0.0, v))
+        answers = RankOne(v, v, self.K.r)
+        return answers.take(0) if single else answers
+
+    def k_best(self, g: Array, k: int) -> RankOne:
+        n, k = self.shape[0], as_count(k)
+        g = self._check_direction(g)
+        v = self._vectors(g[None, ...], min(k, n), math.sqrt(epsilon(g)))[0, ...]
+        if not self.K.equality:
+            space = namespace(g)
+            values = space.sum((v @ g.T) * v, axis=-1)
+            below = int(space.sum(space.astype(values < 0, space.int64)))
+            v = concat([v[:below, :], 0.0 * v[:1, :], v[below:, :]])[:k, :]
+        return RankOne(v, v, self.K.r)
+
+    def _vectors(self, g: Array, k: int, tolerance: float) -> Array:
+        """Return the k eigenvectors of each (g + g')/2 with the least eigenvalues, as rows."""
+        space, n = namespace(g), self.shape[0]
+        a = -0.5 * g - 0.5 * space.matrix_transpose(g)
+        if n <= SMALL or 8 * k > n:
+            V = space.linalg.eigh(a)[1]
+            return space.flip(space.matrix_transpose(V), axis=1)[:, :k, :]
+        largest = space.max(abs(a), axis=(-2, -1))
+        unit = (1.0 / space.where(largest > 0, largest, full((), 1.0, largest)))[:, None]
+        start = start_for(a, n)
+        return top_ritz(lambda q: (a @ q[:, :, None])[:, :, 0] * unit, start, k, tolerance).vectors
+
+    def certify(self, g: Array, vertex: Atoms) -> float:
+        h = self._wide(g)
+        if h is None:
+            return super().certify(g, vertex)
+        a = -0.5 * h - 0.5 * namespace(h).matrix_transpose(h)
+        sizes, near = _sizes(a), -float(vertex.dot(g)) / self.K.r
+        top = cholesky_ceiling(sizes, near, lambda t: _factorises(a, t))
+        top += mean_rounding(math.sqrt(sizes.squares))
+        return -self.K.r * (top if self.K.equality else max(0.0, top))
+
+    def violation(self, x: Array) -> float:
+        space = namespace(x)
+        other = space.matrix_transpose(x)
+        least = space.linalg.eigvalsh(0.5 * x + 0.5 * other)[0]
+        skew, trace = space.sum((x - other) ** 2), space.linalg.trace(x)
+        skew, least, trace = fetch(skew, least, trace)
+        excess = trace - self.K.r
+        return max(0.5 * math.sqrt(skew), -least, abs(excess) if self.K.equality else excess)
+
+    def _project(self, x: Array) -> Array:
+        space = namespace(x)
+        values, V = space.linalg.eigh(0.5 * x + 0.5 * space.matrix_transpose(x))
+        kept = space.maximum(values, full((), 0.0, values))
+        if self.K.equality or float(sum_last(kept, 1)) > self.K.r:
+            kept = above_level(values, self.K.r)
+        return (V * kept[None, :]) @ V.T
+
+
+class SchattenTwin(Spectral, anywhere=True):
+    """Schatten balls, the operator-norm ball among them: one decomposition per direction."""
+
+    def _lmo(self, g: Array) -> Dense:
+        if self.K.order == 2:
+            return EuclideanTwin(self.K, self.like)._lmo(g)
+        U, s, V = namespace(g).linalg.svd(g, full_matrices=False)
+        return Dense(-self.K.r * ((U * self._weights(s)[..., None, :]) @ V), self.shape)
+
+    def _weights(self, s: Array) -> Array:
+        """Return the w >= 0 with ||w||_order = 1 that maximises <w, s>."""
+        space, one, order = namespace(s), full((), 1.0, s), self.K.order
+        if order == math.inf:
+            return space.ones_like(s)
+        if order == 1:
+            return like([1.0] + [0.0] * (s.shape[-1] - 1), s)
+        top = s[..., :1]
+        w = (s / space.where(top > 0, top, one)) ** (self.K._conjugate - 1.0)
+        length = space.sum(w**order, axis=-1, keepdims=True) ** (1.0 / order)
+        return w / space.where(length > 0, length, one)
+
+    def certify(self, g: Array, vertex: Atoms) -> float:
+        if self.K.order == 2:
+            return float(vertex.dot(g))
+        h = self._wide(g)
+        if h is None:
+            return super().certify(g, vertex)
+        space = namespace(h)
+        U, s, V = space.linalg.svd(h, full_matrices=False)
+        one = eye(s.shape[0], h)
+        parts = (h - (U * s[None, :]) @ V, U.T @ U - one, V @ V.T - one)
+        fit = Fit(*(math.sqrt(x) for x in fetch(*(space.sum(x * x) for x in parts))))
+        return -self.K.r * fitted_ceiling(to_host(s), fit, self.shape, self.K._conjugate)
+
+    def violation(self, x: Array) -> float:
+        return self.K._norm(to_host(namespace(x).linalg.svdvals(x))) - self.K.r
+
+    def _project(self, x: Array) -> Array:
+        if self.K.order == 2:
+            return EuclideanTwin(self.K, self.like)._project(x)
+        space = namespace(x)
+        U, s, V = space.linalg.svd(x, full_matrices=False)
+        if self.K._norm(to_host(s)) <= self.K.r:
+            return x + 0.0
+        kept = space.minimum(s, full((), self.K.r, s))
+        kept = above_level(s, self.K.r) if self.K.order == 1 else kept
+        return (U * kept[None, :]) @ V
+
+
+def _top_pairs(g: Array, k: int, tolerance: float) -> tuple[Array, Array]:
+    """Return the k top singular pairs of each matrix of a batch, none of them wide."""
+    space = namespace(g)
+    h = space.matrix_transpose(g)
+
+    def squared(b: Array) -> Ritz:
+        start = start_for(b, b.shape[-1])
+        # in units of the start's image no square overflows, whatever the unit of g
+        size = space.sqrt(space.sum((b @ start[:, :, None]) ** 2, axis=(-2, -1)))
+        unit = (1.0 / space.where(size > 0, size, full((), 1.0, size)))[:, None, None]
+        c = space.matrix_transpose(b)
+        return top_ritz(
+            lambda q: (c @ ((b @ q[:, :, None]) * unit) * unit)[:, :, 0], start, k, tolerance
+        )
+
+    v = _scaled(g, squared)
+    u = _unit_rows(v @ h)
+    return u, _unit_rows(u @ g)
+
+
+def _scaled(g: Array, find: Callable[[Array], Ritz]) -> Array:
+    """Return the vectors found, and look for them again at another scale where squares failed."""
+    found = find(g)
+    if 0.0 <= found.residual < math.inf and found.size > 0.0:
+        return found.vectors
+    space = namespace(g)
+    largest = space.max(abs(g), axis=(-2, -1), keepdims=True)
+    return find(g / space.where(largest > 0, largest, full((), 1.0, largest))).vectors
+
+
+def _unit_rows(x: Array) -> Array:
+    """Return the rows of a batch of matrices at unit length; a zero row becomes the first axis."""
+    space, one = namespace(x), full((), 1.0, x)
+    largest = space.max(abs(x), axis=-1, keepdims=True)
+    x = x / space.where(largest > 0, largest, one)
+    length = space.sqrt(space.sum(x * x, axis=-1, keepdims=True))
+    first = like([1.0] + [0.0] * (x.shape[-1] - 1), x)
+    return space.where(length > 0, x / space.where(length > 0, length, one), first)
+
+
+def _sizes(a: Array) -> Sizes:
+    space = namespace(a)
+    diagonal = space.linalg.diagonal(a)
+    numbers = (space.sum(abs(diagonal)), space.max(diagonal), space.sum(a * a))
+    return Sizes(a.shape[0], *fetch(*numbers))
+
+
+def _factorises(a: Array, t: float) -> bool:
+    return factorises(t * eye(a.shape[0], a) - a)
