@@ -19,15 +19,18 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def where(facts: dict[str, str]) -> str:
+    """Return the machine and the versions in words."""
+    first = ("processor", "cores", "system")
+    versions = ", ".join(f"{name} {number}" for name, number in facts.items() if name not in first)
+    return f"{facts['processor']}, {facts['cores']} cores, {facts['system']}; {versions}"
+
+
 def origin() -> str:
     """Say which command made a table, when and where."""
-    facts = machine()
-    processor = f"{facts.pop('processor')}, {facts.pop('cores')} cores, {facts.pop('system')}"
-    versions = ", ".join(f"{name} {number}" for name, number in facts.items())
     script = os.path.relpath(sys.argv[0])
     command = shlex.join(["python", script, *_without_page(sys.argv[1:])])
-    day = datetime.now(UTC).date().isoformat()
-    return f"`{command}`, {day}, {processor}; {versions}."
+    return f"`{command}`, {datetime.now(UTC).date().isoformat()}, {where(machine())}."
 
 
 def insert(page: Path, name: str, text: str) -> None:

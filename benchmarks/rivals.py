@@ -1,74 +1,120 @@
 """Rounds, oracle calls, gradients and seconds of every method to three accuracies.
 
-    python benchmarks/rivals.py [--only CASE ...] [--limit SECONDS] [--json FILE] [--markdown FILE]
+    python benchmarks/rivals.py [--only CASE ...] [--repeats 3] [--limit SECONDS] [--out FOLDER]
+    python benchmarks/rivals.py --only --page docs/benchmarks/rivals.md
 
 An accuracy is a certified gap as a fraction of the first one, which is the Frank-Wolfe gap at the
-starting point. Other libraries take part where they are installed (`wolfpack.bench.outside`); the
-points that they report are certified here in the same way, with the clock stopped. One BLAS thread.
-The tables of docs/benchmarks/rivals.md come from this script.
+starting point. Other libraries take part where they are installed (`wolfpack.bench.outside`,
+``make install-bench``); the points that they report are certified here in the same way, with the
+clock stopped. One BLAS thread; methods take turns, numbers are medians. Each case leaves one JSON
+file in the folder; --page writes the tables of all of them into the documentation.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import platform
-from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+from pages import insert, table, where
 from rich.console import Console
-from rich.table import Table
-from threadpoolctl import threadpool_limits
+from rich.markdown import Markdown
 
-from wolfpack.bench import CASES, LEVELS, Case, Row, contestants, measure
+from wolfpack.bench import CASES, LEVELS, run_suite
+from wolfpack.bench.tables import NOTHING, accuracy, as_json, seconds
 
-
-def show(case: Case, rows: list[Row]) -> None:
-    table = Table(title=f"{case.title}: rounds / oracle calls / gradients · seconds")
-    for heading in ("method", *(f"{level:g}" for level in LEVELS)):
-        table.add_column(heading)
-    for row in rows:
-        table.add_row(row.method, *("-" if r is None else str(r) for r in row.reached))
-    Console(width=120).print(table)
+Rows = dict[str, dict[float, dict[str, Any]]]
+"""By method and accuracy: what it took."""
 
 
-def markdown(rows: list[Row]) -> str:
-    """Return the tables for the documentation."""
-    out: list[str] = []
-    for title in dict.fromkeys(row.case for row in rows):
-        heads = "".join(f" {level:g} |" for level in LEVELS)
-        out += [f"### {title[0].upper()}{title[1:]}", "", f"| method |{heads}", "|---|---|---|---|"]
-        for row in rows:
-            if row.case == title:
-                cells = "".join(f" {'-' if r is None else r} |" for r in row.reached)
-                out.append(f"| {row.method} |{cells}")
-        out.append("")
-    return "\n".join(out)
+def read(path: Path) -> tuple[Rows, dict[str, Any]]:
+    """Return what a case's file holds: its numbers, and how they were measured."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    rows: Rows = {}
+    for row in content.pop("rows"):
+        rows.setdefault(row["method"], {})[row["accuracy"]] = row
+    return rows, content
+
+
+def methods_table(rows: Rows) -> str:
+    """Return what every method took."""
+    cells = [
+        [method, *(_cell(by_level[level]) for level in LEVELS)] for method, by_level in rows.items()
+    ]
+    return table(["method", *map(accuracy, LEVELS)], cells)
+
+
+def winners_table(found: dict[str, Rows]) -> str:
+    """Return who is fastest, and who asks the oracle least, on every problem."""
+    heads = ["problem", "accuracy", "fastest here", "fastest elsewhere", "others / ours"]
+    heads += ["fewest rounds of an oracle method", "fewest oracle calls"]
+    cells = []
+    for name, rows in found.items():
+        for level in LEVELS:
+            reached = [by[level] for by in rows.values() if by[level]["seconds"] is not None]
+            ours = [row for row in reached if row["library"] == "wolfpack"]
+            others = [row for row in reached if row["library"] != "wolfpack"]
+            oracle = [row for row in ours if row["method"] not in ("auto", "projected")]
+            fastest = [min(group, key=_seconds, default=None) for group in (ours, others)]
+            ratio = NOTHING
+            if None not in fastest:
+                ratio = f"{fastest[1]['seconds'] / fastest[0]['seconds']:.2g}"  # pyright: ignore
+            counts = [_counted(oracle, what) for what in ("rounds", "calls")]
+            cells.append([name, accuracy(level), *map(_timed, fastest), ratio, *counts])
+    return table(heads, cells)
+
+
+def _seconds(row: dict[str, Any]) -> float:
+    return row["seconds"]
+
+
+def _timed(row: dict[str, Any] | None) -> str:
+    return NOTHING if row is None else f"{row['method']}, {seconds(row['seconds'])}"
+
+
+def _counted(rows: list[dict[str, Any]], what: str) -> str:
+    best = min(rows, key=lambda row: row[what], default=None)
+    return NOTHING if best is None else f"{best['method']}, {best[what]:,}"
+
+
+def _cell(row: dict[str, Any]) -> str:
+    if row["seconds"] is None:
+        return NOTHING
+    counts = [f"{row[name]:,}" for name in ("rounds", "calls", "gradients") if row[name]]
+    return " · ".join([*([" / ".join(counts)] if counts else []), seconds(row["seconds"])])
+
+
+def write(folder: Path, page: Path) -> None:
+    """Write all tables into the page."""
+    files = {name: folder / f"{name}.json" for name in CASES}
+    found = {name: read(path) for name, path in files.items() if path.exists()}
+    insert(page, "winners", winners_table({name: rows for name, (rows, _) in found.items()}))
+    for name, (rows, how) in found.items():
+        failed = "".join(f"\n\n{one['method']}: {one['error']}" for one in how["failures"])
+        facts = f"`python benchmarks/rivals.py --only {name} --repeats {how['repeats']} --limit "
+        facts += f"{how['limit']:g}`, {how['started'][:10]}, {where(how['machine'])}."
+        title = CASES[name]().title
+        text = f"### {title[0].upper()}{title[1:]}\n\n{methods_table(rows)}{failed}\n\n{facts}"
+        insert(page, name, text)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", choices=list(CASES), default=list(CASES))
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each method")
     parser.add_argument("--limit", type=float, default=10.0, help="seconds for each run")
-    parser.add_argument("--json", type=Path, help="also write the numbers here")
-    parser.add_argument(
-        "--markdown", type=Path, help="also write tables for the documentation here"
-    )
+    parser.add_argument("--out", type=Path, default=Path("rivals-out"), help="folder of results")
+    parser.add_argument("--page", type=Path, help="write all tables into this page")
     options = parser.parse_args()
-    rows: list[Row] = []
-    with threadpool_limits(1):
-        for name in options.only:
-            case = CASES[name]()
-            runs = (measure(case, one, options.limit) for one in contestants(case))
-            found = [row for row in runs if row is not None]
-            show(case, found)
-            rows += found
-    if options.json is not None:
-        system = {"machine": platform.machine(), "python": platform.python_version()}
-        content = {"system": system, "levels": LEVELS, "rows": [asdict(row) for row in rows]}
-        options.json.write_text(json.dumps(content, indent=1))
-    if options.markdown is not None:
-        options.markdown.write_text(markdown(rows))
+    options.out.mkdir(parents=True, exist_ok=True)
+    for name in options.only:
+        result = run_suite("all", options.repeats, options.limit, cases=[name])
+        path = options.out / f"{name}.json"
+        path.write_text(as_json(result), encoding="utf-8")
+        Console(width=120).print(Markdown(f"# {name}\n\n{methods_table(read(path)[0])}"))
+    if options.page is not None:
+        write(options.out, options.page)
 
 
 if __name__ == "__main__":

@@ -227,7 +227,8 @@ def test_missing_libraries_are_said_with_the_way_to_install_them(
     monkeypatch.setattr(outside, "find_spec", lambda name: None)
     assert cli.run(["bench", "--quick", "--out", str(tmp_path)]) == 0
     said = " ".join(capsys.readouterr().err.split())
-    assert "left out: copt, jaxopt, POT, CVXPY, Clarabel. To add them: make install-bench" in said
+    names = ", ".join(outside.LIBRARIES)
+    assert f"left out: {names}. To add them: make install-bench" in said
     assert cli.run(["bench", "--list", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["libraries"] == dict.fromkeys(outside.LIBRARIES, False)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .cases import CASES, Case
-from .measure import LEVELS, Contestant, Reach, Row, Trace, contestants, measure, methods
+from .measure import LEVELS, Contestant, Reach, Trace, contestants, methods
 from .outside import LIBRARIES, Rival, missing, rivals
 from .page import write
 from .suites import SUITES, CaseResult, Entry, SuiteResult, run_suite
@@ -22,11 +22,9 @@ __all__ = [
     "Entry",
     "Reach",
     "Rival",
-    "Row",
     "SuiteResult",
     "Trace",
     "contestants",
-    "measure",
     "methods",
     "missing",
     "rivals",

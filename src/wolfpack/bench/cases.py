@@ -99,9 +99,9 @@ def k_sparse() -> Case:
 def milp() -> Case:
     """The hull of the 0/1 points of two knapsacks, known through a MILP solver alone."""
     rng = np.random.default_rng(6)
-    sizes = rng.integers(5, 40, (2, 25)).astype(float)
+    sizes = rng.integers(5, 40, (2, 16)).astype(float)
     K = sets.MixedInteger(A_ub=sizes, b_ub=0.4 * sizes.sum(axis=1), bounds=(0, 1))
-    return nearest("hull of a MILP, 25 variables", K, rng.random(25))
+    return nearest("hull of a MILP, 16 variables", K, rng.random(16))
 
 
 CASES: dict[str, Callable[[], Case]] = {

@@ -29,11 +29,6 @@ class Reach:
     gradients: int | None
     seconds: float
 
-    def __str__(self) -> str:
-        counts = [n for n in (self.rounds, self.calls, self.gradients) if n is not None]
-        seconds = f"{self.seconds:.3f}" if self.seconds < 0.1 else f"{self.seconds:.2g}"
-        return " · ".join([*([" / ".join(map(str, counts))] if counts else []), f"{seconds} s"])
-
 
 @dataclass(frozen=True)
 class Trace:
@@ -70,15 +65,6 @@ class Contestant(NamedTuple):
     name: str
     ours: bool
     run: Callable[[Case, float], Trace]
-
-
-@dataclass
-class Row:
-    """A method on a case: what it took to reach each level, None where it did not."""
-
-    case: str
-    method: str
-    reached: list[Reach | None]
 
 
 def methods(case: Case) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -132,13 +118,3 @@ def trace_outside(case: Case, rival: outside.Rival, limit: float) -> Trace:
         counts["rounds"] = np.array([point.rounds for point in points])
     seconds = np.array([point.seconds for point in points])
     return Trace(seconds, np.array([point.gap for point in points]) / first, counts)
-
-
-def measure(case: Case, contestant: Contestant, limit: float) -> Row | None:
-    """Return what one run of a method takes; None, and a line that says why, if it fails."""
-    try:
-        course = contestant.run(case, limit)
-    except Exception as error:
-        print(f"{case.title}, {contestant.name}: {type(error).__name__}: {error}")
-        return None
-    return Row(case.title, contestant.name, [course.reach(level) for level in LEVELS])

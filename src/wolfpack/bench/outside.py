@@ -1,26 +1,26 @@
 """Other libraries on the same problems, where they are installed.
 
 copt (Frank-Wolfe, accelerated proximal gradient), jaxopt (projected gradient), POT (conditional
-gradient over transport plans), CVXPY with Clarabel, and SciPy's SLSQP. Those that have a callback
-are followed point by point; of the others the last point counts. Imports, compilation and our own
-certificates are not timed.
+gradient over transport plans), CVXPY with Clarabel, SciPy's SLSQP, and for the logistic problem
+scikit-learn and skglm (`penalised`). Those that can be followed step by step are; CVXPY's last
+point counts; the others run again and again with more iterations, each run timed by itself.
+Imports, compilation and our own certificates are not timed.
 """
 
 from __future__ import annotations
 
-import contextlib
-import io
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import optimize
 
-from ..problem import Problem
 from .cases import Case
+from .penalised import liblinear, skglm
+from .watch import Enough, Point, Rival, Watcher, gap
+
+__all__ = ["LIBRARIES", "Enough", "Point", "Rival", "Watcher", "gap", "missing", "rivals"]
 
 LIBRARIES = {
     "copt": "copt",
@@ -28,72 +28,10 @@ LIBRARIES = {
     "POT": "ot",
     "CVXPY": "cvxpy",
     "Clarabel": "clarabel",
+    "scikit-learn": "sklearn",
+    "skglm": "skglm",
 }
 """Libraries that are compared, and the modules by which they are known to be installed."""
-
-
-class Point(NamedTuple):
-    """How far a run was, when, and the best certified gap so far."""
-
-    rounds: int | None
-    seconds: float
-    gap: float
-
-
-class Rival(NamedTuple):
-    """A library's name and its run: (case, target gap, seconds) -> points."""
-
-    name: str
-    run: Callable[[Case, float, float], list[Point]]
-
-
-class Enough(Exception):
-    """Raised out of a library's callback when the target or the time limit is met."""
-
-
-def gap(f: Any, K: Any, x: Any) -> float:
-    """Return the certified gap at one point."""
-    at = f.evaluate(x)
-    return at.value - Problem(f, K).dual_bound(at.gradient, at.dual, K.lmo(at.gradient))
-
-
-@dataclass
-class Watcher:
-    """Certifies the points of a run with the clock stopped."""
-
-    case: Case
-    target: float
-    limit: float
-    points: list[Point] = field(default_factory=list)
-    fun: float = np.inf
-    bound: float = -np.inf
-    spent: float = 0.0
-    _since: float = field(default_factory=time.perf_counter)
-
-    def see(self, x: Any, counted: bool = True) -> None:
-        """Record a point; raise `Enough` when the run may end."""
-        self.spent += time.perf_counter() - self._since
-        f, K = self.case.f, self.case.K
-        x = np.asarray(x, dtype=float).reshape(K.shape)
-        at = f.evaluate(x)
-        # points outside K by more than rounding have no gap
-        if K.violation(x) <= 1e-6 * max(1.0, K.radius):
-            self.fun = min(self.fun, at.value)
-        vertex = K.lmo(at.gradient)
-        bound = Problem(f, K).dual_bound(at.gradient, at.dual, vertex)
-        self.bound = max(self.bound, bound)
-        rounds = len(self.points) + 1 if counted else None
-        self.points.append(Point(rounds, self.spent, self.fun - self.bound))
-        if counted and (self.points[-1].gap <= self.target or self.spent >= self.limit):
-            raise Enough
-        self._since = time.perf_counter()
-
-    def follow(self, run: Callable[[], Any]) -> list[Point]:
-        """Return the points of a run that calls `see`."""
-        self._since = time.perf_counter()
-        with contextlib.suppress(Enough), contextlib.redirect_stdout(io.StringIO()):
-            run()
-        return self.points
 
 
 def missing() -> list[str]:
@@ -114,6 +52,10 @@ def rivals(case: Case) -> Iterator[Rival]:
         yield Rival("jaxopt projected gradient", _jaxopt)
     if find_spec("ot") and kind == "Birkhoff":
         yield Rival("POT conditional gradient", _pot)
+    if "labels" in case.data and find_spec("sklearn"):
+        yield Rival("scikit-learn liblinear, given the multiplier", liblinear)
+    if "labels" in case.data and find_spec("skglm"):
+        yield Rival("skglm, given the multiplier", skglm)
     if find_spec("cvxpy") and find_spec("clarabel") and kind in _CONSTRAINTS:
         yield Rival("CVXPY, Clarabel", _cvxpy)
     if kind == "Simplex" and case.K.dimension <= 100:
@@ -209,19 +151,23 @@ def _jax_value(case: Case) -> Callable[[Any], Any]:
 
 
 def _jaxopt(case: Case, target: float, limit: float) -> list[Point]:
+    import jax
     import jaxopt
     from jaxopt import projection
 
     onto = {"Simplex": projection.projection_simplex, "L1Ball": projection.projection_l1_ball}
-    project = onto[type(case.K).__name__]
-    solver = jaxopt.ProjectedGradient(_jax_value(case), project, maxiter=20_000, tol=1e-12)
-    start = np.asarray(case.K.start(), dtype=float)
-    solver.run(start, hyperparams_proj=case.K.r).params.block_until_ready()  # compiles
+    solver = jaxopt.ProjectedGradient(_jax_value(case), onto[type(case.K).__name__], tol=0.0)
+    start, r = np.asarray(case.K.start(), dtype=float), case.K.r
+    update = jax.jit(solver.update)
+    begin = solver.init_state(start, hyperparams_proj=r)
+    jax.block_until_ready(update(*update(start, begin, r), r))  # compiles
     watcher = Watcher(case, target, limit)
 
     def run() -> None:
-        x = solver.run(start, hyperparams_proj=case.K.r).params.block_until_ready()
-        watcher.see(x, counted=False)
+        x, state = start, begin
+        while True:
+            x, state = update(x, state, r)
+            watcher.see(x.block_until_ready())
 
     return watcher.follow(run)
 
@@ -234,18 +180,20 @@ def _pot(case: Case, target: float, limit: float) -> list[Point]:
     watcher = Watcher(case, target, limit)
 
     def run() -> None:
-        plan = ot.optim.cg(
-            a,
-            a,
-            np.zeros((n, n)),
-            1.0,
-            lambda G: 0.5 * float(((n * G - t) ** 2).sum()),
-            lambda G: n * (n * G - t),
-            numItermax=3000,
-            stopThr=0,
-            stopThr2=0,
-        )
-        watcher.see(n * plan, counted=False)
+        for rounds in (10, 30, 100, 300, 1000, 3000):
+            watcher.restart()
+            plan = ot.optim.cg(
+                a,
+                a,
+                np.zeros((n, n)),
+                1.0,
+                lambda G: 0.5 * float(((n * G - t) ** 2).sum()),
+                lambda G: n * (n * G - t),
+                numItermax=rounds,
+                stopThr=0,
+                stopThr2=0,
+            )
+            watcher.see(n * plan, rounds)
 
     return watcher.follow(run)
 
@@ -321,6 +269,6 @@ def _cvxpy(case: Case, target: float, limit: float) -> list[Point]:
         # interior points miss the constraints by their tolerance
         if case.K.has("project"):
             value = case.K.project(value)
-        watcher.see(value, counted=False)
+        watcher.see(value, None)
 
     return watcher.follow(run)
