@@ -37,7 +37,15 @@ EVERY = [
 ]
 
 
-@checks.parametrize_with_checks(EVERY)
+def expected_failures(estimator):
+    """Random minibatches of other rows give other roundings of the same model."""
+    if getattr(estimator, "batch_size", "auto") == "auto":
+        return {}
+    names = ("dense", "sparse")
+    return {f"check_sample_weight_equivalence_on_{name}_data": "random batches" for name in names}
+
+
+@checks.parametrize_with_checks(EVERY, expected_failed_checks=expected_failures)
 def test_the_checks_of_scikit_learn(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -109,6 +117,62 @@ def test_streams_learn_and_can_be_pickled():
         estimators.AcceleratedClassifier().partial_fit(X, Y)
     counts = estimators.AcceleratedRegressor("poisson").partial_fit(DIABETES, PROGRESS // 50)
     assert counts.predict(DIABETES).min() > 0
+
+
+@pytest.mark.parametrize("batch_size", ["auto", 32])
+@pytest.mark.parametrize(
+    "model",
+    [
+        estimators.AcceleratedClassifier(),
+        estimators.AcceleratedClassifier("squared_hinge", penalty="elasticnet"),
+        estimators.AcceleratedRegressor(),
+        estimators.AcceleratedRegressor("huber", delta=20.0),
+        estimators.AcceleratedRegressor("quantile", delta=20.0),
+    ],
+)
+def test_weights_are_copies_of_rows(model, batch_size):
+    rng = np.random.default_rng(0)
+    classify = hasattr(model, "decision_function")
+    targets = np.digitize(PROGRESS, [100, 180]) if classify else PROGRESS
+    counts = rng.integers(0, 4, len(targets))
+    model.set_params(alpha=0.1, tol=1e-10, random_state=0, batch_size=batch_size)
+    copies = np.repeat(np.arange(len(targets)), counts)
+    apart = model.fit(DIABETES[copies], targets[copies]).coef_.copy()
+    level = model.intercept_
+    for rows in (DIABETES, csr_array(DIABETES)):
+        model.fit(rows, targets, sample_weight=counts)
+        scale = abs(apart).max()
+        np.testing.assert_allclose(model.coef_, apart, atol=1e-3 * scale)
+        np.testing.assert_allclose(
+            model.intercept_, level, atol=1e-3 * (scale + np.abs(level).max())
+        )
+
+
+def test_class_weights():
+    rare = (Y == 8).astype(int)
+    plain = estimators.AcceleratedClassifier(alpha=0.05).fit(X, rare)
+    fair = estimators.AcceleratedClassifier(alpha=0.05, class_weight="balanced").fit(X, rare)
+    assert fair.predict(X).sum() > 1.5 * plain.predict(X).sum()
+    factor = len(rare) / (2 * np.bincount(rare))
+    given = estimators.AcceleratedClassifier(alpha=0.05, class_weight=dict(enumerate(factor)))
+    np.testing.assert_allclose(given.fit(X, rare).coef_, fair.coef_, rtol=1e-9, atol=1e-12)
+    both = estimators.AcceleratedClassifier(alpha=0.05).fit(X, rare, sample_weight=factor[rare])
+    np.testing.assert_allclose(both.coef_, fair.coef_, rtol=1e-9, atol=1e-12)
+    with pytest.raises(ValueError, match="'balanced' needs all labels at once"):
+        fair.partial_fit(X, rare)
+    given.partial_fit(X, rare)
+    with pytest.raises(ValueError, match=r"[Ss]ample.weight"):
+        plain.fit(X, rare, sample_weight=0 * rare)
+
+
+def test_weighted_streams_skip_rows_without_weight():
+    weights = (np.arange(len(Y)) % 2).astype(float)
+    half = estimators.AcceleratedRegressor()
+    half.partial_fit(X, Y, sample_weight=weights)
+    other = estimators.AcceleratedRegressor(batch_size=2)
+    other.partial_fit(X[:40], Y[:40], sample_weight=np.zeros(40) + (np.arange(40) < 20))
+    assert half.score(X, Y) > 0.3
+    assert other.n_iter_ == 10
 
 
 def test_warm_starts_begin_at_the_solution():

@@ -6,6 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.sparse.linalg import aslinearoperator
 
 import wolfpack as wp
 from wolfpack.objectives import (
@@ -16,6 +17,7 @@ from wolfpack.objectives import (
     Poisson,
     Quantile,
     SquaredHinge,
+    Weighted,
 )
 
 N, D = 30, 4
@@ -122,3 +124,38 @@ def test_constant_features_are_fine():
     for G in (LeastSquares(flat, B), Logistic(0 * flat, SIGNS), Huber(flat, B)):
         res = wp.minimize_composite(G, wp.regularizers.SquaredNorm(0.1), tol=1e-6)
         assert res.success
+
+
+@pytest.mark.parametrize("make", [lambda A, b: Logistic(A, b), lambda A, b: Huber(A, b, 0.5)])
+def test_weights_count_copies(make):
+    counts = RNG.integers(0, 4, N)
+    copies = np.repeat(np.arange(N), counts)
+    f, g = Weighted(make(A, SIGNS), counts * (N / counts.sum())), make(A[copies], SIGNS[copies])
+    y = RNG.standard_normal(D)
+    assert f.value(y) == pytest.approx(g.value(y))
+    np.testing.assert_allclose(f.gradient(y), g.gradient(y))
+    assert pytest.approx(g.L) == f.L
+    assert pytest.approx(g.L1) == f.L1
+    best = wp.minimize_composite(g, wp.regularizers.SquaredNorm(0.1), tol=1e-10)
+    for options in ({"beta": "search"}, {"batch": 5, "variance_reduction": True}):
+        res = wp.minimize_composite(f, wp.regularizers.SquaredNorm(0.1), tol=1e-8, **options)
+        assert res.success
+        assert res.fun == pytest.approx(best.fun, abs=1e-8)
+    scaled = wp.minimize_composite(f, wp.regularizers.SquaredNorm(0.1), tol=1e-8, scale="columns")
+    assert scaled.success
+
+
+@pytest.mark.parametrize(
+    ("base", "weights", "error", "message"),
+    [
+        (LeastSquares(A, B), np.ones(N), TypeError, "loss of rows .*found LeastSquares"),
+        (Huber(A, B), np.ones(N - 1), ValueError, r"weights must have shape \(30,\)"),
+        (Huber(A, B), -np.ones(N), ValueError, "weights must be at least 0"),
+        (Huber(A, B), np.zeros(N), ValueError, "not all of them 0"),
+        (Huber(A, B), np.full(N, np.nan), ValueError, "weights has 30 NaN"),
+        (Huber(aslinearoperator(A), B), np.ones(N), TypeError, "need features in a NumPy array"),
+    ],
+)
+def test_bad_weights(base, weights, error, message):
+    with pytest.raises(error, match=message):
+        Weighted(base, weights)

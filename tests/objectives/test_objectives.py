@@ -15,6 +15,7 @@ A = RNG.standard_normal((12, 5))
 B = RNG.standard_normal((12, 3))
 LABELS = RNG.choice([0, 1], 12)
 CLASSES = np.arange(12) % 3
+WEIGHTS = np.arange(12.0) / 5.5  # the first is 0
 Q = A.T @ A
 CASES = {
     "least squares": wp.objectives.LeastSquares(A, B[:, 0]),
@@ -35,6 +36,10 @@ CASES = {
     "poisson": wp.objectives.Poisson(0.5 * A, CLASSES),
     "poisson, beyond its cap": wp.objectives.Poisson(A, CLASSES, cap=-0.2, reduction="sum"),
     "quantile": wp.objectives.Quantile(A, B[:, 0], q=0.8, delta=1.5),
+    "weighted": wp.objectives.Weighted(wp.objectives.Logistic(A, LABELS), WEIGHTS),
+    "weighted, matrix": wp.objectives.Weighted(
+        wp.objectives.Multinomial(sp.csr_array(A), CLASSES), WEIGHTS
+    ),
     "logistic, sparse": wp.objectives.Logistic(sp.csr_matrix(A), LABELS),
 }
 
@@ -142,5 +147,9 @@ def test_images_are_linear_and_all_that_f_sees(f):
     mixed = 0.3 * f.image(x) + 0.7 * f.image(other)
     at, expected = f.evaluate_image(mixed), f.evaluate(0.3 * x + 0.7 * other)
     assert at.value == pytest.approx(expected.value)
-    assert f.image_value(mixed) == pytest.approx(expected.value)
+    value, slopes = f.image_loss(mixed)
+    assert value == pytest.approx(expected.value)
+    np.testing.assert_array_equal(slopes, f.image_gradient(at))
+    along = float((slopes * f.image(x)).sum())
+    assert along == pytest.approx(float((at.gradient * x).sum()))
     np.testing.assert_allclose(at.gradient, expected.gradient, atol=1e-9)

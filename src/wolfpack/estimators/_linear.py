@@ -7,10 +7,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import csr_array, diags_array, hstack, issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight
 
 from ..minimize_composite import minimize_composite
 from ..objectives.finite_sum import FiniteSum
@@ -21,6 +22,7 @@ from ..solvers import ConvergingComposite
 
 Array = Any
 _SOLVER = ConvergingComposite(batch=1)
+_FEW = 2**18  # entries of data that are best read whole
 _ROUND = 32  # rows of a round of partial_fit when batch_size is "auto"
 
 
@@ -52,25 +54,31 @@ class AcceleratedLinear(BaseEstimator):
         self.random_state = random_state
         self.warm_start = warm_start
 
-    def _objective(self, features: Array, y: Array) -> FiniteSum:
+    def _objective(self, features: Array, y: Array, weights: Array | None) -> FiniteSum:
         raise NotImplementedError
 
-    def _fit(self, X: Array, y: Array) -> None:
+    def _fit(self, X: Array, y: Array, weights: Array | None) -> None:
         """Minimise the mean loss plus the penalty, and keep the coefficients."""
         self._check()
         self._stream: Any = None
-        self._set_bias(X)
-        G: Any = self._objective(self._features(X), y)
+        if weights is not None:
+            weights = weights / weights.mean()
+        self._set_bias(X, weights)
+        G: Any = self._objective(self._features(X), y, weights)
         start = self._start(G) if self.warm_start else None
         n = X.shape[0]
         batch = None if self.batch_size == "auto" else min(int(self.batch_size), n)
+        # a pass over few numbers costs less than the rounds that would save it
+        whole = batch == n or (batch is None and _entries(X) <= _FEW)
         res = minimize_composite(
             G,
             self._regularizer(G),
             start,
             tol=self.tol * max(G.value(np.zeros(G.shape)), np.finfo(float).tiny),
-            batch=None if batch == n else batch,
-            variance_reduction=batch != n,
+            batch=None if whole else batch,
+            # squares curve alike everywhere, and their own beta repeats to the last digits
+            beta="search" if whole and self.loss != "squared_error" else None,
+            variance_reduction=not whole,
             seed=int(check_random_state(self.random_state).randint(2**31)),
             max_rounds=self.max_iter * n,  # every round reads a row; the callback counts them
             callback=self._watch,
@@ -91,23 +99,28 @@ class AcceleratedLinear(BaseEstimator):
         if intermediate.state.rows >= self.max_iter * self._n:
             raise StopIteration
 
-    def _partial_fit(self, X: Array, y: Array) -> None:
+    def _partial_fit(self, X: Array, y: Array, weights: Array | None) -> None:
         """Run one pass over the given rows, the stream of Algorithm 1's converging form."""
         self._check()
         if getattr(self, "_stream", None) is None:
-            self._set_bias(X)
+            self._set_bias(X, None)
             self._stream = Stream(None)
         stream: Any = self._stream
         features = self._features(X)
         size = _ROUND if self.batch_size == "auto" else int(self.batch_size)
         for begin in range(0, X.shape[0], size):
             rows = slice(begin, begin + size)
-            G: Any = self._objective(features[rows], y[rows])
+            part = None if weights is None else weights[rows]
+            if part is not None and not part.any():
+                continue
+            G: Any = self._objective(features[rows], y[rows], part)
             if stream.state is None:
                 start = self._start(G)
                 stream.begin(np.zeros(G.shape) if start is None else start)
             stream.step(G, self._regularizer(G))
         last: Any = stream.state
+        if last is None:
+            raise ValueError("sample_weight must not be 0 in all rows")
         self.n_iter_ = last.k
         self._keep(last.y)
 
@@ -129,11 +142,20 @@ class AcceleratedLinear(BaseEstimator):
         if not auto and (isinstance(self.batch_size, str) or self.batch_size < 1):
             raise ValueError(f"batch_size must be 'auto' or at least 1, found {self.batch_size!r}")
 
-    def _set_bias(self, X: Array) -> None:
+    def _weights(self, X: Array, given: Any) -> Array | None:
+        """Return the weights of rows as checked numbers, None for none."""
+        if given is None:
+            return None
+        weights = _check_sample_weight(given, X, dtype=X.dtype, ensure_non_negative=True)
+        if not weights.any():
+            raise ValueError("sample_weight must not be 0 in all rows")
+        return weights
+
+    def _set_bias(self, X: Array, weights: Array | None) -> None:
         """Choose the constant feature: as long as a typical row, at least 1."""
         self._n = X.shape[0]
-        squares = X.multiply(X).sum() if issparse(X) else np.einsum("ij,ij->", X, X)
-        typical = math.sqrt(float(squares) / X.shape[0])
+        squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
+        typical = math.sqrt(float(np.average(np.asarray(squares).reshape(-1), weights=weights)))
         self._bias = max(1.0, typical) if self.fit_intercept else None
 
     def _features(self, X: Array) -> Array:
@@ -174,6 +196,15 @@ class AcceleratedLinear(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def rows_times(X: Array, factors: Array) -> Array:
+    """Return the rows of a matrix, dense or sparse, each times its factor."""
+    return csr_array(diags_array(factors) @ X) if issparse(X) else X * factors[:, None]
+
+
+def _entries(X: Array) -> int:
+    return X.nnz if issparse(X) else X.size
 
 
 class Stream:

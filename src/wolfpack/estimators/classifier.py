@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..objectives import Logistic, Multinomial, SquaredHinge
+from ..objectives import Logistic, Multinomial, SquaredHinge, Weighted
 from ..objectives.finite_sum import FiniteSum
 from ._linear import AcceleratedLinear, Array
 
@@ -36,7 +37,8 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
         Add a constant feature as long as a typical row. It has no l1 penalty; its ridge is the
         intercept's, divided by the square of that length.
     batch_size : int or "auto"
-        Rows in a round; "auto" takes the least that costs no acceleration, or all of them.
+        Rows in a round; "auto" takes all of them where they are few, else the least that costs no
+        acceleration.
     tol : float
         Stop when the certified gap is at most ``tol`` times the loss of a zero model.
     max_iter : int
@@ -45,6 +47,8 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
         Chooses the rows.
     warm_start : bool
         Begin at the coefficients of the fit before.
+    class_weight : dict, "balanced" or None
+        Weights of the classes, by label; "balanced" gives all classes the same total weight.
 
     Attributes
     ----------
@@ -78,6 +82,7 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
         max_iter: int = 1000,
         random_state: Any = None,
         warm_start: bool = False,
+        class_weight: Any = None,
     ) -> None:
         super().__init__(
             loss,
@@ -91,19 +96,27 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
             random_state=random_state,
             warm_start=warm_start,
         )
+        self.class_weight = class_weight
 
-    def fit(self, X: Any, y: Any) -> AcceleratedClassifier:
-        """Fit the model to the rows of ``X`` and their labels."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AcceleratedClassifier:
+        """Fit the model to the rows of ``X`` and their labels, weighted if wished."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y must have at least 2 classes, found one class: {self.classes_[0]}")
-        self._fit(X, codes)
+        self._fit(X, codes, self._both_weights(X, y, sample_weight))
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> AcceleratedClassifier:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> AcceleratedClassifier:
         """Go on with one pass over the given rows; the first call names all ``classes``."""
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all labels at once: pass a dict of weights to "
+                "partial_fit"
+            )
         first = getattr(self, "_stream", None) is None and not hasattr(self, "classes_")
         X, y = validate_data(
             self,
@@ -120,16 +133,26 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
         codes = np.searchsorted(self.classes_, y)
         if not np.array_equal(self.classes_[np.minimum(codes, len(self.classes_) - 1)], y):
             raise ValueError(f"y must hold labels among {self.classes_}, found {np.unique(y)}")
-        self._partial_fit(X, codes)
+        self._partial_fit(X, codes, self._both_weights(X, y, sample_weight))
         return self
 
-    def _objective(self, features: Array, y: Array) -> FiniteSum:
+    def _both_weights(self, X: Array, y: Array, given: Any) -> Array | None:
+        """Return the weights of rows times those of their classes."""
+        weights = self._weights(X, given)
+        if self.class_weight is None:
+            return weights
+        of_class = compute_sample_weight(self.class_weight, y)
+        return of_class if weights is None else weights * of_class
+
+    def _objective(self, features: Array, y: Array, weights: Array | None) -> FiniteSum:
         if self.loss not in _LOSSES:
             raise ValueError(f"loss must be one of {', '.join(_LOSSES)}, found {self.loss!r}")
         count = len(self.classes_)
-        if self.loss == "log_loss":
-            return Logistic(features, y) if count == 2 else Multinomial(features, y, count)
-        return SquaredHinge(features, y if count == 2 else y[:, None] == np.arange(count))
+        if self.loss == "squared_hinge":
+            G = SquaredHinge(features, y if count == 2 else y[:, None] == np.arange(count))
+        else:
+            G = Logistic(features, y) if count == 2 else Multinomial(features, y, count)
+        return G if weights is None else Weighted(G, weights)
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores, one per row (two classes) or one per row and class."""

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..minimize import minimize
 from ..objectives import LeastSquares
@@ -39,17 +39,20 @@ class ConstrainedRegressor(RegressorMixin, BaseEstimator):
     def _set(self, shape: tuple[int, ...]) -> Set:
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any) -> Any:
-        """Fit the coefficients to the rows of ``X`` and their targets."""
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         multi = isinstance(self, MultiOutputMixin)
         X, y = validate_data(self, X, y, dtype=np.float64, multi_output=multi, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
+        weights = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+        if not weights.any():
+            raise ValueError("sample_weight must not be 0 in all rows")
+        weights = weights / weights.mean()
         centre, level = np.zeros(X.shape[1]), np.zeros(y.shape[1:])
         if self.fit_intercept:
-            centre, level = X.mean(axis=0), y.mean(axis=0)
-        targets = y - level
-        columns = targets.reshape(len(targets), -1) if multi else targets
-        f = LeastSquares(X - centre, columns, reduction="mean")
+            centre, level = (np.average(part, axis=0, weights=weights) for part in (X, y))
+        root = np.sqrt(weights)[:, None]
+        targets = root * (y - level).reshape(len(y), -1)
+        f = LeastSquares(root * (X - centre), targets if multi else targets[:, 0], reduction="mean")
         assert f.shape is not None
         scale = max(f.value(np.zeros(f.shape)), np.finfo(float).tiny)
         res = minimize(
@@ -65,7 +68,7 @@ class ConstrainedRegressor(RegressorMixin, BaseEstimator):
                 f"no gap of tol = {self.tol:g} times the loss of a zero model was certified in "
                 f"max_iter = {self.max_iter} rounds; found {res.gap:.3g}: raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         self.result_, self.n_iter_ = res, max(1, res.nit)
         self.coef_ = res.x.reshape(X.shape[1], *y.shape[1:]).T
@@ -115,6 +118,10 @@ class SimplexRegressor(ConstrainedRegressor):
     array([0.7, 0.3, 0. ])
     """
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SimplexRegressor:
+        """Fit the shares to the rows of ``X`` and their targets, weighted if wished."""
+        return self._fit(X, y, sample_weight)
+
     def _set(self, shape: tuple[int, ...]) -> Set:
         return Simplex(shape, self.radius)
 
@@ -152,6 +159,10 @@ class TraceNormRegressor(MultiOutputMixin, ConstrainedRegressor):
     >>> model.predict(X).shape, bool(np.linalg.norm(model.coef_, "nuc") <= 5.0 + 1e-9)
     ((60, 3), True)
     """
+
+    def fit(self, X: Any, y: Any) -> TraceNormRegressor:
+        """Fit the coefficients to the rows of ``X`` and their targets."""
+        return self._fit(X, y)
 
     def _set(self, shape: tuple[int, ...]) -> Set:
         rows, columns = shape

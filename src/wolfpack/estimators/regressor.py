@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..objectives import Huber, LeastSquares, Poisson, Quantile
+from ..objectives import Huber, LeastSquares, Poisson, Quantile, Weighted
 from ..objectives.finite_sum import FiniteSum
-from ._linear import AcceleratedLinear, Array
+from ._linear import AcceleratedLinear, Array, rows_times
 
 _LOSSES = ("squared_error", "huber", "quantile", "poisson")
 
@@ -81,16 +81,16 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
         self.delta = delta
         self.quantile = quantile
 
-    def fit(self, X: Any, y: Any) -> AcceleratedRegressor:
-        """Fit the model to the rows of ``X`` and their targets."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AcceleratedRegressor:
+        """Fit the model to the rows of ``X`` and their targets, weighted if wished."""
         X, y = self._data(X, y, reset=True)
-        self._fit(X, y)
+        self._fit(X, y, self._weights(X, sample_weight))
         return self
 
-    def partial_fit(self, X: Any, y: Any) -> AcceleratedRegressor:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> AcceleratedRegressor:
         """Go on with one pass over the given rows."""
         X, y = self._data(X, y, reset=not hasattr(self, "n_features_in_"))
-        self._partial_fit(X, y)
+        self._partial_fit(X, y, self._weights(X, sample_weight))
         return self
 
     def _data(self, X: Any, y: Any, reset: bool) -> tuple[Array, Array]:
@@ -99,10 +99,18 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
             self, X, y, accept_sparse="csr", dtype=kinds, y_numeric=True, reset=reset
         )
 
-    def _objective(self, features: Array, y: Array) -> FiniteSum:
+    def _objective(self, features: Array, y: Array, weights: Array | None) -> FiniteSum:
         y = np.asarray(y, dtype=features.dtype)
         if self.loss == "squared_error":
+            if weights is not None:
+                root = np.sqrt(weights)
+                features = rows_times(features, root)
+                y = y * root
             return LeastSquares(features, y, reduction="mean")
+        G = self._robust(features, y)
+        return G if weights is None else Weighted(G, weights)
+
+    def _robust(self, features: Array, y: Array) -> Any:
         if self.loss == "huber":
             return Huber(features, y, self.delta)
         if self.loss == "quantile":

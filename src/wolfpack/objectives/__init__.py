@@ -19,6 +19,7 @@ from .quadratic import Quadratic
 from .quantile import Quantile
 from .squared_hinge import SquaredHinge
 from .stochastic import Stochastic
+from .weighted import Weighted
 
 __all__ = [
     "BPR",
@@ -35,6 +36,7 @@ __all__ = [
     "Quantile",
     "SquaredHinge",
     "Stochastic",
+    "Weighted",
     "as_objective",
     "from_jax",
     "from_torch",

@@ -121,7 +121,7 @@ class FiniteSum(LinearModel):
         """Return the objective u -> f(scales * u): column j of A times scales[j]."""
         self._need_columns()
         other = copy.copy(self)
-        for name in ("spectral_norm_squared", "L1", "row_norms_squared"):
+        for name in ("spectral_norm_squared", "L", "L1", "row_norms_squared"):
             vars(other).pop(name, None)
         scaled = self.A @ diags_array(scales) if issparse(self.A) else None
         if scaled is None:

@@ -45,6 +45,7 @@ Cost of a round
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -98,7 +99,8 @@ class SearchedComposite(StochasticComposite):
     def init(self, problem: Any, y0: Array, gradients: Any) -> Any:
         image = problem.objective.image(y0)
         points = y0, y0, image, image, 0.0 * y0
-        return SearchState(0, *points, 0.0, 0.0, problem.beta, 0.0, 0.0, gradients.per_pass // 2)
+        rows = gradients.per_pass // 2 if y0.any() else 0  # one product
+        return SearchState(0, *points, 0.0, 0.0, problem.beta, 0.0, 0.0, rows)
 
     def step(self, problem: Any, state: Any, gradients: Any) -> Any:
         beta, trial = state.beta, None
@@ -110,7 +112,7 @@ class SearchedComposite(StochasticComposite):
                 break
             beta = max(1.5 * beta, 1.1 * trial.curvature)
         assert trial is not None
-        tried = min(max(trial.curvature, 0.5 * beta), 2.0 * beta)
+        tried = min(max(1.05 * trial.curvature, 0.5 * beta), 2.0 * beta)
         state_next = trial.state._replace(k=state.k + 1, beta=tried)
         y_next = state_next.y
         if inner(trial.v - y_next, y_next - state.y) > 0.0:
@@ -124,27 +126,39 @@ def _attempt(problem: Any, state: SearchState, beta: float, per_pass: int) -> Tr
     _, y, z, image_y, image_z, d, dual, A_k, _, slack, slope, rows, *_ = state
     A_next, tau = theory.next_weight(A_k, beta, problem.mu, gamma * problem.nu / beta, exact=True)
     v = (1 - tau) * y + tau * z
-    at = G.evaluate_image((1 - tau) * image_y + tau * image_z)
+    image_v = (1 - tau) * image_y + tau * image_z
+    at = G.evaluate_image(image_v)
     d_next = (1 - tau) * d + tau * at.gradient
     lam = gamma / A_next
     z_next = problem.solve(d_next - lam * slope, lam)
     image_z_next = G.image(z_next)
     y_next = (1 - tau) * y + tau * z_next
     image_y_next = (1 - tau) * image_y + tau * image_z_next
-    value = G.image_value(image_y_next)
     move = y_next - v
-    size, slope_v = problem.norm_squared(move), inner(at.gradient, move)
-    bend = value - at.value - slope_v
-    if not bend < float("inf"):
-        raise NonFiniteError("G returned a NaN or infinite value")
-    # differences of values below rounding say nothing: the round is taken to be as beta says
-    noise = 8.0 * epsilon(y) * (abs(value) + abs(at.value) + abs(slope_v))
-    curvature = 2.0 * bend / size if 0.5 * beta * size > noise else beta
+    size = problem.norm_squared(move)
+    curvature = 2.0 * _bend(G, at, move, image_v, image_y_next) / size if size > 0.0 else beta
     slack_next = (1 - tau) * slack + 0.5 * (beta - curvature) * size
     points = y_next, z_next, image_y_next, image_z_next, d_next
     dual_next = (1 - tau) * dual + tau * at.dual
     rest = dual_next, A_next, beta, slack_next, slope, rows + per_pass
     return Trial(SearchState(state.k, *points, *rest), v, curvature)
+
+
+def _bend(G: Any, at: Any, move: Array, image_v: Array, image: Array) -> float:
+    """Return D_G(y, v) from the evaluation at v, the move y - v and the images of both.
+
+    Where rounding hides it in the difference of values, the slopes along the move tell it by the
+    trapezoidal rule.
+    """
+    value, slopes = G.image_loss(image)
+    along = inner(at.gradient, move)
+    bend = value - at.value - along
+    if not bend < math.inf:
+        raise NonFiniteError("G returned a NaN or infinite value")
+    noise = 1e3 * epsilon(move) * (abs(value) + abs(at.value) + abs(along))
+    if bend > noise:
+        return bend
+    return 0.5 * inner(slopes - G.image_gradient(at), image - image_v)
 
 
 def _restart(problem: Any, state: SearchState) -> SearchState:

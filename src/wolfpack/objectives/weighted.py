@@ -1,0 +1,111 @@
+"""Losses whose observations count more or less."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import diags_array, issparse
+
+from ..arrays import as_float_array, check_finite
+from ._base import Array
+from ._matrix import entries, has_rows
+from ._rowwise import RowLoss
+from ._spectrum import spectral_norm_squared
+from .finite_sum import FiniteSum
+
+
+class Weighted(FiniteSum):
+    r"""A loss with weights of rows, :math:`f(x) = c \sum_i s_i \phi_i(\langle a_i, x\rangle)`.
+
+    Weights of mean 1 keep the scale of the loss; an integer weight is that many copies of its row.
+
+    Parameters
+    ----------
+    objective : RowLoss
+        The loss with c = 1/n or 1 and :math:`s_i = 1`: `Logistic`, `Multinomial`, `Huber`,
+        `SquaredHinge`, `Poisson` or `Quantile`. Rows of `LeastSquares` are weighted by multiplying
+        a_i and b_i with :math:`\sqrt{s_i}`.
+    weights : array (n,)
+        The numbers s_i >= 0, not all of them 0.
+
+    Notes
+    -----
+    Smoothness constants are those of the rows :math:`\sqrt{s_i}\, a_i`, so that importance sampling
+    draws heavy rows more often. The conjugate is that of each phi_i, scaled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wolfpack.objectives import Huber
+    >>> f = Weighted(Huber(np.eye(2), np.zeros(2)), [0.0, 2.0])
+    >>> f.value_and_gradient(np.array([5.0, 0.5]))
+    (0.125, array([0. , 0.5]))
+    """
+
+    def __init__(self, objective: RowLoss, weights: Any) -> None:
+        if not isinstance(objective, RowLoss):
+            raise TypeError(
+                "objective must be a loss of rows (Logistic, Multinomial, Huber, SquaredHinge, "
+                f"Poisson, Quantile), found {type(objective).__name__}"
+            )
+        if objective.checked or not has_rows(objective.A):
+            raise TypeError("weights need features in a NumPy array or a SciPy matrix")
+        for name in ("A", "_At", "_name", "like", "checked", "shape", "batch"):
+            setattr(self, name, getattr(objective, name))
+        self.base = objective
+        self.weights = check_finite(as_float_array(weights, "weights"), "weights")
+        if self.weights.shape != (self.n,):
+            raise ValueError(f"weights must have shape ({self.n},), found {self.weights.shape}")
+        if self.weights.min() < 0 or self.weights.max() == 0:
+            raise ValueError(
+                "weights must be at least 0 and not all of them 0, found a smallest one of "
+                f"{self.weights.min():g} and a largest of {self.weights.max():g}"
+            )
+        assert objective.shape is not None
+        self._column = self.weights.reshape(-1, *(1,) * (len(objective.shape) - 1))
+
+    @property
+    def loss_smoothness(self) -> float:
+        return self.base.loss_smoothness
+
+    @property
+    def _rooted(self) -> Any:
+        """The rows sqrt(s_i) a_i."""
+        root = np.sqrt(self.weights)
+        if issparse(self.A):
+            return (diags_array(root) @ self.A).tocsr()
+        return entries(self.A) * root[:, None]
+
+    @cached_property
+    def L(self) -> float:
+        """Lipschitz constant of the gradient, in the Euclidean norm."""
+        rooted = self._rooted
+        return self.loss_smoothness * spectral_norm_squared(rooted, rooted.T, self.like)
+
+    @cached_property
+    def L1(self) -> float:
+        """Lipschitz constant of the gradient from the l1 to the l_inf norm."""
+        squares = self.A.multiply(self.A) if issparse(self.A) else entries(self.A) ** 2
+        return self.loss_smoothness * float((squares.T @ self.weights).max())
+
+    @cached_property
+    def row_norms_squared(self) -> Array:
+        """s_i ||a_i||^2 for each row."""
+        return self.weights * self._squares(1)
+
+    def loss(self, z: Array) -> tuple[float, Array]:
+        values, slopes = self.base.unit(z, slice(None))
+        column = self.weights.reshape(-1, *(1,) * (values.ndim - 1))
+        total = float((column * values).sum(dtype=np.float64))
+        return self.base.weight * total, self.base.weight * self._column * slopes
+
+    def loss_conjugate(self, theta: Array) -> float:
+        scale = self.base.weight * np.where(self._column > 0, self._column, 1.0)
+        values = self.base.unit_conjugate(theta / scale)
+        column = self.weights.reshape(-1, *(1,) * (values.ndim - 1))
+        return self.base.weight * float((column * values).sum(dtype=np.float64))
+
+    def row_loss_gradient(self, z: Array, rows: Any) -> Array:
+        return self._column[rows] * self.base.row_loss_gradient(z, rows)
