@@ -133,7 +133,7 @@ class SpectrahedronTwin(Spectral, anywhere=True):
         if not self.K.equality:
             space = namespace(g)
             values = space.sum((v @ g.T) * v, axis=-1)
-            below = int(space.sum(space.astype(values < 0, space.int64)))
+            below = int(space.sum(space.astype(values < 0, values.dtype)))
             v = concat([v[:below, :], 0.0 * v[:1, :], v[below:, :]])[:k, :]
         return RankOne(v, v, self.K.r)
 
