@@ -84,6 +84,11 @@ def execute(
         result.method, result.engine = config.method, log
         if isinstance(choice.engine, Mpi):
             choice.engine.conclude(result)
+    except Exception as error:
+        partial = getattr(error, "result", None)
+        if isinstance(partial, Result):
+            partial.method, partial.engine = config.method, log
+        raise
     finally:
         if choice.ours and choice.engine is not None:
             choice.engine.close()

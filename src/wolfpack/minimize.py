@@ -121,10 +121,13 @@ def minimize(
     seed : int
         Same seed, same bits.
     max_rounds, max_seconds, max_lmo : optional
-        Limits; 100,000 rounds when none is given.
+        Limits; 100,000 rounds when none is given. They are looked at between rounds, so that the
+        last round may overstep ``max_seconds`` and ``max_lmo``; ``max_seconds`` counts the
+        solver's own time, without certificates, history and callbacks.
     callback : callable, optional
         Called as ``callback(intermediate_result)`` after each recorded round. Raising StopIteration
-        ends the run.
+        ends the run. Its ``x`` is a read-only view of the best point; its ``state`` is the
+        solver's own, not to be written to.
     checkpoint : str, Path or Checkpoint, optional
         File to save the run to, every 30 seconds and at its end; `wolfpack.Checkpoint` chooses how
         often. `wolfpack.resume` continues from it.
@@ -144,6 +147,12 @@ def minimize(
     -------
     Result
         With ``x``, ``fun``, ``gap``, ``lower_bound``, ``status``, ``history`` and SciPy's counts.
+
+    Raises
+    ------
+    Exception
+        Whatever f, the oracle or the callback raises in mid-run comes out as it is, with the best
+        point so far and its certificate in its attribute ``result``.
 
     Examples
     --------

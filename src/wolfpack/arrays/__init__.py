@@ -6,7 +6,7 @@ so that NumPy and any other library of the Array API standard can be served by t
 
 from __future__ import annotations
 
-from ._convert import as_float_array, check_finite, check_shape
+from ._convert import as_float_array, check_finite, check_shape, own, read_only, same_type
 from ._elementwise import clip, expit, log_sum_exp, softplus, xlogy
 from ._factor import factorises
 from ._gather import (
@@ -99,10 +99,13 @@ __all__ = [
     "namespace",
     "norm",
     "normal_cdf",
+    "own",
+    "read_only",
     "repeat",
     "reshape",
     "rows",
     "same_place",
+    "same_type",
     "scatter_add",
     "searchsorted",
     "size",

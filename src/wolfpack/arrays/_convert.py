@@ -34,6 +34,47 @@ def as_float_array(value: Any, name: str) -> Array:
     return array.astype(np.float64) if array.dtype.itemsize < 4 else array
 
 
+def own(array: Array, given: Any) -> Array:
+    """Return data that whoever gave them cannot change any more: writable NumPy arrays are copied.
+
+    Read-only arrays and files mapped to memory are used as they are, and so are arrays of other
+    libraries.
+
+    Parameters
+    ----------
+    array : array
+        What was made of ``given``.
+    given : object
+        What the user passed.
+    """
+    if not (isinstance(array, np.ndarray) and array.flags.writeable):
+        return array
+    if not (isinstance(given, np.ndarray) and np.may_share_memory(array, given)):
+        return array
+    root: Any = array
+    while isinstance(root, np.ndarray):
+        if isinstance(root, np.memmap):
+            return array
+        root = root.base
+    return array.copy(order="K")
+
+
+def same_type(values: Array, x: Array) -> Array:
+    """Return ``values`` with the type of the entries of ``x``, where both are NumPy's."""
+    if type(values) is not np.ndarray or values.dtype == x.dtype or type(x) is not np.ndarray:
+        return values
+    return values.astype(x.dtype)
+
+
+def read_only(x: Array) -> Array:
+    """Return a view of a NumPy array that cannot be written to; anything else as it is."""
+    if type(x) is not np.ndarray:
+        return x
+    view = x.view()
+    view.flags.writeable = False
+    return view
+
+
 def check_finite(array: Array, name: str) -> Array:
     """Return ``array``; raise `ValueError` with the number of NaN or infinite entries if any."""
     if not all_finite(array):

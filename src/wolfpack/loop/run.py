@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 import warnings
@@ -9,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..arrays import epsilon
+from ..arrays import epsilon, read_only
 from ..engines import EngineFailure
 from ..problem import EndOfData, NonFiniteError, Problem, Solver
 from ..smoothing import Oracles
@@ -133,7 +134,7 @@ def run(
 
     The clock runs while the solver steps and stands still while certificates, history, callbacks
     and progress are dealt with. Ctrl-C, a non-finite objective and an engine without workers end
-    the run with the best point and bound so far.
+    the run with the best point and bound so far; any other exception has them in its ``result``.
     """
     options = options or Options()
     tracker, watch, saver = Tracker(problem), Watch(problem), options.saver
@@ -187,6 +188,10 @@ def run(
             raise
         status = Status.ENGINE_FAILURE
         watch.remarks.append(str(failure))
+    except Exception as error:
+        if tracker.x is not None:
+            _attach(error, tracker, state)
+        raise
     finally:
         progress.close()
         if saver is not None:
@@ -201,6 +206,17 @@ def run(
         )
     message = " ".join([status.advice, *watch.remarks])
     return tracker.result(state, status, message)
+
+
+def _attach(error: Exception, tracker: Tracker, state: Any) -> None:
+    """Give an exception of f, the oracle or the callback what the run has found so far."""
+    words = f"{type(error).__name__} ended the run in round {state.k}: {error}"
+    with contextlib.suppress(AttributeError):  # of exceptions that take no more attributes
+        error.result = tracker.result(state, Status.INTERRUPTED, words)  # pyright: ignore
+        error.add_note(
+            f"The run was in round {state.k}; the best point so far, with its certificate, is in "
+            "this exception's attribute 'result'."
+        )
 
 
 @dataclass(frozen=True)
@@ -231,6 +247,8 @@ class Options:
     def __post_init__(self) -> None:
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be callable, found {type(self.callback).__name__}")
+        if not (self.progress is None or isinstance(self.progress, bool)):
+            raise TypeError(f"progress must be True, False or None, found {self.progress!r}")
         if not isinstance(self.record_every, int) or self.record_every < 1:
             raise ValueError(f"record_every must be an integer >= 1, found {self.record_every!r}")
 
@@ -256,6 +274,7 @@ def _inspect(
     if options.callback is not None:
         try:
             now = tracker.result(state, None, "running")
+            now.x = read_only(now.x)
             now.engine = getattr(oracles, "log", None)  # gradients of Algorithm 1 have none
             options.callback(now)
         except StopIteration:

@@ -23,6 +23,7 @@ from ..arrays import (
     like,
     matmul,
     namespace,
+    own,
     same_place,
 )
 from ..problem import Evaluation
@@ -134,12 +135,13 @@ class LinearModel(Objective):
         What is no array yet, and integers, are converted. An operator of unknown place is where its
         data are.
         """
+        given = value
         place = np.empty(0) if self.like is None else self.like
         if is_foreign(value):
             value = _real(value, place)
         elif not (isinstance(value, np.ndarray) and (value.dtype.kind == "f" or self.checked)):
             value = like(as_float_array(value, name), place)
-        value = as_float_array(value, name)
+        value = own(as_float_array(value, name), given)
         if self.like is None:
             self.like, self.checked = value[:0, ...], is_foreign(value)
         elif is_foreign(value) or self.checked:

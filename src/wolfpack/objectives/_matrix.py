@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
-from ..arrays import as_float_array, check_finite, is_foreign, library, namespace
+from ..arrays import as_float_array, check_finite, is_foreign, library, namespace, own
 from ._narrow import Narrow, is_narrow
 
 Array = Any
@@ -64,6 +64,8 @@ class JaxMatrix:
 def as_matrix(A: Any, name: str) -> tuple[Any, Any]:
     """Return A and A' in forms with ``@``, checked: 2 axes, not empty, finite where that is known.
 
+    Writable NumPy arrays and sparse matrices are copied (`own`), so that A and A' stay the same.
+
     Parameters
     ----------
     A : array, sparse matrix or linear operator
@@ -77,7 +79,7 @@ def as_matrix(A: Any, name: str) -> tuple[Any, Any]:
         pair = A, A.adjoint()
     elif issparse(A):
         check_finite(A.data, name)
-        matrix = A.tocsr()
+        matrix = A.tocsr(copy=True)
         pair = matrix, matrix.T.tocsr()
     elif is_sparse_tensor(A):
         pair = _sparse_tensor(A, name)
@@ -167,7 +169,7 @@ def _sparse_tensor(A: Any, name: str) -> tuple[Any, Any]:
 
 
 def _dense(A: Any, name: str) -> tuple[Any, Any]:
-    matrix = A if is_narrow(A) else as_float_array(A, name)
+    matrix = own(A if is_narrow(A) else as_float_array(A, name), A)
     if matrix.ndim != 2:
         raise ValueError(f"{name} must be a matrix, found shape {tuple(matrix.shape)}")
     _check_rows(matrix, name)

@@ -13,6 +13,7 @@ from ..arrays import (
     lazy_inner,
     like,
     namespace,
+    own,
     same_place,
 )
 from ..problem import Evaluation
@@ -99,7 +100,7 @@ class BPR(Objective):
 
 def _links(value: Any, name: str, first: Array = None) -> Array:
     """Return nonnegative finite numbers, one per link, where the first of them are."""
-    array = check_finite(as_float_array(value, name), name)
+    array = own(check_finite(as_float_array(value, name), name), value)
     shape = tuple(array.shape)
     if first is None:
         if array.ndim != 1 or not array.shape[0]:

@@ -28,6 +28,10 @@ class LeastSquares(FiniteSum):
 
     Notes
     -----
+    Writable NumPy data are copied, here as in all objectives, so that changing them later changes
+    nothing; pass read-only arrays (``A.flags.writeable = False``) or memory-mapped files where a
+    copy would take too much memory.
+
     The gradient is A'(Ax - b), :math:`L = \|A'A\|_2` (spectral norm), and
     :math:`f^*(A'\theta) \le \tfrac12\|\theta\|^2 + \langle b, \theta\rangle`.
 

@@ -15,6 +15,7 @@ from ..arrays import (
     is_foreign,
     lazy_inner,
     namespace,
+    own,
     same_place,
 )
 from ..problem import Evaluation
@@ -43,7 +44,7 @@ class Quadratic(Objective):
     """
 
     def __init__(self, Q: Any, c: Any, r: float = 0.0) -> None:
-        self.c = check_finite(as_float_array(c, "c"), "c")
+        self.c = own(check_finite(as_float_array(c, "c"), "c"), c)
         self.r = float(r)
         self.shape = tuple(self.c.shape)
         self.like, self.checked = self.c, is_foreign(self.c)

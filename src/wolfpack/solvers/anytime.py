@@ -45,7 +45,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..arrays import epsilon, inners, mix
+from ..arrays import epsilon, inners, mix, same_type
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
 from ._options import check_count, check_positive
@@ -157,7 +157,7 @@ class Anytime:
             answer, variance = oracles.sample(v, alpha, m, k)
         else:
             answer, variance = oracles.mean(v, alpha, m, k), math.nan
-        x_next = mix(x, answer, tau)
+        x_next = mix(x, same_type(answer, x), tau)
         at_next = problem.evaluate(x_next)
         y_next = mix(y, at_next.gradient, tau)
         return Step(v, answer, x_next, y_next, at_next, alpha, variance)

@@ -42,6 +42,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from .. import theory
+from ..arrays import same_type
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
 from ._options import check_count, check_positive
@@ -131,7 +132,7 @@ class ParallelFrankWolfe:
         A_next, tau = theory.next_weight(A_k, beta, mu, mu)
         past = (1 - tau) * y
         v = past + tau * at.gradient
-        d_next = (1 - tau) * d - tau * oracles.mean(v, alpha, m, k)
+        d_next = (1 - tau) * d - tau * same_type(oracles.mean(v, alpha, m, k), x0)
         anchor = beta / (A_next + beta)
         x_next = anchor * x0 - (1 - anchor) * d_next
         at_next = problem.evaluate(x_next)

@@ -37,7 +37,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..arrays import inner, norm
+from ..arrays import epsilon, inner, norm, same_type
 from ..problem import CapabilityError, Evaluation, Problem
 from ..smoothing import Oracles
 from ._accelerated import Look, Motion, advance
@@ -100,7 +100,10 @@ class Projected:
             )
         at = problem.evaluate(x0)
         # a step across K: where L is larger, the first test says by how much
-        L = self.L0 or problem.L or norm(at.gradient) / max(K.diameter, 1e-300) or 1.0
+        across = norm(at.gradient) / max(K.diameter, 1e-300) or 1.0
+        L = self.L0 or problem.L or across
+        # with an L that is absurdly large no step would move x: tests say if it must rise again
+        L = min(L, across / epsilon(x0) ** 0.5)
         motion = Motion.start(x0, Look(at.value, at.gradient, at), L)
         affine = problem.objective.curvature(x0, x0) is not None
         return State(0, motion, Patience(at.value, 0.0), affine)
@@ -129,7 +132,7 @@ class _Ambient:
         return Look(at.value, at.gradient, at)
 
     def project(self, y: Array, gradient: Array, L: float) -> Array:
-        return self.problem.set.project(y - (1.0 / L) * gradient)
+        return same_type(self.problem.set.project(y - (1.0 / L) * gradient), y)
 
     def pair(self, gradient: Array, step: Array) -> float:
         return inner(gradient, step)
