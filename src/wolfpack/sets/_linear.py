@@ -17,6 +17,7 @@ COST = 2.0**20
 """Largest cost handed to the solver: its tolerances are absolute, so larger costs are exacter."""
 
 _TIGHT = {"primal_feasibility_tolerance": 1e-10}
+_INFINITE = 1e20
 _SINGLY = 128
 """Up to this many missing bounds are computed one by one; then one-sided ones all at once."""
 
@@ -77,6 +78,12 @@ class LinearSystem:
         wrong = int((self.low > self.high).sum())
         if wrong:
             raise ValueError(f"bounds: lower > upper for {wrong} of {self.n} variables")
+        for numbers, name in (
+            (np.concatenate([self.low, self.high]), "bounds"),
+            (self.b_ub, "b_ub"),
+            (self.b_eq, "b_eq"),
+        ):
+            _check_size(numbers, name)
         if self._program(np.zeros(self.n)).status == 2:
             raise ValueError("the constraints have no common solution: the set is empty")
 
@@ -172,6 +179,18 @@ class LinearSystem:
         if result.status == 0:
             result.x = np.clip(result.x, low, high)
         return result
+
+
+def _check_size(numbers: Array | None, name: str) -> None:
+    """Raise if there are finite numbers that HiGHS would take as infinite."""
+    if numbers is None:
+        return
+    size = abs(numbers[np.isfinite(numbers)])
+    if (size >= _INFINITE).any():
+        raise ValueError(
+            f"{name} has {int((size >= _INFINITE).sum())} finite numbers of {_INFINITE:g} or more, "
+            "which HiGHS takes as infinite: measure x in a larger unit (wolfpack.sets.Scale)"
+        )
 
 
 def _constraint(A: Any, b: Any, kind: str) -> tuple[Any, Any]:

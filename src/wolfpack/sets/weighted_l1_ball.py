@@ -78,7 +78,7 @@ class WeightedL1Ball(Set):
         )
 
     def violation(self, x: Array) -> float:
-        return self.r * (float((abs(x) / self.reach).sum()) - 1.0)
+        return self.radius * (float((abs(x) / self.reach).sum()) - 1.0)
 
     def start(self) -> Array:
         return np.zeros(self.shape)

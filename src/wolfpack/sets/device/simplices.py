@@ -85,7 +85,7 @@ class L1Twin(Exact, Twin, anywhere=True):
         return answers.take(0) if single else answers
 
     def violation(self, x: Array) -> float:
-        return self.K.r * (float(sum_last(abs(x) / self.reach, x.ndim)) - 1.0)
+        return self.K.radius * (float(sum_last(abs(x) / self.reach, x.ndim)) - 1.0)
 
     def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
         need_lifted(self, noise)
