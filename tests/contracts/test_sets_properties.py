@@ -98,6 +98,19 @@ def test_single_precision(case, n, seed, exponent, kind):
 
 
 @every_set
+@pytest.mark.parametrize("dtype", ["f2", ">f8", "g", "i4", "u1"])
+def test_numbers_of_any_kind(case, dtype):
+    K = case.small()
+    g = np.random.default_rng(0).integers(0, 4, (3, *K.shape))
+    expected = K.lmo(1.0 * g).to_dense()
+    np.testing.assert_array_equal(K.lmo(g.astype(dtype)).to_dense(), expected)
+    rounded = expected[0].astype(dtype)
+    assert K.contains(rounded) == K.contains(rounded.astype(float))
+    if K.has("project"):
+        np.testing.assert_array_equal(K.project(g[0].astype(dtype)), K.project(1.0 * g[0]))
+
+
+@every_set
 @few
 @given(n=st.integers(1, 7), seed=seeds, count=st.integers(1, 5), layout=layouts, kind=kinds)
 def test_batches_of_any_size_and_layout(case, n, seed, count, layout, kind):

@@ -13,7 +13,7 @@ Array = Any
 
 
 def as_float_array(value: Any, name: str) -> Array:
-    """Return ``value`` as a floating-point array; integers and booleans become float64.
+    """Return ``value`` as an array of float32 or float64; other real numbers become float64.
 
     Arrays of other libraries pass through unchanged when they are floating point. Raises
     `TypeError` with the argument's name for anything that is not a real number array.
@@ -31,7 +31,7 @@ def as_float_array(value: Any, name: str) -> Array:
         return array.astype(np.float64)
     if array.dtype.kind != "f":
         raise TypeError(f"{name} must be an array of real numbers, found dtype {array.dtype}")
-    return array.astype(np.float64) if array.dtype.itemsize < 4 else array
+    return array if array.dtype.itemsize in (4, 8) else array.astype(np.float64)
 
 
 def own(array: Array, given: Any) -> Array:

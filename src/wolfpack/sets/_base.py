@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_float_array, check_shape, is_foreign, namespace
+from ..arrays import all_finite, as_float_array, check_shape, is_foreign, namespace
 from ..atoms import Atoms, Dense
 from ..problem import CapabilityError
 
@@ -139,8 +139,9 @@ class Set(ABC):
     def contains(self, x: Array, tol: float = 1e-9) -> bool:
         """Tell whether ``x`` is in K, up to ``tol`` relative to the set's size (at least 1)."""
         x = check_shape(as_float_array(x, "x"), self.shape, "x")
-        violation = self.violation(x)
-        return bool(violation <= tol * max(1.0, self.radius))  # NaN is outside
+        if not all_finite(x):
+            return False
+        return bool(self.violation(x) <= tol * max(1.0, self.radius))
 
     def start(self) -> Array:
         """Return a point of K to start from."""
