@@ -11,12 +11,14 @@ import time
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import wolfpack
 from report.document import Document
 from wolfpack import cli
+from wolfpack.arrays import _devices
 from wolfpack.paper import reproduce as reproducing
 from wolfpack.paper.experiments import solve
 from wolfpack.report import plots
@@ -64,6 +66,30 @@ def test_info_for_people_and_for_machines(capsys):
     assert facts["wolfpack"] == wolfpack.__version__
     assert {"Simplex", "TraceNormBall"} <= set(facts["sets"])
     assert facts["extras"]["plots"] is True
+    assert facts["devices"]["numpy"] == ["cpu"]
+
+
+def test_info_names_the_devices_of_array_libraries(capsys, monkeypatch):
+    def fake(name):
+        if name == "jax":
+            card = SimpleNamespace(platform="gpu", id=0, device_kind="H200")
+            return SimpleNamespace(devices=lambda: [card])
+        if name == "torch":
+            cuda = SimpleNamespace(
+                is_available=lambda: True,
+                device_count=lambda: 2,
+                get_device_name=lambda i: f"Card {i}",
+            )
+            mps = SimpleNamespace(is_available=lambda: False)
+            return SimpleNamespace(cuda=cuda, backends=SimpleNamespace(mps=mps))
+        raise ImportError("libcuda.so.1: cannot open shared object file")
+
+    monkeypatch.setattr(_devices, "find_spec", lambda name: object())
+    monkeypatch.setattr(_devices, "import_module", fake)
+    assert cli.run(["info"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "numpy: cpu torch: cpu, cuda:0 (Card 0), cuda:1 (Card 1) jax: gpu:0 (H200)" in said
+    assert "cupy: cannot be used (ImportError: libcuda.so.1" in said
 
 
 @pytest.mark.parametrize(

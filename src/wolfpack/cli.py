@@ -10,8 +10,6 @@ import json
 import os
 import platform
 import shlex
-import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -147,6 +145,7 @@ def info(as_json: AsJson = False) -> None:
     """Show versions, methods, sets, objectives, engines, devices and optional packages found."""
     from importlib.metadata import version
 
+    from .arrays import devices
     from .minimize import METHODS
     from .paper.experiments import available_cores
 
@@ -156,7 +155,7 @@ def info(as_json: AsJson = False) -> None:
         **{name: version(name) for name in ("numpy", "scipy")},
         "platform": f"{platform.system()} {platform.machine()}",
         "cores": available_cores(),
-        "devices": _devices(),
+        "devices": devices(),
         "methods": list(METHODS),
         "sets": [name for name in wolfpack.sets.__all__ if name != "Set"],
         "objectives": [n for n in wolfpack.objectives.__all__ if n not in ABSTRACT],
@@ -170,23 +169,12 @@ def info(as_json: AsJson = False) -> None:
     for key in ("engines", "extras"):
         found = facts[key].items()
         facts[key] = [name if here else f"{name} (missing)" for name, here in found]
-    facts["devices"] = facts["devices"] or ["no GPU found"]
+    facts["devices"] = [f"{name}: {', '.join(of)}" for name, of in facts["devices"].items()]
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in facts.items():
-        table.add_row(name, ", ".join(value) if isinstance(value, list) else str(value))
+        between = "\n" if name == "devices" else ", "
+        table.add_row(name, between.join(value) if isinstance(value, list) else str(value))
     Console(highlight=False).print(table)
-
-
-def _devices() -> list[str]:
-    """Return the names of NVIDIA GPUs, asked of their driver's own tool."""
-    tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return []
-    try:
-        done = subprocess.run([tool, "-L"], capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return []
-    return [line.partition(" (UUID")[0] for line in done.stdout.splitlines() if line.strip()]
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

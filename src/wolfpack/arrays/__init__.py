@@ -7,6 +7,7 @@ so that NumPy and any other library of the Array API standard can be served by t
 from __future__ import annotations
 
 from ._convert import as_float_array, check_finite, check_shape, own, read_only, same_type
+from ._devices import devices
 from ._elementwise import clip, expit, log_sum_exp, softplus, xlogy
 from ._factor import factorises
 from ._gather import (
@@ -78,6 +79,7 @@ __all__ = [
     "device_inner",
     "device_of",
     "device_sum",
+    "devices",
     "epsilon",
     "expit",
     "eye",

@@ -7,6 +7,7 @@ they report are certified here in the same way, with the clock stopped.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -112,7 +113,9 @@ def trace(case: Case, settings: dict[str, Any], limit: float) -> Trace:
 def trace_outside(case: Case, rival: outside.Rival, limit: float) -> Trace:
     """Return the course of another library, from the points that it reports."""
     first = outside.gap(case.f, case.K, case.K.start())
-    points = rival.run(case, LEVELS[-1] * first, limit)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what other libraries say about themselves
+        points = rival.run(case, LEVELS[-1] * first, limit)
     counts = {}
     if all(point.rounds is not None for point in points):
         counts["rounds"] = np.array([point.rounds for point in points])

@@ -1,0 +1,46 @@
+"""Where arrays can live on this machine, as each array library sees it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+
+def devices() -> dict[str, list[str]]:
+    """Return the devices of every array library that is installed; this imports them.
+
+    Examples
+    --------
+    >>> devices()["numpy"]
+    ['cpu']
+    """
+    found = {"numpy": ["cpu"]}
+    for name, look in (("torch", _torch), ("jax", _jax), ("cupy", _cupy)):
+        if find_spec(name) is None:
+            continue
+        try:
+            found[name] = look(import_module(name))
+        except Exception as error:  # a driver that does not fit, say
+            found[name] = [f"cannot be used ({type(error).__name__}: {error})"]
+    return found
+
+
+def _torch(torch: Any) -> list[str]:
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    cards = [f"cuda:{i} ({torch.cuda.get_device_name(i)})" for i in range(count)]
+    mps = ["mps"] if torch.backends.mps.is_available() else []
+    return ["cpu", *cards, *mps]
+
+
+def _jax(jax: Any) -> list[str]:
+    return [
+        d.platform if d.platform == "cpu" else f"{d.platform}:{d.id} ({d.device_kind})"
+        for d in jax.devices()
+    ]
+
+
+def _cupy(cupy: Any) -> list[str]:
+    runtime = cupy.cuda.runtime
+    names = [runtime.getDeviceProperties(i)["name"] for i in range(runtime.getDeviceCount())]
+    return [f"cuda:{i} ({name.decode()})" for i, name in enumerate(names)]
