@@ -26,6 +26,7 @@ from ._gather import (
     wide_dtype,
 )
 from ._memory import is_out_of_memory
+from ._native import Native
 from ._ops import (
     all_finite,
     device_inner,
@@ -63,6 +64,7 @@ from ._structured import LowRank, SparseMatrix, Structured
 
 __all__ = [
     "LowRank",
+    "Native",
     "SparseMatrix",
     "Streams",
     "Structured",

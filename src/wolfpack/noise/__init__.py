@@ -42,7 +42,7 @@ def get(law: Any) -> Any:
     --------
     >>> from wolfpack import noise
     >>> noise.get("gumbel")
-    Gumbel(scale=1.0)
+    Gumbel(scale=1.0, native=False)
     """
     if isinstance(law, Noise):
         return law

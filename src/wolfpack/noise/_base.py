@@ -18,6 +18,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from ..arrays import Native, like
+
 Constants = Literal["paper", "sharp"]
 
 
@@ -33,9 +35,14 @@ class Noise(ABC):
     scale : positive float or array of positive floats, default 1.0
         One factor for all coordinates, or one per coordinate in a shape that broadcasts to the
         set's shape.
+    native : bool
+        Whether arrays of other libraries than NumPy draw it by their library's own generator, where
+        they are. That is faster than numbers that come from the host, and the same seed then gives
+        the same numbers on the same device and library only.
     """
 
     scale: Any = 1.0
+    native: bool = False
 
     name: ClassVar[str]
     mean: ClassVar[float] = 0.0
@@ -88,6 +95,30 @@ class Noise(ABC):
         _check_broadcast(self.scale, shape)
         z = self._draw(rng, shape, dtype)
         return np.multiply(z, self.scale.astype(dtype, copy=False), out=z)
+
+    def sample_at(self, x: Any, rng: Any, shape: tuple[int, ...]) -> Any:
+        """Draw Delta by the generator of ``x``'s library, with ``x``'s type and place.
+
+        Parameters
+        ----------
+        x : array
+            Any array of the library, device and type wanted.
+        rng : numpy.random.Generator
+            Gives the seed.
+        shape : tuple of int
+            Shape of the result.
+        """
+        if not isinstance(rng, np.random.Generator):
+            raise ValueError("noise with native=True is drawn independently: use sampling='iid'")
+        z = self._draw_at(Native(x, int(rng.integers(2**63))), shape)
+        if isinstance(self.scale, float):
+            return z if self.scale == 1.0 else self.scale * z
+        _check_broadcast(self.scale, shape)
+        return like(self.scale, x) * z
+
+    def _draw_at(self, source: Native, shape: tuple[int, ...]) -> Any:
+        """Standard draws by a library's own generator."""
+        raise NotImplementedError(f"{type(self).__name__} has no native draws")
 
     def score(self, z: Any) -> Any:
         """The score grad eta(z) of the law, coordinate by coordinate; its mean is zero."""
@@ -145,10 +176,15 @@ class Noise(ABC):
         return math.sqrt(self._fisher * d * float(np.mean(np.asarray(self.scale) ** -2.0)))
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and np.array_equal(self.scale, other.scale)  # type: ignore[attr-defined]
+        return (
+            isinstance(other, Noise)
+            and type(self) is type(other)
+            and self.native == other.native
+            and np.array_equal(self.scale, other.scale)
+        )
 
     def __hash__(self) -> int:
-        return hash((type(self), np.asarray(self.scale).tobytes()))
+        return hash((type(self), self.native, np.asarray(self.scale).tobytes()))
 
 
 def _checked_scale(scale: Any) -> float | np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import ndtr
 
+from ..arrays import Native
 from ._base import Noise
 
 
@@ -20,6 +21,8 @@ class Gaussian(Noise):
     ----------
     scale : positive float or array, default 1.0
         The law is that of ``scale * Z``.
+    native : bool, default False
+        Whether other libraries than NumPy draw it themselves; see `Noise`.
 
     Examples
     --------
@@ -35,6 +38,9 @@ class Gaussian(Noise):
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         return np.asarray(rng.standard_normal(shape, dtype=dtype))
+
+    def _draw_at(self, source: Native, shape: tuple[int, ...]) -> Any:
+        return source.normal(shape)
 
     def _score(self, z: np.ndarray) -> np.ndarray:
         return z

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import exp1
 
+from ..arrays import Native, full, host_dtype, namespace
 from ._base import Noise
 
 EULER = float(np.euler_gamma)
@@ -25,6 +26,8 @@ class Gumbel(Noise):
     ----------
     scale : positive float or array, default 1.0
         The law is that of ``scale * Z``.
+    native : bool, default False
+        Whether other libraries than NumPy draw it themselves; see `Noise`.
 
     Examples
     --------
@@ -45,6 +48,11 @@ class Gumbel(Noise):
         np.maximum(z, np.finfo(dtype).tiny, out=z)
         np.log(z, out=z)
         return np.subtract(dtype.type(-EULER), z, out=z)
+
+    def _draw_at(self, source: Native, shape: tuple[int, ...]) -> Any:
+        e = source.exponential(shape)
+        space, tiny = namespace(e), full((), float(np.finfo(host_dtype(e)).tiny), e)
+        return -EULER - space.log(space.maximum(e, tiny))
 
     def _score(self, z: np.ndarray) -> np.ndarray:
         return -np.expm1(-(z + EULER))

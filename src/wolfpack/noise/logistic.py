@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit
 
+from ..arrays import Native, epsilon, full, namespace
 from ._base import Noise
 
 
@@ -23,6 +24,8 @@ class Logistic(Noise):
     ----------
     scale : positive float or array, default 1.0
         The law is that of ``scale * Z``.
+    native : bool, default False
+        Whether other libraries than NumPy draw it themselves; see `Noise`.
 
     Examples
     --------
@@ -42,6 +45,12 @@ class Logistic(Noise):
         np.maximum(u, 2.0**-54, out=u)
         z = np.log(u) - np.log1p(-u)
         return np.asarray(z).astype(dtype, copy=False)
+
+    def _draw_at(self, source: Native, shape: tuple[int, ...]) -> Any:
+        u = source.uniform(shape)
+        space, half = namespace(u), 0.5 * epsilon(u)
+        u = space.maximum(u, full((), 0.5 * half, u))
+        return space.log(u) - space.log1p(-u)
 
     def _score(self, z: np.ndarray) -> np.ndarray:
         return np.tanh(0.5 * z)
