@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ._place import arange, device_of, library, namespace
+from ._place import arange, device_of, library, like, namespace
 
 Array = Any
 
@@ -31,7 +31,11 @@ def take(x: Array, index: Array) -> Array:
 
 def rows(x: Array, i: Any) -> Array:
     """Return ``x[i]`` along the first axis, for a position, a slice or an array of positions."""
-    return x[i] if type(x) is np.ndarray or x.ndim == 1 else x[i, ...]
+    if type(x) is np.ndarray:
+        return x[i]
+    if isinstance(i, np.ndarray):
+        return take(x, like(i, x))
+    return x[i] if x.ndim == 1 else x[i, ...]
 
 
 def take_along(x: Array, index: Array) -> Array:

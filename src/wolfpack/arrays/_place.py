@@ -98,8 +98,8 @@ def like(values: Any, x: Array) -> Array:
     if kind == "torch":
         import torch
 
-        # shared memory is only borrowed: a tensor that someone writes to must own it
-        return torch.tensor(host, device=x.device)
+        # a copy: a tensor must own its memory, and have no negative strides
+        return torch.from_numpy(np.array(host, order="C")).to(x.device)
     if kind == "jax":
         import jax
 

@@ -15,6 +15,7 @@ from ..arrays import (
     namespace,
     repeat,
     reshape,
+    rows,
     scatter_add,
     take,
     take_along,
@@ -88,8 +89,8 @@ class OneHot(Atoms):
         return out
 
     def take(self, i: Any) -> OneHot:
-        value = self.value if isinstance(self.value, float) else self.value[i]
-        return OneHot(self.index[i], value, self.vertex_shape, self.dtype)
+        value = self.value if isinstance(self.value, float) else rows(self.value, i)
+        return OneHot(rows(self.index, i), value, self.vertex_shape, self.dtype)
 
     def norms_squared(self) -> Any:
         square = self.value * self.value

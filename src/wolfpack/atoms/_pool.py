@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import bincount, concat, full, namespace, reshape, to_host, zeros
+from ..arrays import bincount, concat, full, like, namespace, reshape, to_host, zeros
 from ._affine import Affine
 from ._base import Array, Atoms, Dense
 from ._blocks import Blocks, Sums
@@ -33,6 +33,18 @@ def join(parts: Sequence[Atoms]) -> Atoms:
     kind = type(parts[0])
     joined = _join(parts[0], parts) if all(type(part) is kind for part in parts) else None
     return _join_dense(parts) if joined is None else joined
+
+
+def weighted(atoms: Atoms, weights: Array, origin: Array) -> Array:
+    """Return w_0 times ``origin`` plus the sum of w_i times vertex i, of the type of ``origin``.
+
+    The weights are NumPy's, wherever the points are.
+    """
+    here = type(origin) is np.ndarray
+    x = combine(atoms, weights[1:] if here else like(weights[1:], origin))
+    if weights[0] != 0:
+        x = x + float(weights[0]) * origin
+    return x if x.dtype == origin.dtype else namespace(x).astype(x, origin.dtype)
 
 
 @singledispatch

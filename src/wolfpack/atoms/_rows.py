@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import bincount, namespace, reshape, sum_last, take, to_host
+from ..arrays import bincount, namespace, reshape, rows, sum_last, take, to_host
 from ._base import Array, Atoms
 
 
@@ -55,7 +55,7 @@ class Rows(Atoms):
         return scale * x + weight * reshape(self._rows, self.vertex_shape)
 
     def take(self, i: Any) -> Rows:
-        return Rows(self.table, self.index[i], self.vertex_shape)
+        return Rows(self.table, rows(self.index, i), self.vertex_shape)
 
     def norms_squared(self) -> Any:
         return sum_last(self._rows**2, 1)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import all_finite, as_float_array, check_shape, is_foreign, namespace
+from ..arrays import all_finite, as_float_array, check_shape, is_foreign, namespace, to_host
 from ..atoms import Atoms, Dense
 from ..problem import CapabilityError
 
@@ -251,7 +251,7 @@ class Set(ABC):
         xp = namespace(g)
         finite = xp.isfinite(g)
         if not bool(xp.all(finite)):
-            bad = int(np.prod(g.shape)) - int(xp.sum(xp.astype(finite, xp.int64)))
+            bad = int((~to_host(finite)).sum())
             raise ValueError(f"{self}: {name} has {bad} NaN or infinite entries")
 
     def __repr__(self) -> str:

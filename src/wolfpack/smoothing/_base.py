@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arrays import host_dtype, inner, like, reshape
+from ..arrays import inner, like, reshape
 from ..atoms import Atoms
 from ..problem import CapabilityError
 
@@ -122,11 +122,11 @@ def perturbed(v: Array, alpha: Any, delta: Array) -> Array:
 def draw_noise(law: Any, rng: Any, shape: tuple[int, ...], v: Array) -> Array:
     """Draw noise of the type of ``v`` and where it is.
 
-    The numbers come from the host, and are the same wherever ``v`` is, unless the law is to be
-    drawn natively.
+    For other libraries than NumPy the numbers come from the host in double precision, the same
+    wherever ``v`` is and whatever its type, unless the law is to be drawn natively.
     """
     if type(v) is np.ndarray:
         return law.sample(rng, shape, dtype=v.dtype)
     if getattr(law, "native", False):
         return law.sample_at(v, rng, shape)
-    return like(law.sample(rng, shape, dtype=host_dtype(v)), v)
+    return like(law.sample(rng, shape), v)

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import inner
+from ..arrays import inner, to_host
 from ..atoms import Atoms
-from ..atoms._pool import combine, join
+from ..atoms._pool import join, weighted
 from .active_set import PURGE, digest
 
 Array = Any
@@ -65,17 +65,14 @@ class Pool(NamedTuple):
         out = np.empty(self.size)
         out[0] = inner(g, self.origin)
         if self.atoms is not None:
-            out[1:] = self.atoms.dot(g)
+            out[1:] = to_host(self.atoms.dot(g))
         return out
 
     def point(self, weights: Array) -> Array:
         """Return the point with these weights."""
         if self.atoms is None:
-            return weights[0] * self.origin
-        x = combine(self.atoms, weights[1:])
-        if weights[0] != 0:
-            x = x + weights[0] * self.origin
-        return x.astype(self.origin.dtype, copy=False)
+            return float(weights[0]) * self.origin
+        return weighted(self.atoms, weights, self.origin)
 
     def vertex(self, i: int) -> Array:
         """Return v_i as a dense array."""

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import inner
+from ..arrays import inner, to_host
 from ..atoms import Atoms
-from ..atoms._pool import combine, join
+from ..atoms._pool import join, weighted
 
 Array = Any
 Product = Callable[[Array], Array]
@@ -69,7 +69,7 @@ class ActiveSet(NamedTuple):
         out = np.empty(len(self.weights))
         out[0] = inner(g, self.origin)
         if self.atoms is not None:
-            out[1:] = self.atoms.dot(g)
+            out[1:] = to_host(self.atoms.dot(g))
         return out
 
     def best(self, scores: Array) -> int:
@@ -88,10 +88,7 @@ class ActiveSet(NamedTuple):
         """Return x, added up from the weights."""
         if self.atoms is None:
             return self.origin
-        x = combine(self.atoms, self.weights[1:])
-        if self.weights[0] > 0:
-            x = x + self.weights[0] * self.origin
-        return x.astype(self.origin.dtype, copy=False)
+        return weighted(self.atoms, self.weights, self.origin)
 
     def add(self, atom: Atoms, product: Product | None = None) -> tuple[ActiveSet, int]:
         """Return the set with ``atom`` (of weight 0 if it is new) and the atom's position.
@@ -106,7 +103,7 @@ class ActiveSet(NamedTuple):
             assert product is not None
             Hv = product(atom.to_dense())
             row = self.scores(Hv)
-            gram = np.block([[gram, row[:, None]], [row[None, :], np.array(atom.dot(Hv))]])
+            gram = np.block([[gram, row[:, None]], [row[None, :], np.array(float(atom.dot(Hv)))]])
         atoms = join([atom] if self.atoms is None else [self.atoms, atom])
         weights = np.append(self.weights, 0.0)
         return ActiveSet(self.origin, atoms, (*self.keys, key), weights, gram), len(self.weights)

@@ -46,9 +46,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-import numpy as np
-
-from ..arrays import epsilon, inner
+from ..arrays import epsilon, inner, namespace, reshape, to_host
 from ..problem import Problem
 from ..smoothing import Oracles
 from ._curvature import hessian_product
@@ -143,7 +141,8 @@ class FullyCorrective:
         k, x, at, _, bound, active, memory, patience, phi = state
         u = [active.vertex(i) - x for i in range(len(scores))]
         Hu = [hessian_product(problem, x, at, u_i) for u_i in u]
-        G = np.stack(u).reshape(len(u), -1) @ np.stack(Hu).reshape(len(u), -1).T
+        space, flat = namespace(x), (len(u), -1)
+        G = to_host(reshape(space.stack(u), flat) @ reshape(space.stack(Hu), flat).T)
         G = 0.5 * (G + G.T)
         tol = 4.0 * epsilon(x) * float(abs(scores).max())
         # G w is 0 but for the error of differences, which must not pass for a slope

@@ -42,7 +42,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..arrays import inner
+from ..arrays import inner, to_host
 from ..atoms import Atoms
 from ..atoms._pool import join
 from ..problem import Evaluation, Problem
@@ -66,7 +66,7 @@ class Cache(NamedTuple):
         """Return the position and the value of the cached vertex with the smallest <g, v>."""
         if self.atoms is None:
             return -1, math.inf
-        values = self.atoms.dot(g)
+        values = to_host(self.atoms.dot(g))
         i = int(values.argmin())
         return i, float(values[i])
 

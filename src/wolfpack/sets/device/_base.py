@@ -74,16 +74,14 @@ class Twin(Set, anywhere=True):
         return like(self.K.start(), self.like)
 
     def has(self, capability: str) -> bool:
-        return self.K.has(capability)
+        # matrices of low rank as factors are the host's
+        return capability != "core" and self.K.has(capability)
 
     def smoothed_at_zero(self, noise: Any) -> float | None:
         return self.K.smoothed_at_zero(noise)
 
     def smoothness(self, noise: Any) -> float | None:
         return self.K.smoothness(noise)
-
-    def core(self, shape: tuple[int, int]) -> Set:
-        return self.K.core(shape).at(self.like)
 
     def _lmo(self, g: Array) -> Atoms:
         return self._on_host("_lmo", g)
