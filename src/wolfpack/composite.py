@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from . import theory
 from .arrays import Streams, as_float_array, check_finite, check_shape
@@ -26,6 +27,7 @@ from .solvers import SearchedComposite
 from .solvers._options import check_positive
 
 Array = Any
+_BLOCKS = 4096  # more blocks than this cost more than they save
 
 
 class CompositeFingerprint(NamedTuple):
@@ -67,7 +69,7 @@ class CompositeConfig:
         The user's smoothness constant.
     variance : float or None
         The user's bound on the variance.
-    sampling, reduced, scale : str, str or None, object
+    sampling, reduced, scale : str or None, str or None, object
         How gradients are drawn, and in which units.
     seed : int
         Seed of the random streams.
@@ -87,7 +89,7 @@ class CompositeConfig:
     w: Any
     beta: Any
     variance: float | None
-    sampling: str
+    sampling: str | None
     reduced: str | None
     scale: Any
     seed: int
@@ -233,13 +235,12 @@ def _gradients(
         solver = replace(solver, batch=min(m, one.most))
     if config.reduced and solver.batch is None and isinstance(G, FiniteSum) and G.batch is None:
         beta = _problem(None, (G, H, w), ExactGradients(G), y0).beta
-        m = accelerating_batch(Minibatches(G, 1, 0, config.sampling), beta, H.mu)
+        # few blocks: their size is what is sought here
+        likely = "importance" if _sampling(config, G, G.n) == "importance" else "uniform"
+        m = accelerating_batch(Minibatches(G, 1, 0, likely), beta, H.mu)
         # a pass in two rounds or fewer is better made with the whole sum
-        return (
-            (solver, ExactGradients(G, config.seed))
-            if 2 * m >= G.n
-            else (solver, _source(G, m, config))
-        )
+        exact = 2 * m >= G.n
+        return solver, ExactGradients(G, config.seed) if exact else _source(G, m, config)
     # growing batches begin with few draws
     batch = solver.batch
     size: Any = batch(0) if callable(batch) else 1 if batch == "auto" else batch
@@ -251,7 +252,7 @@ def _gradients(
 def _source(G: Objective, size: Any, config: CompositeConfig) -> Gradients:
     """Return the source of gradients: random draws, minibatches or exact ones."""
     fixed = not callable(config.solver.batch) and config.solver.batch != "auto"
-    sampled = config.sampling != "uniform" or config.reduced is not None
+    sampled = config.sampling not in (None, "uniform") or config.reduced is not None
     if isinstance(G, FiniteSum):
         size = G.batch if size is None else size
         if size is None:
@@ -260,7 +261,8 @@ def _source(G: Objective, size: Any, config: CompositeConfig) -> Gradients:
             raise ValueError(
                 f"sampling={config.sampling!r} needs a batch that stays the same in all rounds"
             )
-        return Minibatches(G, size, config.seed, config.sampling, config.reduced or False)
+        sampling = _sampling(config, G, size if fixed else 1)
+        return Minibatches(G, size, config.seed, sampling, config.reduced or False)
     if sampled:
         raise TypeError(
             "sampling and variance_reduction need a finite sum with its rows at hand, found "
@@ -275,6 +277,15 @@ def _source(G: Objective, size: Any, config: CompositeConfig) -> Gradients:
     if size is not None:
         raise TypeError(f"batch needs a finite sum or random gradients, found {type(G).__name__}")
     return ExactGradients(G, config.seed)
+
+
+def _sampling(config: CompositeConfig, G: FiniteSum, size: int) -> str:
+    """Return how rows are drawn: the user's choice, or what suits the data."""
+    if config.sampling is not None or config.reduced is None:
+        return config.sampling or "uniform"
+    few = G.n <= _BLOCKS * size
+    # rows of sparse matrices are slow to collect, and blocks of them need not be
+    return "blocks" if issparse(G.A) and few else "importance"
 
 
 def _solver(config: CompositeConfig, solver: Any, gradients: Gradients) -> Any:

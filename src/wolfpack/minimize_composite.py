@@ -112,10 +112,12 @@ def minimize_composite(
     **options
         ``record_every`` (evaluate F and certify every so many rounds, off the clock; by default
         once per pass over the data); for finite sums ``sampling`` ("uniform", "importance",
-        "shuffle" or "blocks", see the guide), ``variance_reduction`` (control variates: True or
-        "saga" from each row's gradient where it was last seen, "svrg" around an anchor that moves
-        every two passes; it implies beta="stable" unless beta is given, and without a batch takes
-        the least that costs no acceleration, or the whole sum with beta="search") and ``scale``
+        "shuffle" or "blocks", see the guide; by default uniform, with variance reduction
+        importance, or blocks where the data are sparse), ``variance_reduction`` (control variates:
+        True or "saga" from each row's gradient where it was last seen, "svrg" around an anchor that
+        moves every two passes; it implies beta="stable" unless beta is given, and without a batch
+        takes the least that costs no acceleration, or the whole sum with beta="search") and
+        ``scale``
         ("columns", or positive numbers s: solve for u = y / s, H acting on u, and return y = s u);
         and the options of the method.
 
@@ -149,8 +151,8 @@ def minimize_composite(
     check_positive("variance", variance, optional=True)
     every, scale = options.pop("record_every", None), options.pop("scale", None)
     reduced = _reduction(options.pop("variance_reduction", False))
-    sampling = options.pop("sampling", None) or ("importance" if reduced else "uniform")
-    if sampling not in SAMPLINGS:
+    sampling = options.pop("sampling", None)
+    if sampling is not None and sampling not in SAMPLINGS:
         raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, found {sampling!r}")
     name, solver = solver_of(method, {"batch": batch, **options}, METHODS, _EVERYWHERE)
     if not isinstance(solver, StochasticComposite):

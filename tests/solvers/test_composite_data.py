@@ -352,3 +352,16 @@ def test_a_data_loader_of_pytorch():
     res = wp.minimize_composite(Batches("logistic", loader), H, method="converging", tol=5e-3)
     assert res.success
     assert res.lower_bound <= best(Logistic(A, LABELS)).fun
+
+
+def test_sparse_rows_come_in_blocks():
+    G = Logistic(csr_array(A), LABELS)
+    res = wp.minimize_composite(G, H, batch=30, variance_reduction=True, tol=1e-6)
+    assert res.success
+    blocks = {tuple(block.rows) for block in Minibatches(G, 30, 0, "blocks")._blocks}
+    assert len(blocks) == 4
+    assert tuple(res.state.anchor.rows) in blocks
+    dense = wp.minimize_composite(
+        Logistic(A, LABELS), H, batch=30, variance_reduction=True, tol=1e-6
+    )
+    assert len(set(dense.state.anchor.rows)) < 30  # drawn with replacement, by importance
