@@ -194,7 +194,7 @@ class Problem:
         if lowest < -noise:
             # where f and its gradient vanish together, the rounding of x itself is what remains
             slopes = norm(at.gradient) + norm(at_next.gradient)
-            noise += 1e3 * epsilon(at.gradient) * slopes * norm(x)
+            noise += 1e3 * max(epsilon(at.gradient), epsilon(x)) * slopes * norm(x)
         if lowest < -noise:
             return "convexity"
         if self.L is not None and change > 0.5 * self.L * inner(step, step) * (1 + 1e-6) + noise:

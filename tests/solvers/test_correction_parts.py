@@ -169,7 +169,7 @@ def test_a_ray_that_does_not_lead_down_is_left_alone():
 
 
 def test_rounding_is_no_progress():
-    progress = Progress.start(1.0, 0.0)
+    progress = Progress.start(1.0, 0.0, np.zeros(1))
     for i in range(2 * LIMIT):
         progress = progress.saw(1.0 - 1e-6 * i, 0.0)
     assert not progress.over
@@ -179,7 +179,7 @@ def test_rounding_is_no_progress():
 
 
 def test_progress_counts_the_bound_too():
-    progress = Progress.start(1.0, 0.0)
+    progress = Progress.start(1.0, 0.0, np.zeros(1))
     for bound in itertools.accumulate([0.01] * 50):
         progress = progress.saw(1.0, bound)
     assert not progress.over

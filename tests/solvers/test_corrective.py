@@ -267,3 +267,28 @@ def test_float32_stays_float32():
 def test_options_are_checked(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         Corrective(**options)
+
+
+def single(name: str) -> tuple[Any, Any]:
+    """Problems for each way of correcting, in single precision."""
+    rng = np.random.default_rng(0)
+    A, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((60, 40), 60))
+    B, C = (rng.standard_normal(shape).astype(np.float32) for shape in ((10, 10), (10, 8)))
+    return {
+        "quadratic": (wp.objectives.LeastSquares(A, b), wp.sets.KSparse(40, 5)),
+        "logistic": (wp.objectives.Logistic(A, np.sign(b)), wp.sets.L1Ball(40, 5.0)),
+        "huber": (wp.objectives.Huber(A, b), wp.sets.L1Ball(40, 2.0)),
+        "trace ball": (wp.objectives.LeastSquares(B, C), wp.sets.TraceNormBall((10, 8))),
+    }[name]
+
+
+@pytest.mark.parametrize("m", [1, 8])
+@pytest.mark.parametrize("name", ["quadratic", "logistic", "huber", "trace ball"])
+def test_single_precision_ends_at_its_floor_without_a_struggle(name, m):
+    f, K = single(name)
+    x0 = K.start().astype(np.float32)
+    res = wp.minimize(f, K, x0, method="corrective", m=m, tol=0, max_rounds=300)
+    assert res.status == "stalled"
+    assert "The floor is about" in res.message
+    assert 0 <= res.gap <= 2e-5 * abs(res.fun)
+    assert res.njev <= 1500

@@ -91,6 +91,35 @@ def test_rounding_ends_a_run_that_asks_for_no_gap_at_all(method):
     assert res.gap <= 1e-12
 
 
+EVERY = [
+    *LINEAR,
+    *SUBLINEAR,
+    "fw",
+    "fw-short",
+    "fw-ls",
+    "projected",
+    "corrective",
+    "anytime",
+    "r-pfw",
+    "auto",
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("method", EVERY)
+def test_every_method_ends_at_the_rounding_of_a_vertex(method, dtype):
+    target = np.zeros(8, dtype=dtype)
+    target[2] = 2.0
+    f, K = wp.objectives.LeastSquares(np.eye(8, dtype=dtype), target), wp.sets.Simplex(8)
+    res = wp.minimize(f, K, K.start().astype(dtype), method=method, tol=0, max_rounds=4000)
+    if method == "momentum" or (method == "anytime" and dtype is np.float64):
+        assert res.gap <= 1e-4  # averages approach a vertex, and do not get there
+    else:
+        assert res.status == "stalled"
+        assert "The floor is about" in res.message
+        assert res.gap <= 30 * np.finfo(dtype).eps
+
+
 @pytest.mark.parametrize("method", LINEAR)
 def test_an_exact_fit_inside_the_set_ends_at_rounding_level(method):
     # grad f vanishes at the minimiser: the gap has no scale but rounding errors of grad f

@@ -23,13 +23,13 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple, Protocol
 
+from ..arrays import epsilon
 from ..problem import NonFiniteError
 
 Array = Any
 
 _RISE = 2.0
 _FALL = 0.9
-_ROUNDING = 32 * 2.0**-52
 _TRIALS = 60
 
 
@@ -41,8 +41,18 @@ class Look(NamedTuple):
     full: Any = None
 
 
+def rounding_of(x: Array) -> float:
+    """Return the relative error to expect of values of f at points like x."""
+    return max(32 * 2.0**-52, 8 * epsilon(x))
+
+
 class Space(Protocol):
     """Feasible points in some coordinates, with an inner product."""
+
+    @property
+    def rounding(self) -> float:
+        """Relative error of values of f."""
+        ...
 
     @property
     def affine(self) -> bool:
@@ -124,8 +134,8 @@ def _excess(space: Space, here: Look, there: Look, d: Array) -> tuple[float, flo
     """Return f(y + d) - f(y) - <grad f(y), d>, and what of it may be rounding."""
     slope, slope_there = space.pair(here.gradient, d), space.pair(there.gradient, d)
     excess = there.value - here.value - slope
-    noise = _ROUNDING * (abs(here.value) + abs(there.value))
+    noise = space.rounding * (abs(here.value) + abs(there.value))
     if not space.affine and excess > noise:
         return excess, noise
     # half the change of the slope: exact for quadratics, and it tells where the values cancel
-    return 0.5 * (slope_there - slope), _ROUNDING * (abs(slope) + abs(slope_there))
+    return 0.5 * (slope_there - slope), space.rounding * (abs(slope) + abs(slope_there))

@@ -27,7 +27,7 @@ import numpy as np
 
 from ..arrays import epsilon
 from ..problem import Evaluation, Problem
-from ._accelerated import Look, Motion, advance
+from ._accelerated import Look, Motion, advance, rounding_of
 from ._armijo import descend
 from ._pool import Pool, Product
 from ._weights import CANDIDATES, minimize_weights
@@ -38,7 +38,6 @@ Array = Any
 _RULE = Secant(tol=0.1)
 _NEWTON_STEPS = 10
 _GRADIENT_STEPS = 200
-_ROUNDING = 2.0**-50
 
 
 class Corrected(NamedTuple):
@@ -122,7 +121,7 @@ def _search(problem: Problem, pool: Pool, here: Corrected, tip: Array) -> Correc
     if gamma <= 0:
         return here
     found = _at(problem, pool, (1.0 - gamma) * here.weights + gamma * tip)
-    worse = found.at.value > here.at.value + _ROUNDING * abs(here.at.value)
+    worse = found.at.value > here.at.value + 4 * epsilon(here.x) * abs(here.at.value)
     return here if worse else found
 
 
@@ -160,7 +159,7 @@ def _newton(problem: Problem, pool: Pool, here: Corrected, tol: float) -> Correc
 
 def _gradient(problem: Problem, pool: Pool, here: Corrected, tol: float) -> Corrected:
     """Return the point after accelerated projected gradient steps over the hull."""
-    hull, best = _Hull(problem, pool, tol), here
+    hull, best = _Hull(problem, pool, tol, rounding_of(here.x)), here
     look = Look(here.at.value, pool.scores(here.at.gradient), here)
     G = pool.gram
     assert G is not None
@@ -172,7 +171,7 @@ def _gradient(problem: Problem, pool: Pool, here: Corrected, tol: float) -> Corr
             break
         motion = advance(hull, motion)
         # values that differ by rounding alone do not tell which point is the better one
-        if motion.look.value <= best.at.value + _ROUNDING * abs(best.at.value):
+        if motion.look.value <= best.at.value + 4 * epsilon(best.x) * abs(best.at.value):
             best = motion.look.full
     return best
 
@@ -182,13 +181,14 @@ class _Hull:
 
     affine = False
 
-    def __init__(self, problem: Problem, pool: Pool, tol: float) -> None:
+    def __init__(self, problem: Problem, pool: Pool, tol: float, rounding: float) -> None:
         self.problem = problem
         self.pool = pool
         self.tol = 0.1 * tol
         assert pool.gram is not None
         self.gram = pool.gram
         self.near = pool.weights
+        self.rounding = rounding
 
     def look(self, x: Array) -> Look:
         here = _at(self.problem, self.pool, x)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from ..arrays import epsilon
+
+Array = Any
 
 LIMIT = 20
 """Rounds without progress beyond rounding after which a method has stalled."""
-
-_ROUNDING = 64 * 2.0**-52
 
 
 class Progress(NamedTuple):
@@ -22,6 +24,8 @@ class Progress(NamedTuple):
         Best value and best lower bound.
     mark : float
         Their difference when it last fell.
+    rounding : float
+        Relative error of the two.
     idle : int
         Rounds since.
     """
@@ -29,20 +33,21 @@ class Progress(NamedTuple):
     fun: float
     bound: float
     mark: float
+    rounding: float
     idle: int = 0
 
     @classmethod
-    def start(cls, fun: float, bound: float) -> Progress:
-        """Return what is known in round 0."""
-        return cls(fun, bound, fun - bound)
+    def start(cls, fun: float, bound: float, x: Array) -> Progress:
+        """Return what is known in round 0, at a point x."""
+        return cls(fun, bound, fun - bound, max(64 * 2.0**-52, 4 * epsilon(x)))
 
     def saw(self, fun: float, bound: float) -> Progress:
         """Return what is known after a round with this value and bound."""
         fun, bound = min(fun, self.fun), max(bound, self.bound)
-        gap, noise = fun - bound, _ROUNDING * (abs(fun) + abs(bound))
+        gap, noise = fun - bound, self.rounding * (abs(fun) + abs(bound))
         if gap < self.mark - noise:
-            return Progress(fun, bound, gap)
-        return Progress(fun, bound, self.mark, self.idle + 1)
+            return Progress(fun, bound, gap, self.rounding)
+        return Progress(fun, bound, self.mark, self.rounding, self.idle + 1)
 
     @property
     def over(self) -> bool:

@@ -53,6 +53,9 @@ from .adaptive import Control, Step, Tuner, passes_step_test
 
 Array = Any
 
+_MOST = 2.0**60
+"""Where kappa ends: more is a step of no length, and less than its inverse is no smoothing."""
+
 
 class State(NamedTuple):
     """Iterates, then what the round used, then what is estimated along the path."""
@@ -133,12 +136,12 @@ class Anytime:
         step = self._try(problem, state, oracles, tau, control.kappa)
         if self._tested(oracles, m):
             kappa, failed = control.kappa, control.floor
-            while kappa < 2**60 and not self._passes(oracles, tau, state, step):
+            while kappa < _MOST and not self._passes(oracles, tau, state, step):
                 kappa, failed = 2.0 * kappa, kappa
                 step = self._try(problem, state, oracles, tau, kappa)
             # carefully where kappa failed lately, faster where it has not
             fall = 0.95 if kappa <= 4.0 * failed else 0.8
-            control = control._replace(kappa=fall * kappa, floor=0.99 * failed)
+            control = control._replace(kappa=max(fall * kappa, 1 / _MOST), floor=0.99 * failed)
         elif problem.L is None:
             L = max(_curvature(x, at, step.x, step.at, oracles), 0.9 * L)
         dual_next = mix(dual, step.at.dual, tau)

@@ -148,7 +148,7 @@ class Corrective:
             way=way,
             scales=Scales.start(_FIRST_RUNG),
             average=Average.start(at),
-            progress=Progress.start(at.value, bound),
+            progress=Progress.start(at.value, bound, x0),
             reach=norm(vertex.to_dense() - x0) or problem.set.diameter,
             alpha=math.nan,
             m=self.m,

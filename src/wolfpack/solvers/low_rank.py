@@ -54,7 +54,7 @@ from ..atoms import RankOne
 from ..atoms._pool import join
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
-from ._accelerated import Look, Motion, advance
+from ._accelerated import Look, Motion, advance, rounding_of
 from ._armijo import descend
 from ._average import Average
 from ._progress import Progress
@@ -121,7 +121,7 @@ class LowRankCorrective:
         answers, bound = self._ask(problem, at, None)
         # a start of too many directions is not carried along: the first vertex takes its place
         factors = _vertex(answers) if factors is None else factors
-        progress = Progress.start(at.value, bound)
+        progress = Progress.start(at.value, bound, x)
         return State(0, x, at, factors, answers, average, progress, affine, 0.0, self.m)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
@@ -142,6 +142,8 @@ class LowRankCorrective:
         S, look, L = _minimize(space, S, look, L, (tol, self.inner))
         factors, at = space.factors(S), look.full
         x = factors.to_dense().astype(state.x.dtype, copy=False) if space.dense else factors
+        if x.dtype != at.gradient.dtype:  # what is handed back is what must be certified
+            at = problem.evaluate(x)
         average = state.average.saw(at)
         answers, bound = self._ask(problem, at, average if self.m > 1 else None)
         return state._replace(
@@ -235,6 +237,7 @@ class _Core:
         self.K = problem.set.core((self.P.shape[1], self.Q.shape[1]))
         self.dense = not _factored(problem)
         self.affine = state.affine
+        self.rounding = rounding_of(self.P)
 
     def coordinates(self, X: LowRank) -> Array:
         """Return S with P S Q' = X, for X in the span."""

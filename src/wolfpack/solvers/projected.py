@@ -40,7 +40,7 @@ from typing import Any, ClassVar, NamedTuple
 from ..arrays import epsilon, inner, norm, same_type
 from ..problem import CapabilityError, Evaluation, Problem
 from ..smoothing import Oracles
-from ._accelerated import Look, Motion, advance
+from ._accelerated import Look, Motion, advance, rounding_of
 from ._moves import Patience
 from ._options import check_positive
 
@@ -110,7 +110,7 @@ class Projected:
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
-        motion = advance(_Ambient(problem, state.affine), state.motion)
+        motion = advance(_Ambient(problem, state.affine, state.x), state.motion)
         patience = state.patience.saw(motion.look.value, 0.0)
         return State(state.k + 1, motion, patience, state.affine)
 
@@ -123,9 +123,10 @@ class Projected:
 class _Ambient:
     """The points of K as they are."""
 
-    def __init__(self, problem: Problem, affine: bool) -> None:
+    def __init__(self, problem: Problem, affine: bool, x: Array) -> None:
         self.problem = problem
         self.affine = affine
+        self.rounding = rounding_of(x)
 
     def look(self, x: Array) -> Look:
         at = self.problem.evaluate(x)
