@@ -181,6 +181,8 @@ class Problem:
         conjugate = self.objective.conjugate_bound(dual)
         # rounding of the two sums above must not be mistaken for progress
         self.rounding = 4.0 * epsilon(y) * (abs(value) + abs(conjugate))
+        if getattr(self.objective, "error", 0.0):
+            self.rounding += self.objective.rounding(dual, self.set)
         return value - conjugate - self.rounding
 
     def violates_descent(self, at: Evaluation, x: Array, at_next: Evaluation, x_next: Array) -> str:

@@ -48,11 +48,15 @@ class Objective(ABC):
     checked : bool
         Whether `evaluate` returns the value NaN where the gradient is not finite, so that nobody
         need look at the gradient again: on another device that would be one more transfer.
+    error : float
+        How much products with the data may be off, relative to the sums of the absolute values of
+        their terms, where they are computed in less than the precision of x; see `rounding`.
     """
 
     shape: tuple[int, ...] | None = None
     like: Array = None
     checked: bool = False
+    error: float = 0.0
 
     @property
     def L(self) -> float | None:
@@ -102,6 +106,10 @@ class Objective(ABC):
         """
         return float(dual)
 
+    def rounding(self, dual: Any, K: Any) -> float:
+        """Return what errors of products with the data may add to a gap over K at ``dual``."""
+        return 0.0
+
     def curvature(self, x: Array, d: Array) -> float | None:
         """Return <d, Hess f d> if f is quadratic, None otherwise."""
         return None
@@ -128,6 +136,7 @@ class LinearModel(Objective):
         self._name = name
         self.like = place_of(self.A)
         self.checked = is_foreign(self.like)
+        self.error = max(getattr(self.A, "error", 0.0), getattr(self._At, "error", 0.0))
 
     def _data(self, value: Any, name: str) -> Array:
         """Return other data of f as finite real numbers where A is, or explain what is wrong.

@@ -2,15 +2,16 @@ r"""Data in half precision: bfloat16 and float16 matrices, multiplied in float32
 
 The problem that is solved is the one with the matrix as it is stored: its entries are float32
 numbers too, x and all sums are float32, and nothing is rounded to half precision on the way. Sums
-run over blocks of 256 terms and then over the blocks, so that in whatever order each is added
+run over blocks of B = 32 terms and then, in float64 or by pairs, over the blocks, so that in
+whatever order a block is added
 
 .. math:: |\widehat{Ax} - Ax| \le \gamma\, |A||x|, \qquad
-    \gamma = (256 + \lceil d/256 \rceil + 4)\, u, \quad u = 2^{-24}
+    \gamma = (B + \lceil \log_2(d/B) \rceil + 3)\, u, \quad u = 2^{-24}
 
-(N. Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 4.2). On CUDA and in JAX
-a bfloat16 matrix is read once, in two bytes per entry: x is the sum of three bfloat16 vectors of 8
-bits each, exactly, whose products with A are exact in float32. Tensor cores may drop bits where a
-sum would be rounded; four units cover that.
+(N. Higham, Accuracy and Stability of Numerical Algorithms, 2002, chapters 3 and 4). On CUDA and in
+JAX a bfloat16 matrix is read once, in two bytes per entry: x is the sum of three bfloat16 vectors
+of 8 bits each, exactly, whose products with A are exact in float32. There blocks have 128 terms,
+and four times as much is allowed, because tensor cores may drop bits where a sum would be rounded.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..arrays import device_of, is_foreign, library, namespace
+import numpy as np
+
+from ..arrays import is_foreign, library, namespace, to_host, wide_dtype
 
 Array = Any
-BLOCK = 256
 _CHUNK = 2**23  # entries that are float32 at a time: what a cache holds
 
 
@@ -49,7 +51,8 @@ class Narrow:
         self._splits = "bfloat16" in str(array.dtype) and (
             library(array) == "jax" or _on_cuda(array)
         )
-        terms = BLOCK + math.ceil(self.shape[1] / BLOCK) + 4
+        self._width = min(128 if self._splits else 32, self.shape[1])
+        terms = self._width + math.ceil(math.log2(self.shape[1] / self._width)) + 3
         self.error = (4.0 if self._splits else 1.0) * terms * 2.0**-24
 
     @property
@@ -63,24 +66,30 @@ class Narrow:
         out = self._product(xp, columns)
         return out[:, 0] if x.ndim == 1 else out
 
-    def widened(self, start: int, stop: int) -> Array:
-        """Return some rows of the matrix as it is stored, in float32."""
-        return namespace(self.array).astype(self.array[start:stop], self.dtype)
+    def squares(self, axis: int) -> np.ndarray:
+        """Return the sums of squares of columns (axis 0) or rows (axis 1), on the host."""
+        xp, (n, d) = namespace(self.array), self.array.shape
+        step, parts = max(1, _CHUNK // d), []
+        for start in range(0, n, step):
+            wide = xp.astype(self.array[start : start + step, :], self.dtype)
+            parts.append(np.asarray(to_host(xp.sum(wide * wide, axis=axis)), dtype=np.float64))
+        return np.concatenate(parts) if axis == 1 else np.add.reduce(parts)
 
     def _product(self, xp: Any, x: Array) -> Array:
         """Return the product with the columns of ``x``, block by block."""
-        length, q = self.shape[1], x.shape[1]
+        length, width = self.shape[1], self._width
         parts = split(xp, x, self.array.dtype) if self._splits else x
-        blocks = length // BLOCK
-        whole = blocks * BLOCK
-        out = xp.zeros((q, self.shape[0]), dtype=self.dtype, device=device_of(x))
-        step = blocks if self._splits else max(1, _CHUNK // (BLOCK * self.shape[0]))
-        for first in range(0, blocks, max(1, step)):
-            last = min(first + step, blocks)
-            out = out + self._blocks(xp, parts, first * BLOCK, last * BLOCK, BLOCK)
+        blocks = length // width
+        whole = blocks * width
+        step = blocks if self._splits else max(1, _CHUNK // (width * self.shape[0]))
+        sums = [
+            self._blocks(xp, parts, first * width, min(first + step, blocks) * width, width)
+            for first in range(0, blocks, step)
+        ]
         if whole < length:
-            out = out + self._blocks(xp, parts, whole, length, length - whole)
-        return out.T
+            sums.append(self._blocks(xp, parts, whole, length, length - whole))
+        out = sums[0] if len(sums) == 1 else add_blocks(xp, xp.stack(sums))
+        return xp.astype(out, self.dtype).T
 
     def _blocks(self, xp: Any, x: Array, start: int, stop: int, width: int) -> Array:
         """Return the sum over the blocks between two places, as rows."""
@@ -92,9 +101,22 @@ class Narrow:
             right = xp.reshape(self.array[:, start:stop], (self.array.shape[0], count, width))
             right = xp.permute_dims(right, (1, 2, 0))
         if not self._splits:
-            return xp.sum(xp.matmul(left, xp.astype(right, self.dtype)), axis=0)
-        sums = xp.sum(_exact_products(xp, left, right), axis=0)
+            options = {"precision": "highest"} if library(x) == "jax" else {}
+            return add_blocks(xp, xp.matmul(left, xp.astype(right, self.dtype), **options))
+        sums = add_blocks(xp, _exact_products(xp, left, right))
         return xp.sum(xp.reshape(sums, (3, x.shape[1] // 3, sums.shape[-1])), axis=0)
+
+
+def add_blocks(xp: Any, parts: Array) -> Array:
+    """Return the sum over the first axis, in float64 where the library has it, else by pairs."""
+    wide = wide_dtype(parts)
+    if wide == xp.float64:
+        return xp.sum(parts, axis=0, dtype=wide)
+    while parts.shape[0] > 1:
+        half = parts.shape[0] // 2
+        pairs = parts[:half, ...] + parts[half : 2 * half, ...]
+        parts = xp.concat([pairs, parts[2 * half :, ...]]) if parts.shape[0] % 2 else pairs
+    return parts[0, ...]
 
 
 def split(xp: Any, x: Array, dtype: Any) -> Array:

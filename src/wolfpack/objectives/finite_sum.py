@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import diags_array, issparse
 
-from ..arrays import like, namespace, take, to_host
+from ..arrays import like, namespace, norm, take, to_host
 from ._base import Array, LinearModel
 from ._matrix import as_matrix, entries, has_rows
+from ._narrow import Narrow
 
 
 class FiniteSum(LinearModel):
@@ -31,6 +32,8 @@ class FiniteSum(LinearModel):
         Rows in the random minibatch that `minimize_composite` uses for its gradients; None for all
         of them. `minimize` always uses the whole sum.
     """
+
+    _reached: Any = None
 
     def __init__(self, A: Any, name: str = "A", batch: int | None = None) -> None:
         super().__init__(A, name)
@@ -66,7 +69,7 @@ class FiniteSum(LinearModel):
         An entry of the Hessian is at most loss_smoothness times the product of the norms of two
         columns of A.
         """
-        if not has_rows(self.A):
+        if not (has_rows(self.A) or isinstance(self.A, Narrow)):
             return self.L
         return self.loss_smoothness * float(self._squares(0).max())
 
@@ -79,10 +82,32 @@ class FiniteSum(LinearModel):
         """Return the sums of squares of columns (axis 0) or rows (axis 1), on the host."""
         if issparse(self.A):
             return np.asarray(self.A.multiply(self.A).sum(axis=axis)).reshape(-1)
+        if isinstance(self.A, Narrow):
+            return self.A.squares(axis)
         A = entries(self.A)
         if type(A) is np.ndarray:
             return np.einsum("ij,ij->j" if axis == 0 else "ij,ij->i", A, A)
         return np.asarray(to_host(namespace(A).sum(A * A, axis=axis)), dtype=np.float64)
+
+    def rounding(self, dual: Array, K: Any) -> float:
+        r"""Return what half-precision data may have added to a gap (Proposition K4 (c)).
+
+        :math:`3 \gamma \sigma \|\theta\| + \beta (\gamma \sigma)^2` with
+        :math:`\sigma \ge \sum_j \|A_j\| |v_j|` over K and the smoothness beta of the loss.
+        """
+        if not self.error:
+            return 0.0
+        off = self.error * self._reach(K)
+        return 3.0 * off * norm(dual) + self.loss_smoothness * off * off
+
+    def _reach(self, K: Any) -> float:
+        """Return a bound on || |A| |v| || over v in K, from the norms of A's columns; kept."""
+        if self._reached is None or self._reached[0] is not K:
+            columns = np.sqrt(self._squares(0))
+            vectors = len(K.shape) == 1
+            reach = K.absolute_support(columns) if vectors else K.radius * norm(columns)
+            self._reached = K, float(reach)
+        return self._reached[1]
 
     def row_smoothness(self, probabilities: Array | None = None) -> float:
         """Lipschitz constant of every gradient grad l_i / p_i, uniform p_i = 1/n by default."""

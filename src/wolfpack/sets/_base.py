@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import all_finite, as_float_array, check_shape, is_foreign, namespace, to_host
+from ..arrays import (
+    all_finite,
+    as_float_array,
+    check_shape,
+    is_foreign,
+    namespace,
+    norm,
+    to_host,
+)
 from ..atoms import Atoms, Dense
 from ..problem import CapabilityError
 
@@ -47,6 +55,9 @@ class Set(ABC):
         Laws for which `smoothed` is known exactly.
     cheap_projection : bool
         Whether `project`, where it exists, costs about as much as the oracle.
+    unconditional : bool
+        Whether signs do not matter: all points of K are nonnegative, or the sign of any entry of a
+        point can be changed within K.
     """
 
     shape: tuple[int, ...]
@@ -57,6 +68,7 @@ class Set(ABC):
     default_noise: str = "gaussian"
     closed_forms: tuple[str, ...] = ()
     cheap_projection: bool = True
+    unconditional: bool = False
 
     # of a set at another place, see `at`: the set itself, and an array of that place
     original: Set | None = None
@@ -127,6 +139,14 @@ class Set(ABC):
         u = self._check_direction(u)
         value = self.at(u)._answer(-u).dot(u)
         return float(value) if u.ndim == len(self.shape) else value
+
+    def absolute_support(self, c: np.ndarray) -> float:
+        """Return max <c, |v|> over v in K, or a number that is not smaller, for a host's c >= 0.
+
+        Rounding errors are bounded entry by entry, and this is what they sum up to.
+        """
+        largest = norm(c) * self.radius
+        return min(largest, float(self.support(c))) if self.unconditional else largest
 
     def certify(self, g: Array, vertex: Atoms) -> float:
         """Return a proved lower bound on min <g, v>, given the oracle's answer to ``g``.

@@ -41,6 +41,7 @@ class Birkhoff(Set):
            [1., 0.]])
     """
 
+    unconditional = True
     polytope: ClassVar[bool] = True
     one_by_one: ClassVar[bool] = True
     releases_gil: ClassVar[bool] = True

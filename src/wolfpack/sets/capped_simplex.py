@@ -42,6 +42,7 @@ class CappedSimplex(Set):
     array([0. , 0.4, 0.4, 0.2])
     """
 
+    unconditional = True
     polytope: ClassVar[bool] = True
 
     def __init__(self, n: Any, cap: Any, total: float = 1.0) -> None:

@@ -36,6 +36,8 @@ class GroupL1Ball(Set):
     array([-3.,  4.,  0.])
     """
 
+    unconditional = True
+
     def __init__(self, groups: Any, radius: float = 1.0) -> None:
         self.shape, members = _partition(groups)
         self.r = as_positive(radius, "radius")

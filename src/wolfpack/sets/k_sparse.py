@@ -39,6 +39,7 @@ class KSparse(Set):
     array([-3.,  3.,  0.,  0.])
     """
 
+    unconditional = True
     polytope: ClassVar[bool] = True
 
     def __init__(self, n: Any, k: int, radius: float = 1.0) -> None:

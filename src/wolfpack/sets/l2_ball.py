@@ -45,6 +45,7 @@ class L2Ball(Set):
     array([-3.,  4.])
     """
 
+    unconditional = True
     closed_forms: ClassVar[tuple[str, ...]] = ("gaussian",)
 
     def __init__(self, n: Any, radius: float = 1.0) -> None:

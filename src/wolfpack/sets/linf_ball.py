@@ -33,6 +33,8 @@ class LinfBall(Box):
     9.0
     """
 
+    unconditional = True
+
     def __init__(self, n: Any, radius: float = 1.0) -> None:
         shape = as_shape(n)
         self.r = as_positive(radius, "radius")

@@ -40,6 +40,8 @@ class LpBall(Set):
     1.587401
     """
 
+    unconditional = True
+
     def __init__(self, n: Any, p: float, radius: float = 1.0) -> None:
         self.shape = as_shape(n)
         try:

@@ -38,6 +38,7 @@ class Simplex(Set):
     array([0., 1., 0.])
     """
 
+    unconditional = True
     polytope: ClassVar[bool] = True
     default_noise: ClassVar[str] = "gumbel"
     closed_forms: ClassVar[tuple[str, ...]] = ("gumbel",)

@@ -50,6 +50,7 @@ class TransportPolytope(Set):
            [2., 0.]])
     """
 
+    unconditional = True
     polytope: ClassVar[bool] = True
     one_by_one: ClassVar[bool] = True
 

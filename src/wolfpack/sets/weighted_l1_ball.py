@@ -49,6 +49,7 @@ class WeightedL1Ball(Set):
     array([0. , 0.5])
     """
 
+    unconditional = True
     polytope: ClassVar[bool] = True
     closed_forms: ClassVar[tuple[str, ...]] = ("lifted",)
     reach: Any  # r / w: how far K reaches along each axis, a number or an array

@@ -24,6 +24,7 @@ COPIED = (
     "default_noise",
     "closed_forms",
     "cheap_projection",
+    "unconditional",
 )
 
 
@@ -56,6 +57,9 @@ class Twin(Set, anywhere=True):
     @property
     def radius(self) -> float:
         return self.K.radius
+
+    def absolute_support(self, c: np.ndarray) -> float:
+        return self.K.absolute_support(c)
 
     @property
     def diameter(self) -> float:
