@@ -8,10 +8,13 @@ s(-y) = -<y, lmo(y)>.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from .arrays import all_finite, epsilon, inner, inners, norm
+import numpy as np
+
+from .arrays import all_finite, epsilon, fetch, inner, inners, norm
 
 Array = Any
 
@@ -34,7 +37,7 @@ class Evaluation(NamedTuple):
     Attributes
     ----------
     value : float
-        f(x).
+        f(x); `Pending` until `Problem.settle` has waited for another device.
     gradient : array
         grad f(x).
     dual : float or array
@@ -43,9 +46,24 @@ class Evaluation(NamedTuple):
         grad loss(Ax). See `Objective.conjugate_bound`.
     """
 
-    value: float
+    value: Any
     gradient: Array
     dual: Any
+
+
+class Pending(NamedTuple):
+    """A value of f that is still on its device.
+
+    Attributes
+    ----------
+    value : array, shape ()
+        f(x).
+    product : array, shape ()
+        <x, grad f(x)>, which is not finite if an entry of the gradient is not.
+    """
+
+    value: Any
+    product: Any
 
 
 class Objective(Protocol):
@@ -141,13 +159,37 @@ class Problem:
 
     def evaluate(self, x: Array) -> Evaluation:
         """Evaluate f at ``x``, count it, and refuse what is not finite."""
+        at = self.look(x)
+        if isinstance(at.value, Pending):
+            return self.settle(at)[0]
+        self._refuse(at, getattr(self.objective, "checked", False))
+        return at
+
+    def look(self, x: Array) -> Evaluation:
+        """Evaluate f at ``x`` and count it; from another device, leave its value there for now."""
         self.counts.nfev += 1
         self.counts.njev += 1
-        at = self.objective.evaluate(x)
-        looked = getattr(self.objective, "checked", False)
-        if not (math.isfinite(at.value) and (looked or all_finite(at.gradient))):
+        if type(x) is np.ndarray:
+            return self.objective.evaluate(x)
+        return getattr(self.objective, "look", self.objective.evaluate)(x)
+
+    def settle(self, at: Evaluation, numbers: Sequence[Any] = ()) -> tuple[Evaluation, list[float]]:
+        """Refuse what is not finite; return the evaluation, and numbers, as floats of the host.
+
+        From another device all of them come in one transfer.
+        """
+        value, known = at.value, getattr(self.objective, "checked", False)
+        if isinstance(value, Pending):
+            number, product, *numbers = fetch(value.value, value.product, *numbers)
+            at, known = at._replace(value=number), math.isfinite(product)
+        elif numbers:
+            numbers = fetch(*numbers)
+        self._refuse(at, known)
+        return at, list(numbers)
+
+    def _refuse(self, at: Evaluation, known: bool) -> None:
+        if not (math.isfinite(at.value) and (known or all_finite(at.gradient))):
             raise NonFiniteError("f returned a NaN or infinite value or gradient")
-        return at
 
     def need_L(self, method: str) -> float:
         """Return L, the user's or else the objective's own, or explain how to provide it."""

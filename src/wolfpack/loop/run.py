@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..arrays import epsilon, read_only
+from ..arrays import epsilon, is_foreign, read_only
 from ..engines import EngineFailure
 from ..problem import EndOfData, NonFiniteError, Problem, Solver
 from ..smoothing import Oracles
@@ -25,7 +25,8 @@ Array = Any
 Callback = Callable[[Result], Any]
 
 WATCHED = 100
-"""Rounds that are all compared with what L and convexity promise; later the recorded ones are."""
+"""Rounds that are all compared with what L and convexity promise; later the recorded ones are, and
+so are all on another device, which would have to be waited for."""
 
 
 class SmoothnessWarning(UserWarning):
@@ -137,6 +138,7 @@ def run(
     the run with the best point and bound so far; any other exception has them in its ``result``.
     """
     options = options or Options()
+    watched = 0 if is_foreign(x0) else WATCHED
     tracker, watch, saver = Tracker(problem), Watch(problem), options.saver
     progress = Progress(options.progress, limits.max_rounds)
     state: Any = None
@@ -150,7 +152,7 @@ def run(
             state = options.origin.restore(tracker, watch)
         while True:
             due = _due(state, tracker, limits, options)
-            if due or state.k < WATCHED:
+            if due or state.k < watched:
                 watch.compare(previous, state, tracker)
             if saver is not None:
                 saver.mark(state, tracker, watch)

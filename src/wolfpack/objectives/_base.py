@@ -26,7 +26,7 @@ from ..arrays import (
     own,
     same_place,
 )
-from ..problem import Evaluation
+from ..problem import Evaluation, Pending
 from ._matrix import as_matrix, place_of
 from ._spectrum import spectral_norm_squared
 
@@ -173,10 +173,17 @@ class LinearModel(Objective):
 
     def _evaluate_there(self, x: Array) -> Evaluation:
         """Evaluate on a device: all is asked for before the first number is waited for."""
+        at = self.look(x)
+        value, product = fetch(*at.value)
+        finite = math.isfinite(product) or all_finite(at.gradient)
+        return at._replace(value=value if finite else math.nan)
+
+    def look(self, x: Array) -> Evaluation:
+        """Evaluate on a device without waiting for it: the value stays there."""
         check_place(self.like, x)
         value, theta = self.loss(self.A @ x)
         gradient = self._At @ theta
-        return Evaluation(settle(value, x, gradient)[0], gradient, theta)
+        return Evaluation(Pending(value, lazy_inner(x, gradient)), gradient, theta)
 
     def image(self, x: Array) -> Array:
         return matmul(self.A, x)

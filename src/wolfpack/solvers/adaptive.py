@@ -13,10 +13,11 @@ doubling of k, and remembers a failure for a while as a floor below which kappa 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..arrays import epsilon, fetch, lazy_inner
+from ..arrays import epsilon, lazy_inner
 from ..problem import Evaluation
 from ..smoothing import Smoothing
 
@@ -36,6 +37,8 @@ class Step(NamedTuple):
         f at the new x.
     alpha, variance : float
         Smoothing used, measured variance of one answer.
+    numbers : sequence of float
+        What the judgement of the step compares.
     """
 
     v: Array
@@ -45,27 +48,30 @@ class Step(NamedTuple):
     at: Evaluation
     alpha: float
     variance: float
+    numbers: Sequence[float] = ()
 
 
-def passes_step_test(
-    smoothing: Smoothing, tau: float, x: Array, at: Evaluation, y: Array, step: Step
-) -> bool:
-    r"""Tell whether a step satisfies inequality (7) of docs/theory/anytime.md.
+def test_numbers(smoothing: Smoothing, x: Array, y: Array, step: Step) -> list[Any]:
+    """Return the numbers that the step test compares, not yet waited for on another device."""
+    return [
+        *smoothing.supports((step.v, step.y, y), step.alpha),
+        lazy_inner(step.answer, step.y - step.v),
+        lazy_inner(step.answer, y - step.v),
+        lazy_inner(step.at.gradient, x - step.x),
+    ]
+
+
+def passes_step_test(tau: float, value: float, step: Step) -> bool:
+    r"""Tell whether a step from f(x_k) = ``value`` satisfies (7) of docs/theory/anytime.md.
 
     .. math:: D_G(y_{k+1}, v_k) \le (1 - \tau_k) (D_f(x_k, x_{k+1}) + D_G(y_k, v_k))
 
     with D the Bregman divergences and :math:`G(y) = s_\alpha(-y)`, up to rounding errors.
     """
-    # from another device all numbers come in one transfer
-    G_v, G_next, G_y, ahead, behind, slope = fetch(
-        *smoothing.supports((step.v, step.y, y), step.alpha),
-        lazy_inner(step.answer, step.y - step.v),
-        lazy_inner(step.answer, y - step.v),
-        lazy_inner(step.at.gradient, x - step.x),
-    )
+    G_v, G_next, G_y, ahead, behind, slope = step.numbers
     D_next, D_y = G_next - G_v + ahead, G_y - G_v + behind
-    D_f = at.value - step.at.value - slope
-    rounding = 32.0 * epsilon(y) * (abs(G_v) + abs(at.value))
+    D_f = value - step.at.value - slope
+    rounding = 32.0 * epsilon(step.y) * (abs(G_v) + abs(value))
     return D_next <= (1 - tau) * (D_f + D_y) + rounding
 
 

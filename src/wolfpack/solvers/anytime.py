@@ -42,14 +42,15 @@ Sources
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..arrays import epsilon, inners, mix, same_type
+from ..arrays import epsilon, fetch, lazy_inner, mix, same_type
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
 from ._options import check_count, check_positive
-from .adaptive import Control, Step, Tuner, passes_step_test
+from .adaptive import Control, Step, Tuner, passes_step_test, test_numbers
 
 Array = Any
 
@@ -131,19 +132,19 @@ class Anytime:
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
-        k, x, at, _, dual, _, m, L, control = state
+        k, x, _, _, dual, _, m, L, control = state
         tau = self.order / (k + 1 + self.order)
         step = self._try(problem, state, oracles, tau, control.kappa)
         if self._tested(oracles, m):
             kappa, failed = control.kappa, control.floor
-            while kappa < _MOST and not self._passes(oracles, tau, state, step):
+            while kappa < _MOST and not passes_step_test(tau, state.at.value, step):
                 kappa, failed = 2.0 * kappa, kappa
                 step = self._try(problem, state, oracles, tau, kappa)
             # carefully where kappa failed lately, faster where it has not
             fall = 0.95 if kappa <= 4.0 * failed else 0.8
             control = control._replace(kappa=max(fall * kappa, 1 / _MOST), floor=0.99 * failed)
         elif problem.L is None:
-            L = max(_curvature(x, at, step.x, step.at, oracles), 0.9 * L)
+            L = max(_curvature(x, step.x, step.numbers, oracles), 0.9 * L)
         dual_next = mix(dual, step.at.dual, tau)
         control = control.saw(step.at.value, step.variance)
         state = State(k + 1, step.x, step.at, step.y, dual_next, step.alpha, m, L, control)
@@ -161,9 +162,21 @@ class Anytime:
         else:
             answer, variance = oracles.mean(v, alpha, m, k), math.nan
         x_next = mix(x, same_type(answer, x), tau)
-        at_next = problem.evaluate(x_next)
+        at_next = problem.look(x_next)
         y_next = mix(y, at_next.gradient, tau)
-        return Step(v, answer, x_next, y_next, at_next, alpha, variance)
+        step = Step(v, answer, x_next, y_next, at_next, alpha, variance)
+        return self._settled(problem, state, oracles, step)
+
+    def _settled(self, problem: Problem, state: State, oracles: Oracles, step: Step) -> Step:
+        """Return the step with f's value and with the numbers that its judgement takes."""
+        numbers: Sequence[Any] = ()
+        if self._tested(oracles, state.m):
+            assert oracles.smoothing is not None
+            numbers = test_numbers(oracles.smoothing, state.x, state.y, step)
+        elif problem.L is None:
+            numbers = _curvature_numbers(state.x, state.at, step.x, step.at)
+        at, found = problem.settle(step.at, numbers)
+        return step._replace(at=at, numbers=found)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the dual value at y_k, with the conjugate bounded as in docs/theory.
@@ -184,10 +197,6 @@ class Anytime:
         sure = m == "exact" or self.kappa == "auto"
         theta = (0.0 if sure else 0.5) if self.theta is None else self.theta
         return kappa * L * oracles.smoothing.smoothness * tau**2 / ((1 - theta) * (1 - tau))
-
-    def _passes(self, oracles: Oracles, tau: float, state: State, step: Step) -> bool:
-        assert oracles.smoothing is not None
-        return passes_step_test(oracles.smoothing, tau, state.x, state.at, state.y, step)
 
     def _tested(self, oracles: Oracles, m: Any) -> bool:
         """Tell whether kappa is chosen by the step test."""
@@ -214,23 +223,26 @@ class Anytime:
         return state._replace(control=control, m=m)
 
 
-def _curvature(
-    x: Array, at: Evaluation, x_next: Array, at_next: Evaluation, oracles: Oracles
-) -> float:
-    """Return <grad f(x') - grad f(x), x' - x> / ||x' - x||^2, 0 when rounding hides it."""
+def _curvature_numbers(x: Array, at: Evaluation, x_next: Array, at_next: Evaluation) -> list[Any]:
+    """Return ||x' - x||^2, ||x||^2 and the slopes of f along x' - x at both, not waited for."""
     step = x_next - x
-    square, reach, slope_next, slope = inners(
-        (step, step), (x, x), (at_next.gradient, step), (at.gradient, step)
-    )
+    pairs = (step, step), (x, x), (at_next.gradient, step), (at.gradient, step)
+    return [lazy_inner(a, b) for a, b in pairs]
+
+
+def _curvature(x: Array, x_next: Array, numbers: Sequence[float], oracles: Oracles) -> float:
+    """Return <grad f(x') - grad f(x), x' - x> / ||x' - x||^2, 0 when rounding hides it."""
+    square, reach, slope_next, slope = numbers
     if square <= (1e2 * epsilon(x)) ** 2 * reach:
         return 0.0
     way = oracles.smoothing
-    size = square if way is None or way.euclidean else way.size(step)
+    size = square if way is None or way.euclidean else way.size(x_next - x)
     return (slope_next - slope) / size if size > 0 else 0.0
 
 
 def _curvature_towards(problem: Problem, x: Array, at: Evaluation, oracles: Oracles) -> float:
     """Return the curvature of f halfway from x to a clean answer; 1 when f is flat there."""
     middle = oracles.lmo(at.gradient).add_scaled(x, 0.5, 0.5)
-    curvature = _curvature(x, at, middle, problem.evaluate(middle), oracles)
+    numbers = fetch(*_curvature_numbers(x, at, middle, problem.evaluate(middle)))
+    curvature = _curvature(x, middle, numbers, oracles)
     return curvature if curvature > 0 else 1.0
