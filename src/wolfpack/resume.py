@@ -32,6 +32,7 @@ def resume(
     callback: Callable[[Result], Any] | None = None,
     progress: bool | None = None,
     raise_on_failure: bool = False,
+    like: Any = None,
     **limits: Any,
 ) -> Result:
     """Continue a run that wrote a checkpoint: to the same bits as if it had never stopped.
@@ -49,6 +50,9 @@ def resume(
         True goes on saving to ``path`` as before, None saves no more.
     callback, progress, raise_on_failure
         As for `minimize`.
+    like : array, optional
+        Any array of the library, device and type to go on with, for runs on other arrays than
+        NumPy's; those of f's data by default.
     **limits
         ``tol``, ``rtol``, ``max_rounds``, ``max_seconds``, ``max_lmo``: new values; those of the
         run before are kept otherwise. All count from the very beginning of the run.
@@ -67,7 +71,9 @@ def resume(
     >>> wp.resume(path, f, K, max_rounds=40).nit
     40
     """
-    config, snapshot = read(path)
+    if like is None:
+        like = getattr(f, "like", None)
+    config, snapshot = read(path, like)
     if checkpoint is True and isinstance(config, Config | CompositeConfig):
         checkpoint = replace(config.checkpoint, path=str(path)) if config.checkpoint else path
     if isinstance(config, CompositeConfig):
@@ -86,6 +92,7 @@ def resume(
     config = replace(
         config, limits=_limits(config.limits, limits), checkpoint=as_checkpoint(checkpoint)
     )
+    K = K.at(snapshot.state.x)
     ways = smoothing_of(
         config.method, config.solver, (objective, K), config.noise, config.smoothing
     )

@@ -30,6 +30,8 @@ def join(parts: Sequence[Atoms]) -> Atoms:
 
     The structure is kept where all parts share it; otherwise the batch is dense.
     """
+    if len(parts) == 1 and parts[0].count is not None:
+        return parts[0]
     kind = type(parts[0])
     joined = _join(parts[0], parts) if all(type(part) is kind for part in parts) else None
     return _join_dense(parts) if joined is None else joined

@@ -196,8 +196,10 @@ def save(path: str | Path, snapshot: Snapshot, config: Any) -> None:
     _sync_folder(path.parent)
 
 
-def read(path: str | Path) -> tuple[Any, Snapshot]:
+def read(path: str | Path, place: Any = None) -> tuple[Any, Snapshot]:
     """Return a checkpoint's config and snapshot; fall back on the generation before.
+
+    Arrays of other libraries than NumPy come back like the array ``place``.
 
     Raises
     ------
@@ -208,11 +210,11 @@ def read(path: str | Path) -> tuple[Any, Snapshot]:
     """
     path = Path(path)
     try:
-        return _read(path)
+        return _read(path, place)
     except (ValueError, FileNotFoundError) as error:
         if not older(path).exists():
             raise
-        found = _read(older(path))
+        found = _read(older(path), place)
         text = f"{error}; continuing from the generation before, {older(path)}"
         warnings.warn(text, CheckpointWarning, stacklevel=3)
         return found
@@ -223,12 +225,12 @@ def older(path: str | Path) -> Path:
     return Path(path).with_name(Path(path).name + ".1")
 
 
-def _read(path: Path) -> tuple[Any, Snapshot]:
+def _read(path: Path, place: Any) -> tuple[Any, Snapshot]:
     try:
         with path.open("rb") as file:
             data = np.load(file, allow_pickle=False)
             header = json.loads(_header(data))
-            decoder = Decoder(data)
+            decoder = Decoder(data, place)
             config = decoder.decode(header["config"])
             rows = History.from_columns(decoder.decode(header["history"])).rows
             snapshot = Snapshot(

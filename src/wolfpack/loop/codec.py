@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import is_foreign, like, to_host
 from ..atoms import Atoms
 
 _PACKAGE = __name__.partition(".")[0]
@@ -22,11 +23,13 @@ _PACKAGE = __name__.partition(".")[0]
 class Encoder:
     """Turns values into JSON; the arrays that it met are in ``arrays``.
 
-    An array that occurs twice is kept once.
+    An array that occurs twice is kept once. Those of other libraries than NumPy are copied to the
+    host.
     """
 
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
+        self._copies: dict[int, tuple[Any, np.ndarray]] = {}
         self._names: dict[int, str] = {}
 
     def encode(self, value: Any) -> Any:
@@ -35,6 +38,10 @@ class Encoder:
             return value
         if isinstance(value, np.ndarray):
             return {"array": self._name(value)}
+        if is_foreign(value):
+            # the original is kept along, so that no other array gets its id meanwhile
+            _, copy = self._copies.setdefault(id(value), (value, to_host(value)))
+            return {"foreign": self._name(copy)}
         if isinstance(value, np.generic):
             return {"scalar": self._name(np.asarray(value))}
         if type(value) in (list, tuple):
@@ -63,10 +70,14 @@ class Decoder:
     ----------
     arrays : mapping
         The arrays by name; each is read once.
+    place : array, optional
+        What arrays of other libraries than NumPy are to be like: their library, device and type.
     """
 
-    def __init__(self, arrays: Mapping[str, Any]) -> None:
+    def __init__(self, arrays: Mapping[str, Any], place: Any = None) -> None:
         self._source = arrays
+        self._place = place
+        self._moved: dict[str, Any] = {}
         self._arrays: dict[str, np.ndarray] = {}
 
     def decode(self, tree: Any) -> Any:
@@ -76,10 +87,12 @@ class Decoder:
         kind = next(iter(tree), None)
         if kind == "object":
             fields = {name: self.decode(value) for name, value in tree["fields"].items()}
-            return _build(_class(tree["object"]), fields)
+            return _build(_class(tree["object"]), fields, self._place)
         content: Any = tree.get(kind)
         if kind == "array":
             return self._array(content)
+        if kind == "foreign":
+            return self._foreign(content)
         if kind == "scalar":
             return self._array(content)[()]
         if kind == "list":
@@ -97,13 +110,23 @@ class Decoder:
             self._arrays[name] = self._source[name]
         return self._arrays[name]
 
+    def _foreign(self, name: str) -> Any:
+        if self._place is None:
+            raise ValueError(
+                "the run's arrays were not NumPy's: pass like=, an array of the library, device "
+                "and type to go on with"
+            )
+        if name not in self._moved:
+            self._moved[name] = like(self._array(name), self._place)
+        return self._moved[name]
+
 
 def _fields(value: Any) -> dict[str, Any]:
     """Return the fields of an object that may be saved; raise for any other."""
     cls = type(value)
     if _allowed(cls):
         if isinstance(value, Atoms):
-            return vars(value)
+            return {name: field for name, field in vars(value).items() if name != "dtype"}
         if isinstance(value, tuple):
             return value._asdict()  # pyright: ignore[reportAttributeAccessIssue]
         return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
@@ -135,9 +158,11 @@ def _class(name: str) -> type:
     return cls
 
 
-def _build(cls: type, fields: dict[str, Any]) -> Any:
+def _build(cls: type, fields: dict[str, Any], place: Any = None) -> Any:
     if issubclass(cls, Atoms):
         vertex = object.__new__(cls)
         vars(vertex).update(fields)
+        if hasattr(cls, "dtype") and any(map(is_foreign, fields.values())):
+            vars(vertex)["dtype"] = place.dtype
         return vertex
     return cls(**fields)

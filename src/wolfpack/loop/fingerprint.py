@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import is_foreign, like
+
 
 class Fingerprint(NamedTuple):
     """What is compared before a run is continued.
@@ -32,9 +34,13 @@ class Fingerprint(NamedTuple):
     @classmethod
     def of(cls, objective: Any, K: Any) -> Fingerprint:
         """Ask f and K one question each, uncounted."""
+        place = getattr(objective, "like", None)
+        place = getattr(K, "like", None) if place is None else place
+        K = K.at(np.zeros(0)) if hasattr(K, "at") else K
         u = np.random.Generator(np.random.Philox(key=0)).standard_normal(K.shape)
         try:
-            value = float(objective.value(K.start()))
+            start = K.start()
+            value = float(objective.value(like(start, place) if is_foreign(place) else start))
         except ArithmeticError:
             value = math.nan
         names = type(objective).__name__, type(K).__name__

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..arrays import Streams, concat, epsilon, is_out_of_memory, norm
 from ..atoms import Atoms, DenseSummary, Summary, portable, summarize
+from ..atoms._pool import join
 from ._base import BLOCK_NUMBERS, Array, Smoothing
 from ._blas import multiplies, one_thread
 from .draws import SAMPLINGS
@@ -158,6 +159,8 @@ class Job:
         self, v: Array, alpha: Any, count: int, k: int, block: int = 0, keep: bool = False
     ) -> Atoms:
         """Return the ``count`` answers of one block; to be called in the context `quiet`."""
+        if self.away and self._perturbs:
+            return join(list(self._joined(Question(k, v, alpha, count, keep), [block])))
         rng = self._couple(self.streams.at(k, block))
         try:
             if keep and self._perturbs:
@@ -206,12 +209,15 @@ class Job:
                 yield from self._joined(question, drawn[i : i + at_once])
                 i += at_once
         if len(drawn) < len(blocks):
-            yield self._clean(question, question.also[None])
+            yield self._clean(question, question.also[None, ...])
 
     def _joined(self, question: Question, blocks: list[int]) -> Iterable[Atoms]:
         """Ask the oracle for several blocks in one batch, which it may answer in threads."""
         k, v, _, m = question[:4]
         counts = [self._count(m, block) for block in blocks]
+        room = max(1, self._at_once // self.smoothing.K.dimension)
+        if self.away and len(blocks) == 1 and counts[0] > room:
+            return self._split(question, blocks[0], counts[0])
         try:
             answers = self._ask(question, blocks, counts)
             if blocks[0] == 0 and k & (k - 1) == 0:
@@ -263,7 +269,7 @@ class Job:
         while first < count:
             step = max(1, self._at_once // self.smoothing.K.dimension)
             try:
-                found.append(ask(draws[first : first + step, ...]))
+                found.append(ask(draws[first : min(first + step, count), ...]))
                 first += step
             except Exception as error:
                 if not is_out_of_memory(error) or step == 1:
