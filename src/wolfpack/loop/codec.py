@@ -126,7 +126,8 @@ def _fields(value: Any) -> dict[str, Any]:
     cls = type(value)
     if _allowed(cls):
         if isinstance(value, Atoms):
-            return {name: field for name, field in vars(value).items() if name != "dtype"}
+            # a type is restored with the arrays
+            return {k: None if k == "dtype" else v for k, v in vars(value).items()}
         if isinstance(value, tuple):
             return value._asdict()  # pyright: ignore[reportAttributeAccessIssue]
         return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
