@@ -112,3 +112,12 @@ def test_names_what_lives_elsewhere(backend: Backend):
     ar.same_place(A=x, b=x, c=None, d=2.0)
     with pytest.raises(TypeError, match=r"^x0 is NumPy float16, but A is .*one device"):
         ar.same_place(A=x, x0=here)
+
+
+def test_products_with_long_rows_in_pieces_are_the_products():
+    torch = pytest.importorskip("torch")
+    from wolfpack.arrays._ops import _wide_product
+
+    A, x = torch.randn(7, 24_000, dtype=torch.float64), torch.randn(24_000, dtype=torch.float64)
+    for matrix, vector in ((A, x), (A[:, :23_993], x[:23_993])):  # a prime is not cut
+        np.testing.assert_allclose(_wide_product(matrix, vector), matrix @ vector, rtol=1e-10)

@@ -181,8 +181,8 @@ class LinearModel(Objective):
     def look(self, x: Array) -> Evaluation:
         """Evaluate on a device without waiting for it: the value stays there."""
         check_place(self.like, x)
-        value, theta = self.loss(self.A @ x)
-        gradient = self._At @ theta
+        value, theta = self.loss(matmul(self.A, x))
+        gradient = matmul(self._At, theta)
         return Evaluation(Pending(value, lazy_inner(x, gradient)), gradient, theta)
 
     def image(self, x: Array) -> Array:

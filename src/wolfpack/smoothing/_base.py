@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arrays import inner, like, reshape
+from ..arrays import inner, like, minus_scaled, reshape
 from ..atoms import Atoms
 from ..problem import CapabilityError
 
@@ -115,7 +115,7 @@ class Smoothing(ABC):
 def perturbed(v: Array, alpha: Any, delta: Array) -> Array:
     """Return v - alpha delta for a batch of delta; alpha is a number, or one for each of them."""
     if isinstance(alpha, float) or np.ndim(alpha) == 0:
-        return v - alpha * delta
+        return minus_scaled(v, float(alpha), delta)
     return v - reshape(like(alpha, v), (-1, *[1] * (delta.ndim - 1))) * delta
 
 

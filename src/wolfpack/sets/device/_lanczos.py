@@ -41,12 +41,15 @@ class Ritz(NamedTuple):
         The largest relative residual among them.
     size : float
         The least size of an operator in the batch, zero for one that seems to be zero.
+    steps : int
+        How often the operators were applied.
     """
 
     vectors: Array
     values: Array
     residual: float
     size: float
+    steps: int
 
 
 def top_ritz(
@@ -107,7 +110,7 @@ def _ritz(Q: Array, alphas: list[Array], betas: list[Array], k: int) -> Ritz:
     values = space.flip(values, axis=1)[:, :k]
     left = betas[-1] * space.max(abs(W[:, :, -1]), axis=1)
     residual, least = fetch(space.max(left / scale), space.min(size))
-    return Ritz(W @ Q, values, residual, least)
+    return Ritz(W @ Q, values, residual, least, j)
 
 
 @lru_cache(maxsize=8)

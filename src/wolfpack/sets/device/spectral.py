@@ -66,7 +66,16 @@ class Spectral(Twin, anywhere=True):
 
 
 class TraceTwin(Spectral, anywhere=True):
-    """The trace-norm ball."""
+    """The trace-norm ball.
+
+    Attributes
+    ----------
+    passes : int
+        How often the last batch of directions was read: twice a step of Lanczos' method, and three
+        times for its start and its end.
+    """
+
+    passes: int = 0
 
     def _lmo(self, g: Array) -> RankOne:
         if g.ndim == 2:
@@ -85,9 +94,9 @@ class TraceTwin(Spectral, anywhere=True):
             U, _, V = space.linalg.svd(g, full_matrices=False)
             u, v = space.matrix_transpose(U)[:, :k, :], V[:, :k, :]
         elif self.shape[0] < self.shape[1]:
-            v, u = _top_pairs(space.matrix_transpose(g), k, tolerance)
+            v, u, self.passes = _top_pairs(space.matrix_transpose(g), k, tolerance)
         else:
-            u, v = _top_pairs(g, k, tolerance)
+            u, v, self.passes = _top_pairs(g, k, tolerance)
         return (u[:, 0, :], v[:, 0, :]) if k == 1 else (u[0, ...], v[0, ...])
 
     def certify(self, g: Array, vertex: Atoms) -> float:
@@ -226,8 +235,11 @@ class SchattenTwin(Spectral, anywhere=True):
         return (U * kept[None, :]) @ V
 
 
-def _top_pairs(g: Array, k: int, tolerance: float) -> tuple[Array, Array]:
-    """Return the k top singular pairs of each matrix of a batch, none of them wide."""
+def _top_pairs(g: Array, k: int, tolerance: float) -> tuple[Array, Array, int]:
+    """Return the k top singular pairs of each matrix of a batch, none of them wide.
+
+    The third number says how often the matrices were read.
+    """
     space = namespace(g)
     h = space.matrix_transpose(g)
 
@@ -241,19 +253,19 @@ def _top_pairs(g: Array, k: int, tolerance: float) -> tuple[Array, Array]:
             lambda q: (c @ ((b @ q[:, :, None]) * unit) * unit)[:, :, 0], start, k, tolerance
         )
 
-    v = _scaled(g, squared)
-    u = _unit_rows(v @ h)
-    return u, _unit_rows(u @ g)
+    found = _scaled(g, squared)
+    u = _unit_rows(found.vectors @ h)
+    return u, _unit_rows(u @ g), 2 * found.steps + 3
 
 
-def _scaled(g: Array, find: Callable[[Array], Ritz]) -> Array:
-    """Return the vectors found, and look for them again at another scale where squares failed."""
+def _scaled(g: Array, find: Callable[[Array], Ritz]) -> Ritz:
+    """Return the pairs found, and look for them again at another scale where squares failed."""
     found = find(g)
     if 0.0 <= found.residual < math.inf and found.size > 0.0:
-        return found.vectors
+        return found
     space = namespace(g)
     largest = space.max(abs(g), axis=(-2, -1), keepdims=True)
-    return find(g / space.where(largest > 0, largest, full((), 1.0, largest))).vectors
+    return find(g / space.where(largest > 0, largest, full((), 1.0, largest)))
 
 
 def _unit_rows(x: Array) -> Array:
