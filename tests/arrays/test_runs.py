@@ -149,4 +149,4 @@ def test_only_numbers_come_to_the_host(method, options, K, monkeypatch):
     options = {"max_rounds": 40, "tol": 0.0, "callback": forget, **options}
     wp.minimize(f, K, method=method, **options)
     assert copied
-    assert max(copied) <= 6  # numbers that are fetched together; x has more entries
+    assert max(copied) < 10  # numbers that are fetched together: A has 10 rows, x 12 entries
