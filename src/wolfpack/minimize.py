@@ -18,6 +18,7 @@ from .execute import Config, as_checkpoint, execute
 from .loop import Limits, Result
 from .loop.run import Options
 from .objectives import as_objective
+from .objectives._move import on_device
 from .problem import Problem
 from .sets import Set
 from .smoothing import make_smoothing
@@ -62,7 +63,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "biconjugate": conjugate.biconjugate,
 }
 
-_EVERYWHERE = ["L", "record_every", "smoothing", "sampling", "block", *POLICY]
+_EVERYWHERE = ["L", "device", "record_every", "smoothing", "sampling", "block", *POLICY]
 
 
 def minimize(
@@ -136,7 +137,8 @@ def minimize(
     raise_on_failure : bool
         Raise `ConvergenceError` instead of returning an unsuccessful result.
     **options
-        ``L`` (smoothness constant, when the objective does not know it), ``record_every`` (certify
+        ``L`` (smoothness constant, when the objective does not know it), ``device`` (where to run,
+        in PyTorch's words: "cuda" moves dense NumPy data there), ``record_every`` (certify
         and record every so many rounds), ``smoothing`` ("ambient", "lifted" or "image": noise on
         coordinates, on the scores of vertices, on the observations), ``sampling`` ("iid",
         "antithetic" or "sobol"), ``block`` (answers per block of draws, the unit of work that is
@@ -170,6 +172,10 @@ def minimize(
     L = options.pop("L", None)
     check_positive("L", L, optional=True)
     L = None if L is None else float(L)
+    device = options.pop("device", None)
+    if device is not None:
+        objective = on_device(objective, device)
+        x0 = x0 if x0 is None or is_foreign(x0) else like(x0, objective.like)
     start = _starting_point(objective, K, x0)
     K = K.at(start)
     remark = ""

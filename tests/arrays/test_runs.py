@@ -150,3 +150,62 @@ def test_only_numbers_come_to_the_host(method, options, K, monkeypatch):
     wp.minimize(f, K, method=method, **options)
     assert copied
     assert max(copied) < 10  # numbers that are fetched together: A has 10 rows, x 12 entries
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize(
+    "f",
+    [
+        wp.objectives.LeastSquares(A, B),
+        wp.objectives.LeastSquares(A.astype(np.float32), B.astype(np.float32)),
+        wp.objectives.Logistic(A, np.sign(B)),
+        wp.objectives.Huber(A, B),
+        wp.objectives.Quadratic(A.T @ A, A.T @ B),
+    ],
+    ids=lambda f: f"{type(f).__name__}-{f.like.dtype}",
+)
+def test_moves_numpy_data_to_a_device(f):
+    torch = pytest.importorskip("torch")
+    K, options = wp.sets.Simplex(12), {"method": "anytime", "m": 4, "max_rounds": 10}
+    found = wp.minimize(f, K, device="cpu", **options)
+    assert isinstance(found.x, torch.Tensor)
+    expected = wp.minimize(f, K, **options)
+    eps = np.finfo(f.like.dtype).eps
+    assert str(found.x.dtype).endswith(str(f.like.dtype))
+    np.testing.assert_allclose(to_host(found.x), expected.x, atol=1e4 * eps)
+
+
+@pytest.mark.extras
+def test_says_that_there_is_no_gpu():
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    f, K = wp.objectives.LeastSquares(A, B), wp.sets.Simplex(12)
+    with pytest.raises(ValueError, match=r"device='cuda' cannot be used here: .* 0 GPUs"):
+        wp.minimize(f, K, device="cuda")
+    with pytest.raises(ValueError, match="device='gpu' cannot be used here"):
+        wp.minimize(f, K, device="gpu")
+    with pytest.raises(TypeError, match="device must be a name"):
+        wp.minimize(f, K, device=1)
+
+
+@pytest.mark.extras
+def test_moves_dense_data_only():
+    pytest.importorskip("torch")
+    from scipy.sparse import csr_array
+
+    f = wp.objectives.LeastSquares(csr_array(A), B)
+    with pytest.raises(wp.problem.CapabilityError, match="moves dense arrays"):
+        wp.minimize(f, wp.sets.Simplex(12), device="cpu")
+
+
+@pytest.mark.extras
+def test_asks_a_callable_on_the_device():
+    torch = pytest.importorskip("torch")
+
+    def f(x):
+        assert isinstance(x, torch.Tensor)
+        return 0.5 * float(x @ x), x
+
+    found = wp.minimize(f, wp.sets.Simplex(4), device="cpu", method="fw", max_rounds=5)
+    assert isinstance(found.x, torch.Tensor)

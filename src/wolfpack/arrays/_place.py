@@ -124,6 +124,27 @@ def zeros(shape: tuple[int, ...], x: Array, dtype: Any = None) -> Array:
     return namespace(x).zeros(shape, dtype=dtype, device=device_of(x))
 
 
+def empty_on(device: str, dtype: Any) -> Array:
+    """Return an empty PyTorch array of NumPy's type ``dtype`` on a device, or say what is wrong."""
+    if not isinstance(device, str):
+        raise TypeError(f"device must be a name such as 'cuda', found {device!r}")
+    try:
+        import torch
+    except ImportError:
+        raise ImportError(
+            f"device={device!r} needs PyTorch: pip install 'wolfpack[torch]'"
+        ) from None
+    kind = torch.float32 if np.dtype(dtype or np.float64) == np.float32 else torch.float64
+    try:
+        return torch.empty(0, dtype=kind, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(
+            f"device={device!r} cannot be used here: {reason} (PyTorch {torch.__version__}, "
+            f"{torch.cuda.device_count()} GPUs); leave device out to stay on the host"
+        ) from None
+
+
 def arange(n: int, x: Array) -> Array:
     """Return the integers 0, ..., n - 1 in ``x``'s library, on its device."""
     if type(x) is np.ndarray:

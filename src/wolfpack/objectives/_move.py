@@ -1,0 +1,47 @@
+"""Objectives whose data are NumPy's, moved to a device."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from ..arrays import empty_on, is_foreign, like
+from ..problem import CapabilityError
+from ._base import Objective
+from .function import Function
+
+
+def on_device(f: Objective, device: str) -> Objective:
+    """Return f with its arrays as PyTorch's on a device; f itself if they are there already.
+
+    Parameters
+    ----------
+    f : Objective
+        With dense NumPy arrays, or a callable, which is then asked with PyTorch's arrays.
+    device : str
+        A device in PyTorch's words: "cpu", "cuda", "cuda:1", "mps".
+    """
+    place: Any = getattr(f, "like", None)
+    wanted = empty_on(device, np.float64 if place is None else getattr(place, "dtype", None))
+    if is_foreign(place):
+        if type(place) is not type(wanted) or place.device.type != wanted.device.type:
+            raise ValueError(
+                f"device={device!r} moves NumPy's arrays, and the data of f are of another place "
+                "already: leave device out"
+            )
+        return f
+    moved: Any = copy.copy(f)
+    for name, value in vars(f).items():
+        if isinstance(value, np.ndarray) and name != "_At":
+            setattr(moved, name, like(value, wanted))
+    if isinstance(getattr(f, "A", None), np.ndarray):
+        moved._At = moved.A.T
+    elif hasattr(f, "A") or not (place is None or isinstance(place, np.ndarray)):
+        raise CapabilityError(
+            f"device={device!r} moves dense arrays, and {type(f).__name__} has "
+            f"{type(getattr(f, 'A', place)).__name__}: give it PyTorch's arrays of that device"
+        )
+    moved.like, moved.checked = wanted, not isinstance(f, Function)
+    return moved
