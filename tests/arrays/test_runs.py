@@ -209,3 +209,15 @@ def test_asks_a_callable_on_the_device():
 
     found = wp.minimize(f, wp.sets.Simplex(4), device="cpu", method="fw", max_rounds=5)
     assert isinstance(found.x, torch.Tensor)
+
+
+@pytest.mark.extras
+def test_leaves_data_that_are_there_already():
+    torch = pytest.importorskip("torch")
+    f = wp.objectives.LeastSquares(torch.tensor(A), torch.tensor(B))
+    found = wp.minimize(f, wp.sets.Simplex(12), device="cpu", method="fw", max_rounds=2)
+    assert isinstance(found.x, torch.Tensor)
+    strict = pytest.importorskip("array_api_strict")
+    f = wp.objectives.LeastSquares(strict.asarray(A), strict.asarray(B))
+    with pytest.raises(ValueError, match="another place already"):
+        wp.minimize(f, wp.sets.Simplex(12), device="cpu")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import empty_on, is_foreign, like
+from ..arrays import describe, empty_on, is_foreign, like
 from ..problem import CapabilityError
 from ._base import Objective
 from .function import Function
@@ -26,7 +26,7 @@ def on_device(f: Objective, device: str) -> Objective:
     place: Any = getattr(f, "like", None)
     wanted = empty_on(device, np.float64 if place is None else getattr(place, "dtype", None))
     if is_foreign(place):
-        if type(place) is not type(wanted) or place.device.type != wanted.device.type:
+        if describe(place).split()[::3] != describe(wanted).split()[::3]:  # library and device
             raise ValueError(
                 f"device={device!r} moves NumPy's arrays, and the data of f are of another place "
                 "already: leave device out"
