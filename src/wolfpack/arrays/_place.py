@@ -134,7 +134,7 @@ def empty_on(device: str, dtype: Any) -> Array:
         raise ImportError(
             f"device={device!r} needs PyTorch: pip install 'wolfpack[torch]'"
         ) from None
-    kind = torch.float32 if np.dtype(dtype or np.float64) == np.float32 else torch.float64
+    kind = torch.float32 if np.dtype(dtype) == np.float32 else torch.float64
     try:
         return torch.empty(0, dtype=kind, device=device)
     except (RuntimeError, AssertionError) as error:

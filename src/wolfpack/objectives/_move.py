@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import describe, empty_on, is_foreign, like
+from ..arrays import describe, empty_on, host_dtype, is_foreign, like
 from ..problem import CapabilityError
 from ._base import Objective
 from .function import Function
@@ -24,7 +24,7 @@ def on_device(f: Objective, device: str) -> Objective:
         A device in PyTorch's words: "cpu", "cuda", "cuda:1", "mps".
     """
     place: Any = getattr(f, "like", None)
-    wanted = empty_on(device, np.float64 if place is None else getattr(place, "dtype", None))
+    wanted = empty_on(device, np.float64 if place is None else host_dtype(place))
     if is_foreign(place):
         if describe(place).split()[::3] != describe(wanted).split()[::3]:  # library and device
             raise ValueError(
