@@ -8,6 +8,7 @@ import pytest
 import wolfpack as wp
 from backends import EVERY, Backend
 from wolfpack.arrays import inner, namespace, to_host
+from wolfpack.objectives._move import on_device
 
 N, D = 12, 5
 RNG = np.random.default_rng(0)
@@ -155,3 +156,16 @@ def test_callables_get_and_give_arrays_of_the_library(backend: Backend):
     at = f.evaluate(x)
     assert (at.value, at.dual) == (12.5, 12.5)
     assert to_host(at.gradient).tolist() == [3.0, 4.0]
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("name", MAKE)
+def test_moves_to_a_device_by_name(name):
+    torch = pytest.importorskip("torch")
+    f = MAKE[name](np.asarray)
+    (x,) = points(f, 1)
+    there, at = on_device(f, "cpu"), f.evaluate(x)
+    found = there.evaluate(torch.tensor(x))
+    assert found.value == pytest.approx(at.value, rel=1e-12)
+    np.testing.assert_allclose(found.gradient.numpy(), at.gradient, atol=1e-12)
+    assert there.conjugate_bound(found.dual) == pytest.approx(f.conjugate_bound(at.dual), rel=1e-12)

@@ -354,6 +354,19 @@ def test_a_data_loader_of_pytorch():
     assert res.lower_bound <= best(Logistic(A, LABELS)).fun
 
 
+@pytest.mark.extras
+def test_tensors_of_pytorch():
+    torch = pytest.importorskip("torch")
+    features, labels = torch.from_numpy(A), torch.from_numpy(LABELS)
+    with pytest.raises(TypeError, match=r"NumPy's arrays, .* torch float64 on cpu: convert them"):
+        wp.minimize_composite(Logistic(features, labels), H)
+    halves = [(features.bfloat16(), labels)]
+    stored = features.bfloat16().double().numpy()
+    res = wp.minimize_composite(Batches("logistic", halves), H, method="converging", tol=1e-2)
+    assert res.success
+    assert res.lower_bound <= best(Logistic(stored, LABELS)).fun
+
+
 def test_sparse_rows_come_in_blocks():
     G = Logistic(csr_array(A), LABELS)
     res = wp.minimize_composite(G, H, batch=30, variance_reduction=True, tol=1e-6)

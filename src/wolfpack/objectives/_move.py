@@ -11,6 +11,8 @@ from ..arrays import describe, empty_on, host_dtype, is_foreign, like
 from ..problem import CapabilityError
 from ._base import Objective
 from .function import Function
+from .matrix_completion import MatrixCompletion
+from .multinomial import Multinomial
 
 
 def on_device(f: Objective, device: str) -> Objective:
@@ -32,6 +34,11 @@ def on_device(f: Objective, device: str) -> Objective:
                 "already: leave device out"
             )
         return f
+    if isinstance(f, MatrixCompletion):
+        return MatrixCompletion(f.rows, f.columns, like(f.values, wanted), f.shape)  # pyright: ignore
+    if isinstance(f, Multinomial) and isinstance(f.A, np.ndarray):
+        data = like(f.A, wanted), like(f.labels, wanted)
+        return Multinomial(*data, f.classes, f.reduction, f.batch)
     moved: Any = copy.copy(f)
     for name, value in vars(f).items():
         if isinstance(value, np.ndarray) and name != "_At":

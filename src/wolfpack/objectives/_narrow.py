@@ -10,8 +10,8 @@ whatever order a block is added
 
 (N. Higham, Accuracy and Stability of Numerical Algorithms, 2002, chapters 3 and 4). On CUDA and in
 JAX a bfloat16 matrix is read once, in two bytes per entry: x is the sum of three bfloat16 vectors
-of 8 bits each, exactly, whose products with A are exact in float32. There blocks have 128 terms,
-and four times as much is allowed, because tensor cores may drop bits where a sum would be rounded.
+of 8 bits each, exactly, whose products with A are exact in float32. There four times as much is
+allowed, because tensor cores may drop bits where a sum would be rounded.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy as np
 from ..arrays import is_foreign, library, namespace, to_host, wide_dtype
 
 Array = Any
+_BLOCK = 32
 _CHUNK = 2**23  # entries that are float32 at a time: what a cache holds
 
 
@@ -51,7 +52,7 @@ class Narrow:
         self._splits = "bfloat16" in str(array.dtype) and (
             library(array) == "jax" or _on_cuda(array)
         )
-        self._width = min(128 if self._splits else 32, self.shape[1])
+        self._width = min(_BLOCK, self.shape[1])
         terms = self._width + math.ceil(math.log2(self.shape[1] / self._width)) + 3
         self.error = (4.0 if self._splits else 1.0) * terms * 2.0**-24
 

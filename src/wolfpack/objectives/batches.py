@@ -245,5 +245,6 @@ def _mean_gradient(batches: list[FiniteSum], v: Array) -> Array:
 def _array(part: Any) -> Any:
     """Return a tensor of PyTorch as an array, anything else as it is."""
     if hasattr(part, "detach"):
-        part = part.detach().cpu().numpy()
+        part = part.detach().cpu()
+        part = (part.float() if str(part.dtype) == "torch.bfloat16" else part).numpy()
     return part if hasattr(part, "shape") else np.asarray(part)
