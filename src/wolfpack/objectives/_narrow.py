@@ -139,7 +139,12 @@ def _exact_products(xp: Any, left: Array, right: Array) -> Array:
 
 
 def _on_cuda(array: Array) -> bool:
-    return getattr(getattr(array, "device", None), "type", "") == "cuda"
+    """Tell whether PyTorch can multiply the array on CUDA into float32, as from version 2.8 on."""
+    if getattr(getattr(array, "device", None), "type", "") != "cuda":
+        return False
+    import torch
+
+    return tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 8)
 
 
 def is_narrow(A: Any) -> bool:
