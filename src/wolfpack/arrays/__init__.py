@@ -6,6 +6,7 @@ so that NumPy and any other library of the Array API standard can be served by t
 
 from __future__ import annotations
 
+from ._compile import Compiled
 from ._convert import as_float_array, check_finite, check_shape, own, read_only, same_type
 from ._devices import devices
 from ._elementwise import clip, expit, log_sum_exp, softplus, xlogy
@@ -65,6 +66,7 @@ from ._streams import Streams
 from ._structured import LowRank, SparseMatrix, Structured
 
 __all__ = [
+    "Compiled",
     "LowRank",
     "Native",
     "SparseMatrix",

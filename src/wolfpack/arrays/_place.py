@@ -161,7 +161,8 @@ def eye(n: int, x: Array) -> Array:
 
 def device_of(x: Array) -> Any:
     """Return the device of an array, in its library's own terms ("cpu" for NumPy)."""
-    return "cpu" if isinstance(x, np.ndarray) else x.device
+    # what JAX traces has none
+    return "cpu" if isinstance(x, np.ndarray) else getattr(x, "device", None)
 
 
 def host_dtype(x: Array) -> np.dtype:

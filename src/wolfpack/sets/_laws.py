@@ -57,4 +57,5 @@ def smoothing_arguments(K: Any, y: Any, alpha: Any) -> tuple[Any, float]:
     to be waited for.
     """
     y = check_shape(as_float_array(y, "y"), K.shape, "y")
-    return y if is_foreign(y) else check_finite(y, "y"), as_positive(alpha, "alpha")
+    alpha = alpha if is_foreign(alpha) else as_positive(alpha, "alpha")
+    return y if is_foreign(y) else check_finite(y, "y"), alpha

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ..arrays import inner
@@ -25,6 +27,17 @@ class Answer(NamedTuple):
 
     mean: Array
     variance: float
+
+
+class Given:
+    """A generator whose uniform numbers are known already, and are where they are needed."""
+
+    def __init__(self, uniform: Array) -> None:
+        self.uniform = uniform
+
+    def random(self, count: int) -> Array:
+        """Return the numbers."""
+        return self.uniform
 
 
 class Oracles:
@@ -56,6 +69,8 @@ class Oracles:
         self.smoothing = smoothing
         self.job = None if smoothing is None else Job(smoothing, seed, sampling, block)
         self.driver: Any = None
+        self.compiled: Any = None
+        self._given: Array = None
 
     @property
     def noisy(self) -> bool:
@@ -77,6 +92,26 @@ class Oracles:
         """Whether all answers of a round arrive in it: no stragglers dropped, no late answers."""
         policy = None if self.driver is None else self.driver.policy
         return policy is None or (policy.mode != "async" and policy.stragglers != "drop")
+
+    def draws_directly(self, m: int) -> bool:
+        """Tell whether a round of m answers takes no more than m uniform numbers."""
+        if self.job is None or self.driver is not None or self.job.sampling != "iid":
+            return False
+        return self.job.smoothing.numbers_per_answer == 1 and m <= self.job.length(m)
+
+    def uniforms(self, m: int, k: int) -> list[float]:
+        """Return the numbers that the m answers of round k are drawn with."""
+        assert self.job is not None
+        return self.job.streams.at(k, 0).random(m).tolist()
+
+    @contextmanager
+    def drawing(self, uniform: Array) -> Iterator[None]:
+        """Draw the answers of `mean` with given uniform numbers, inside the context."""
+        self._given = uniform
+        try:
+            yield
+        finally:
+            self._given = None
 
     def need_closed_form(self) -> None:
         """Raise unless the mean of the perturbed answers is known in closed form."""
@@ -110,6 +145,9 @@ class Oracles:
             return self.lmo(v).to_dense()
         if m == "exact":
             return self._closed_form(v, alpha)
+        if self._given is not None:
+            self.problem.counts.nlmo += m
+            return self.job.smoothing.answers(v, alpha, m, Given(self._given)).mean()
         with self.job.quiet():
             if self._fits(m):
                 return self.job.answers(v, alpha, m, k).mean()

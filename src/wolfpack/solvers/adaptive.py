@@ -31,8 +31,8 @@ class Step(NamedTuple):
     ----------
     v, answer : array
         The query point and the (mean) answer, -grad G(v) for G(y) = s_alpha(-y).
-    x, y : array
-        The new iterates.
+    x, y, dual : array
+        The new iterates, and the dual point of the certificate.
     at : Evaluation
         f at the new x.
     alpha, variance : float
@@ -45,6 +45,7 @@ class Step(NamedTuple):
     answer: Array
     x: Array
     y: Array
+    dual: Any
     at: Evaluation
     alpha: float
     variance: float

@@ -49,6 +49,7 @@ from typing import Any, ClassVar, NamedTuple
 from ..arrays import epsilon, fetch, lazy_inner, mix, same_type
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
+from ._compiled import need_compilable, replay
 from ._options import check_count, check_positive
 from .adaptive import Control, Step, Tuner, passes_step_test, test_numbers
 
@@ -93,6 +94,11 @@ class Anytime:
         Degree r of the weights.
     max_m : int
         Largest m that "auto" may choose.
+    compile : bool
+        Whether rounds on another device are recorded once and then launched as a whole: CUDA graphs
+        with PyTorch, jit with JAX. It pays where launching takes longer than computing. It needs a
+        linear model f(x) = loss(A x), and a closed form or a set that draws answers directly
+        (Simplex, L1Ball); numbers are the same up to rounding.
 
     Notes
     -----
@@ -105,6 +111,7 @@ class Anytime:
     theta: float | None = None
     order: int = 3
     max_m: int = 256
+    compile: bool = False
     name: ClassVar[str] = "anytime"
     samples: ClassVar[bool] = True
     noiseless: ClassVar[bool] = True
@@ -112,6 +119,8 @@ class Anytime:
     def __post_init__(self) -> None:
         check_count("m", self.m, names=("auto", "theory", "exact"))
         check_count("max_m", self.max_m)
+        if not isinstance(self.compile, bool):
+            raise TypeError(f"compile must be True or False, found {self.compile!r}")
         if self.kappa != "auto":
             check_positive("kappa", self.kappa, names=("auto",))
         if self.theta is not None and not 0 <= self.theta < 1:
@@ -124,6 +133,8 @@ class Anytime:
         m = "exact" if self.m == "auto" and oracles.exact else self.m
         if m == "exact":
             oracles.need_closed_form()
+        if self.compile:
+            need_compilable(problem, oracles, x0, m)
         at = problem.evaluate(x0)
         L = problem.L or _curvature_towards(problem, x0, at, oracles)
         m_0 = {"auto": 2, "theory": 1}.get(m, m) if isinstance(m, str) else m
@@ -132,7 +143,7 @@ class Anytime:
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
-        k, x, _, _, dual, _, m, L, control = state
+        k, x, _, _, _, _, m, L, control = state
         tau = self.order / (k + 1 + self.order)
         step = self._try(problem, state, oracles, tau, control.kappa)
         if self._tested(oracles, m):
@@ -145,17 +156,26 @@ class Anytime:
             control = control._replace(kappa=max(fall * kappa, 1 / _MOST), floor=0.99 * failed)
         elif problem.L is None:
             L = max(_curvature(x, step.x, step.numbers, oracles), 0.9 * L)
-        dual_next = mix(dual, step.at.dual, tau)
         control = control.saw(step.at.value, step.variance)
-        state = State(k + 1, step.x, step.at, step.y, dual_next, step.alpha, m, L, control)
+        state = State(k + 1, step.x, step.at, step.y, step.dual, step.alpha, m, L, control)
         return self._adapt(problem, state, oracles)
 
     def _try(
         self, problem: Problem, state: State, oracles: Oracles, tau: float, kappa: float
     ) -> Step:
         """Return the step that smoothing with this kappa takes from a state."""
-        k, x, at, y, _, _, m, L, _ = state
-        alpha = self._alpha(oracles, tau, L, m, kappa)
+        alpha = self._alpha(oracles, tau, state.L, state.m, kappa)
+        if self.compile:
+            return replay(self, problem, state, oracles, (tau, alpha))
+        step = self.propose(problem, state, oracles, tau, alpha)
+        at, found = problem.settle(step.at, step.numbers)
+        return step._replace(at=at, numbers=found)
+
+    def propose(
+        self, problem: Problem, state: State, oracles: Any, tau: float, alpha: float
+    ) -> Step:
+        """Return the step of given tau and alpha; another device is not waited for."""
+        k, x, at, y, dual, _, m, _, _ = state
         v = mix(y, at.gradient, tau)
         if self.m == "auto":
             answer, variance = oracles.sample(v, alpha, m, k)
@@ -164,19 +184,13 @@ class Anytime:
         x_next = mix(x, same_type(answer, x), tau)
         at_next = problem.look(x_next)
         y_next = mix(y, at_next.gradient, tau)
-        step = Step(v, answer, x_next, y_next, at_next, alpha, variance)
-        return self._settled(problem, state, oracles, step)
-
-    def _settled(self, problem: Problem, state: State, oracles: Oracles, step: Step) -> Step:
-        """Return the step with f's value and with the numbers that its judgement takes."""
-        numbers: Sequence[Any] = ()
-        if self._tested(oracles, state.m):
-            assert oracles.smoothing is not None
-            numbers = test_numbers(oracles.smoothing, state.x, state.y, step)
-        elif problem.L is None:
-            numbers = _curvature_numbers(state.x, state.at, step.x, step.at)
-        at, found = problem.settle(step.at, numbers)
-        return step._replace(at=at, numbers=found)
+        dual_next = mix(dual, at_next.dual, tau)
+        step = Step(v, answer, x_next, y_next, dual_next, at_next, alpha, variance)
+        if self._tested(oracles, m):
+            return step._replace(numbers=test_numbers(oracles.smoothing, x, y, step))
+        if problem.L is None:
+            return step._replace(numbers=_curvature_numbers(x, at, x_next, at_next))
+        return step
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the dual value at y_k, with the conjugate bounded as in docs/theory.
