@@ -86,26 +86,41 @@ def simplex(n: int, d: int, options: Any) -> dict[str, Any]:
     print(f"copy {rate / 1e12:.2f} TB/s: two passes take {1e3 * floor:.3f} ms")
     found: dict[str, Any] = {"n": n, "d": d, "copy_bytes_per_second": rate, "floor": floor}
     if "rounds" in options.only:
-        found["rounds"] = [rounds(f, K, m, floor, options) for m in DRAWS]
+        cases = [(m, whole) for m in DRAWS for whole in (False, True)]
+        found["rounds"] = [rounds(f, K, case, floor, options) for case in cases]
     if "gaps" in options.only:
         found["gaps"] = gaps(f, K, options)
     return found
 
 
-def rounds(f: Any, K: Any, m: Any, floor: float, options: Any) -> dict[str, Any]:
+def rounds(f: Any, K: Any, case: tuple[Any, bool], floor: float, options: Any) -> dict[str, Any]:
     """The time of a round of `anytime` without certificates, over the memory floor."""
+    m, whole = case
 
     def run(count: int) -> Any:
         return wp.minimize(
-            f, K, method="anytime", m=m, tol=0.0, max_rounds=count, record_every=10**9
+            f,
+            K,
+            method="anytime",
+            m=m,
+            compile=whole,
+            tol=0.0,
+            max_rounds=count,
+            record_every=10**9,
         )
 
     seconds, looks = per_round(run, options)
     print(
-        f"  m = {m!s:>5}: {1e3 * seconds:8.3f} ms a round = {seconds / floor:5.2f} x the floor "
+        f"  m = {m!s:>5}{', compiled' if whole else '':10}: {1e3 * seconds:8.3f} ms a round = {seconds / floor:5.2f} x the floor "
         f"({looks:.2f} gradients a round, {seconds / looks / floor:.2f} x the floor each)"
     )
-    return {"m": m, "seconds": seconds, "over_floor": seconds / floor, "gradients": looks}
+    return {
+        "m": m,
+        "compiled": whole,
+        "seconds": seconds,
+        "over_floor": seconds / floor,
+        "gradients": looks,
+    }
 
 
 def gaps(f: Any, K: Any, options: Any) -> list[dict[str, Any]]:
