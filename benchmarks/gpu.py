@@ -110,8 +110,9 @@ def rounds(f: Any, K: Any, case: tuple[Any, bool], floor: float, options: Any) -
         )
 
     seconds, looks = per_round(run, options)
+    name = f"m = {m}" + (", compiled" if whole else "")
     print(
-        f"  m = {m!s:>5}{', compiled' if whole else '':10}: {1e3 * seconds:8.3f} ms a round = {seconds / floor:5.2f} x the floor "
+        f"  {name:19}: {1e3 * seconds:8.3f} ms a round = {seconds / floor:5.2f} x the floor "
         f"({looks:.2f} gradients a round, {seconds / looks / floor:.2f} x the floor each)"
     )
     return {
