@@ -30,7 +30,7 @@ class Compiled:
         self._run: Callable[..., tuple[Array, ...]] | None = None
 
     def __call__(
-        self, numbers: Sequence[float], arrays: tuple[Array, ...]
+        self, numbers: Sequence[float] | Array, arrays: tuple[Array, ...]
     ) -> tuple[tuple[Array, ...], list[float]]:
         """Return the arrays, and the results as floats, for numbers of the host."""
         host = np.asarray(numbers, dtype=np.float64)

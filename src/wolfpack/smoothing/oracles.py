@@ -99,10 +99,10 @@ class Oracles:
             return False
         return self.job.smoothing.numbers_per_answer == 1 and m <= self.job.length(m)
 
-    def uniforms(self, m: int, k: int) -> list[float]:
+    def uniforms(self, m: int, k: int) -> Array:
         """Return the numbers that the m answers of round k are drawn with."""
         assert self.job is not None
-        return self.job.streams.at(k, 0).random(m).tolist()
+        return self.job.streams.at(k, 0).random(m)
 
     @contextmanager
     def drawing(self, uniform: Array) -> Iterator[None]:

@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ..arrays import Compiled, is_foreign, namespace
 from ..problem import CapabilityError, Evaluation, Pending, Problem
 from ..smoothing import Oracles
@@ -38,11 +40,9 @@ def replay(
     problem.counts.nfev += 1
     problem.counts.njev += 1
     problem.counts.nlmo += 1 if m == "exact" else m
-    uniform = [] if m == "exact" else oracles.uniforms(m, k)
+    given = scalars if m == "exact" else np.concatenate([scalars, oracles.uniforms(m, k)])
     arrays = state.x, state.at.gradient, state.y, state.dual
-    (x, gradient, y, dual, theta), (value, product, *numbers) = compiled(
-        [*scalars, *uniform], arrays
-    )
+    (x, gradient, y, dual, theta), (value, product, *numbers) = compiled(given, arrays)
     at = Evaluation(Pending(value, product), gradient, theta)
     at, _ = problem.settle(at)
     return Step(None, None, x, y, dual, at, scalars[1], math.nan, numbers)

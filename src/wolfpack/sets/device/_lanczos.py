@@ -7,7 +7,7 @@ tridiagonal matrix T; the Ritz vector y = Q w of an eigenpair (theta, w) of T ha
 
 where beta_j is the length of the vector that would come next. The method looks at it every `LOOK`
 steps, and stops when it is at most ``tolerance`` times the size of T (its largest entries) for the
-whole batch, in the root mean square. That is what may be stated of an answer; what it proves is a
+whole batch, in the mean. That is what may be stated of an answer; what it proves is a
 matter of `certify`.
 
 A step is one application of the operators to the batch and some products of thin matrices; between
@@ -42,7 +42,7 @@ class Ritz(NamedTuple):
     values : array (batch, k)
         Their Ritz values.
     residual : float
-        The largest relative residual among them, its root mean square over the batch.
+        The largest relative residual among them, its mean over the batch.
     size : float
         The least size of an operator in the batch, zero for one that seems to be zero.
     steps : int
@@ -120,7 +120,7 @@ def _ritz(Q: Array, alphas: list[Array], betas: list[Array], k: int, rough: bool
         W = space.flip(space.matrix_transpose(W), axis=1)[:, :k, :]
         values = space.flip(values, axis=1)[:, :k]
     left = betas[-1] * space.max(abs(W[:, :, -1]), axis=1) / scale
-    residual, least = fetch(space.sqrt(space.mean(left * left)), space.min(size))
+    residual, least = fetch(space.mean(left), space.min(size))
     return Ritz(W @ Q, values, residual, least, j)
 
 
