@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from . import theory
-from .arrays import Streams, as_float_array, check_finite, check_shape, describe
+from .arrays import Streams, as_float_array, check_finite, check_shape, describe, is_foreign, zeros
 from .loop import Limits, Result, run
 from .loop.checkpoint import Checkpoint, Saver
 from .loop.run import Options
@@ -211,7 +211,8 @@ def first_point(G: Objective, H: Regularizer, y0: Any, w: Any) -> tuple[Array, A
         raise ValueError("neither G nor H knows the shape of y: pass y0")
     else:
         _check_shapes(shape, H)
-        y0 = H.argmin(np.zeros(shape))
+        place = getattr(G, "like", None)
+        y0 = H.argmin(zeros(shape, place) if is_foreign(place) else np.zeros(shape))
         mirror = Same(H, 0.0 * y0) if isinstance(mirror, Same) else Shifted(mirror, y0)
     _check_shapes(shape, H)
     if not math.isfinite(H.value(y0)):

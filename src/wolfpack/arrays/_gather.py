@@ -24,6 +24,7 @@ def take(x: Array, index: Array) -> Array:
     """Return the entries of ``x`` along its first axis at ``index``, of any shape."""
     if type(x) is np.ndarray or library(x) != "other":
         return x[index]
+    index = like(index, x)
     space = namespace(x)
     picked = space.take(x, space.reshape(index, (-1,)), axis=0)
     return space.reshape(picked, (*index.shape, *x.shape[1:]))

@@ -60,8 +60,9 @@ def is_foreign(x: Any) -> bool:
         return False
     found = _foreign.get(kind)
     if found is None:
-        known = library(x) in ("torch", "jax", "cupy") and hasattr(x, "dtype")
-        found = known or (library(x) == "other" and hasattr(x, "__array_namespace__"))
+        # PyTorch's and CuPy's arrays do not name a namespace; sparse matrices of JAX neither
+        named = {"torch": "numel", "cupy": "__cuda_array_interface__", "numpy": ""}
+        found = hasattr(x, named.get(library(x), "__array_namespace__"))
         _foreign[kind] = found
     return found
 

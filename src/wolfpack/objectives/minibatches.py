@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import inner
+from ..arrays import inner, is_foreign, like, take
 from ._base import Array
+from ._matrix import entries
 from .finite_sum import FiniteSum
 from .stochastic import Gradient, Gradients, checked, norm_squared
 
@@ -198,7 +199,8 @@ class Minibatches(Gradients):
         return self._choice(rows, 1.0 / (m * self.probabilities[rows]))
 
     def _choice(self, rows: Array, weights: Any) -> Choice:
-        part = self.objective.A[rows]
+        A = entries(self.objective.A)
+        part = take(A, like(rows, A)) if is_foreign(A) else A[rows]
         return Choice(rows, weights, part, part.T)
 
     def _cut(self, m: int) -> list[Choice]:

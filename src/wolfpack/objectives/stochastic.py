@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..arrays import Streams, all_finite, as_float_array, inner
+from ..arrays import Streams, all_finite, as_float_array, inner, to_host
 from ..problem import Evaluation, NonFiniteError
 from ._base import Array, Objective
 
@@ -239,6 +239,7 @@ def dual_norm_squared(g: Array, norm: str) -> float:
     """Return ||g||_*^2, the squared dual norm: of "l2" it is l2, of "l1" l_inf."""
     if norm == "l2":
         return inner(g, g)
+    g = to_host(g)
     top, p = float(abs(g).max()), norm_order(norm)
     if p == 1.0 or top == 0.0:
         return top**2
@@ -250,7 +251,7 @@ def norm_squared(y: Array, norm: str) -> float:
     if norm == "l2":
         return inner(y, y)
     p = norm_order(norm)
-    return float((abs(y) ** p).sum()) ** (2 / p)
+    return float((abs(to_host(y)) ** p).sum()) ** (2 / p)
 
 
 def norm_order(norm: str) -> float:

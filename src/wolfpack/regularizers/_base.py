@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import wraps
 from typing import Any, ClassVar
 
-from ..arrays import inner
+import numpy as np
+
+from ..arrays import inner, is_foreign, like, to_host
 from ..problem import CapabilityError
 
 Array = Any
@@ -32,6 +35,12 @@ class Regularizer(ABC):
     structured : bool
         Whether minimisation steps have zeros, low rank or flat pieces, which averages of them lose.
     """
+
+    def __init_subclass__(cls, anywhere: bool = False, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in () if anywhere else _HOSTED:
+            if name in vars(cls):
+                setattr(cls, name, on_host(vars(cls)[name]))
 
     mu: float
     norm: str = "l2"
@@ -73,7 +82,23 @@ class Regularizer(ABC):
         return getattr(type(self), capability) is not getattr(Regularizer, capability)
 
 
-class Ridged(Regularizer):
+_HOSTED = ("value", "argmin", "minimum", "prox", "entropic_prox", "pnorm_prox", "rest", "solve")
+
+
+def on_host(method: Any) -> Any:
+    """Let a method that is written for NumPy arrays be asked with those of other libraries."""
+
+    @wraps(method)
+    def ask(self: Any, x: Array, *args: Any) -> Any:
+        if type(x) is np.ndarray or not is_foreign(x):
+            return method(self, x, *args)
+        answer = method(self, to_host(x), *args)
+        return like(answer, x) if isinstance(answer, np.ndarray) else answer
+
+    return ask
+
+
+class Ridged(Regularizer, anywhere=True):
     r"""H(y) = R(y) + (mu/2) ||y||^2 with R convex: every step is one of R with another ridge.
 
     A subclass gives `rest`, which is R, and `solve`.

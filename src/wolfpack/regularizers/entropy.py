@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from scipy.special import logsumexp, softmax, wrightomega, xlogy
 
+from ..arrays import epsilon
 from ._base import Array, Regularizer, strong_convexity
 
 _TOLERANCE = 1e-9
@@ -66,7 +67,8 @@ def entropy(y: Array) -> float:
 
 def on_simplex(y: Array) -> bool:
     """Tell whether y >= 0 and sum y = 1, up to rounding."""
-    return bool(y.min() >= 0.0 and abs(float(y.sum()) - 1.0) <= _TOLERANCE)
+    tolerance = max(_TOLERANCE, 16.0 * epsilon(y))
+    return bool(y.min() >= 0.0 and abs(float(y.sum()) - 1.0) <= tolerance)
 
 
 def entropic_projection(g: Array, a: float, c: float) -> Array:

@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arrays import as_float_array, check_finite, inner
+from ..arrays import as_float_array, check_finite, inner, to_host
 from ..problem import CapabilityError
-from ._base import Array, Regularizer
+from ._base import Array, Regularizer, on_host
 from .entropy import entropy, on_simplex
 from .squared_pnorm import exponent, half_square, half_square_gradient
 
@@ -41,6 +41,12 @@ class Mirror(ABC):
         The minimiser of w, None where the user has chosen a geometry but no start.
     """
 
+    def __init_subclass__(cls, anywhere: bool = False, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in () if anywhere else ("phi", "phi_gradient"):
+            if name in vars(cls):
+                setattr(cls, name, on_host(vars(cls)[name]))
+
     nu: float = 1.0
     norm: str = "l2"
     geometry: ClassVar[str]
@@ -57,14 +63,14 @@ class Mirror(ABC):
 
     def value(self, y: Array) -> float:
         """Return w(y), up to a constant."""
-        return self.phi(y) - float(np.sum(self.slope * y))
+        return self.phi(y) - float(np.sum(to_host(self.slope * y)))
 
     def gradient(self, y: Array) -> Array:
         """Return a subgradient of w at ``y``."""
         return self.phi_gradient(y) - self.slope
 
 
-class Euclidean(Mirror):
+class Euclidean(Mirror, anywhere=True):
     r"""Half the squared distance, :math:`w(y) = \tfrac12 \|y - z_0\|_2^2`.
 
     Parameters

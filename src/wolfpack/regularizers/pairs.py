@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import to_host
 from ..problem import CapabilityError
 from ._base import Array, Regularizer
 from .mirrors import EntropyMirror, Euclidean, Mirror, PNormMirror, Same, Shifted
@@ -46,7 +47,7 @@ def minimization_step(H: Regularizer, w: Any) -> Step:
     """
     if isinstance(w, Shifted):
         step = minimization_step(H, w.base)
-        if not np.any(w.slope):
+        if not np.any(to_host(w.slope)):
             return step
         return lambda g, lam: step(g - lam * w.slope, lam)
     if not isinstance(w, Mirror):

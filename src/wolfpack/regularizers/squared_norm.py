@@ -5,7 +5,7 @@ from __future__ import annotations
 from ._base import Array, Ridged
 
 
-class SquaredNorm(Ridged):
+class SquaredNorm(Ridged, anywhere=True):
     r"""The ridge, :math:`H(y) = \tfrac\mu2 \|y\|_2^2`.
 
     Parameters
