@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from . import theory
-from .arrays import Streams, as_float_array, check_finite, check_shape, describe, is_foreign, zeros
+from .arrays import Streams, as_float_array, check_finite, check_shape, is_foreign, zeros
 from .loop import Limits, Result, run
 from .loop.checkpoint import Checkpoint, Saver
 from .loop.run import Options
@@ -129,12 +129,6 @@ def execute_composite(config: CompositeConfig, G: Any, H: Any, talk: Options) ->
 
 def smooth_part(G: Any, beta: Any) -> Objective:
     """Return G as an objective; a callable's number of arguments tells exact from random."""
-    if isinstance(G, FiniteSum) and G.checked:
-        raise TypeError(
-            f"minimize_composite computes with NumPy's arrays, and the data of G are "
-            f"{describe(G.like)}: convert them, or hand them out in minibatches "
-            "(wolfpack.objectives.Batches)"
-        )
     if isinstance(G, Objective):
         return G
     arguments = _positional(G)

@@ -358,8 +358,10 @@ def test_a_data_loader_of_pytorch():
 def test_tensors_of_pytorch():
     torch = pytest.importorskip("torch")
     features, labels = torch.from_numpy(A), torch.from_numpy(LABELS)
-    with pytest.raises(TypeError, match=r"NumPy's arrays, .* torch float64 on cpu: convert them"):
-        wp.minimize_composite(Logistic(features, labels), H)
+    there = wp.minimize_composite(Logistic(features, labels), H, max_rounds=20)
+    here = wp.minimize_composite(Logistic(A, LABELS), H, max_rounds=20)
+    assert isinstance(there.x, torch.Tensor)
+    np.testing.assert_allclose(there.x.numpy(), here.x, atol=1e-10)
     halves = [(features.bfloat16(), labels)]
     stored = features.bfloat16().double().numpy()
     res = wp.minimize_composite(Batches("logistic", halves), H, method="converging", tol=1e-2)
