@@ -246,5 +246,6 @@ def _array(part: Any) -> Any:
     """Return a tensor of PyTorch as an array, anything else as it is."""
     if hasattr(part, "detach"):
         part = part.detach().cpu()
-        part = (part.float() if str(part.dtype) == "torch.bfloat16" else part).numpy()
+        narrow = str(getattr(part, "dtype", "")) == "torch.bfloat16"
+        part = (part.float() if narrow else part).numpy()
     return part if hasattr(part, "shape") else np.asarray(part)
