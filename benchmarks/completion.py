@@ -1,6 +1,6 @@
 """Seconds and memory to complete a matrix of low rank over a trace-norm ball.
 
-    python benchmarks/completion.py [--size 300] [--large] [--limit SECONDS] [--json FILE]
+    python benchmarks/completion.py [--size 300] [--large] [--limit SECONDS] [--page FILE]
 
 A matrix of rank 10 with noise, of which 20% of 300 x 300 entries are observed, or with --large 2%
 of 2,000 x 2,000. The radius is 0.8 times the true trace norm: the ball binds and the solution has
@@ -11,7 +11,6 @@ The tables of docs/benchmarks/rivals.md come from this script.
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -19,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pages import insert, origin, table
 from rich.console import Console
-from rich.table import Table
+from rich.markdown import Markdown
 from threadpoolctl import threadpool_limits
 
 import wolfpack as wp
@@ -65,15 +65,11 @@ def measure(n: int, share: float, limit: float, method: dict[str, Any]) -> dict[
     }
 
 
-def show(title: str, rows: list[dict[str, Any]]) -> None:
-    table = Table(title=title)
-    for name in ("method", "rounds", "gradients", "gap / f(0)", "rank", "seconds", "memory, MB"):
-        table.add_column(name, justify="left" if name == "method" else "right")
-    for row in rows:
-        seconds = f"{row['seconds']:.2f}" if row["reached"] else f"> {row['seconds']:.0f}"
-        numbers = [row["rounds"], row["gradients"], f"{row['gap']:.1e}", row["rank"], seconds]
-        table.add_row(row["method"], *map(str, numbers), f"{row['memory']:.0f}")
-    Console(width=110).print(table)
+def cells(row: dict[str, Any]) -> list[str]:
+    """Return a row of the table."""
+    seconds = f"{row['seconds']:.2f}" if row["reached"] else f"> {row['seconds']:.0f}"
+    numbers = [row["rounds"], row["gradients"], f"{row['gap']:.1e}", row["rank"], seconds]
+    return [row["method"], *map(str, numbers), f"{row['memory']:.0f}"]
 
 
 def main() -> None:
@@ -81,7 +77,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=300)
     parser.add_argument("--large", action="store_true", help="2,000 x 2,000 with 2%% observed")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each run")
-    parser.add_argument("--json", type=Path, help="also write the numbers here")
+    parser.add_argument("--page", type=Path, help="also write the table into this page")
     options = parser.parse_args()
     n, share = (2000, 0.02) if options.large else (options.size, 0.2)
     methods: list[dict[str, Any]] = [{"method": "corrective", "m": m} for m in (8, 1)]
@@ -92,9 +88,13 @@ def main() -> None:
     for method in methods:
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
             rows.append(pool.submit(measure, n, share, options.limit, method).result())
-    show(f"{n} x {n}, {share:.0%} observed, gap {ACCURACY:g} f(0)", rows)
-    if options.json is not None:
-        options.json.write_text(json.dumps(rows, indent=1))
+    headings = ("method", "rounds", "gradients", "gap / f(0)", "rank", "seconds", "memory, MB")
+    text = table(headings, [cells(row) for row in rows])
+    title = f"{n:,} x {n:,}, {share:.0%} observed, to a gap of {ACCURACY:g} f(0)"
+    Console(width=110).print(Markdown(f"# {title}\n\n{text}"))
+    if options.page is not None:
+        name = "completion large" if options.large else "completion"
+        insert(options.page, name, f"{title}:\n\n{text}\n\n{origin()}")
 
 
 if __name__ == "__main__":

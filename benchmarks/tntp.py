@@ -1,6 +1,6 @@
 """User equilibria on road networks in the TNTP format.
 
-    python benchmarks/tntp.py FOLDER [FOLDER ...] [--limit SECONDS] [--only METHOD ...]
+    python benchmarks/tntp.py FOLDER ... [--limit SECONDS] [--out FILE] [--page FILE]
 
 Each folder holds a network, ``*_net.tntp`` and ``*_trips.tntp``, as in the collection
 Transportation Networks for Research (github.com/bstabler/TransportationNetworks; for research, name
@@ -8,24 +8,29 @@ the source). Nothing of it is part of this package.
 
 Printed are the rounds to a relative gap of 1e-3 and 1e-4: the certified gap over the total travel
 cost <t(x), x>. Link costs are those of `wolfpack.objectives.BPR`, with the weights of tolls and
-lengths given by --toll and --length (Chicago-Sketch: 0.02 and 0.04).
+lengths given by --toll and --length; by default 0.02 and 0.04 on Chicago-Sketch, which asks for
+them, and zero elsewhere.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pages import insert, table, where
 from rich.console import Console
-from rich.table import Table
+from rich.markdown import Markdown
 from threadpoolctl import threadpool_limits
 
 import wolfpack as wp
+from wolfpack.bench.machine import machine
 
 LEVELS = (1e-3, 1e-4)
 METHODS: dict[str, dict[str, Any]] = {
@@ -92,8 +97,8 @@ def _trips(path: Path) -> Iterator[tuple[int, int, float]]:
                 yield origin, int(destination), float(amount)
 
 
-def rounds(f: Any, K: Any, limit: float, settings: dict[str, Any]) -> list[str]:
-    """Return rounds, gradients and seconds to each level."""
+def rounds(f: Any, K: Any, limit: float, settings: dict[str, Any]) -> list[int | None]:
+    """Return the rounds to each level, None where it was not reached."""
     x0 = K.lmo(f.gradient(np.zeros(K.shape))).to_dense()
     relative: list[float] = []
 
@@ -103,37 +108,51 @@ def rounds(f: Any, K: Any, limit: float, settings: dict[str, Any]) -> list[str]:
             raise StopIteration
 
     run = {"tol": 0, "max_seconds": limit, "callback": enough, "progress": False} | settings
-    history = wp.minimize(f, K, x0, **run).history
-    out = []
-    for level in LEVELS:
-        hits = np.flatnonzero(np.array(relative) <= level)
-        if not hits.size:
-            out.append("-")
-            continue
-        at = hits[0]
-        counts = [int(history[name][at]) for name in ("round", "nlmo", "njev")]
-        out.append(f"{' / '.join(map(str, counts))} · {history['seconds'][at]:.2f} s")
-    return out
+    wp.minimize(f, K, x0, **run)
+    hits = [np.flatnonzero(np.array(relative) <= level) for level in LEVELS]
+    return [int(found[0]) if found.size else None for found in hits]
+
+
+def weights(network: Network, options: argparse.Namespace) -> tuple[float, float]:
+    """Return the weights of tolls and lengths."""
+    usual = (0.02, 0.04) if network.name == "Chicago-Sketch" else (0.0, 0.0)
+    given = (options.toll, options.length)
+    return tuple(b if a is None else a for a, b in zip(given, usual, strict=True))  # pyright: ignore
+
+
+def text(found: dict[str, dict[str, list[int | None]]]) -> str:
+    """Return the table of all networks."""
+
+    def cell(counts: list[int | None]) -> str:
+        return " / ".join("–" if count is None else f"{count:,}" for count in counts)
+
+    rows = [[name, *(cell(by[method]) for method in METHODS)] for name, by in found.items()]
+    return table(["network", *METHODS], rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--toll", type=float, default=0.0, help="weight of tolls in the cost")
-    parser.add_argument("--length", type=float, default=0.0, help="weight of lengths in the cost")
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--toll", type=float, help="weight of tolls in the cost")
+    parser.add_argument("--length", type=float, help="weight of lengths in the cost")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each run")
-    parser.add_argument("--only", nargs="*", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument("--out", type=Path, default=Path("tntp-out.json"), help="file of results")
+    parser.add_argument("--page", type=Path, help="write all results into this page")
     options = parser.parse_args()
+    out: Path = options.out
+    found = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
     with threadpool_limits(1):
         for folder in options.folders:
             network = Network.read(folder)
-            f, K = network.problem(options.toll, options.length)
-            table = Table(title=f"{network.name}: rounds / oracle calls / gradients · seconds")
-            for heading in ("method", *(f"{level:g}" for level in LEVELS)):
-                table.add_column(heading)
-            for name in options.only:
-                table.add_row(name, *rounds(f, K, options.limit, METHODS[name]))
-            Console(width=100).print(table)
+            f, K = network.problem(*weights(network, options))
+            found[network.name] = {
+                name: rounds(f, K, options.limit, settings) for name, settings in METHODS.items()
+            }
+            out.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    Console(width=120).print(Markdown(text(found)))
+    if options.page is not None:
+        facts = f"{datetime.now(UTC).date().isoformat()}, {where(machine())}."
+        insert(options.page, "user equilibrium", f"{text(found)}\n\n{facts}")
 
 
 if __name__ == "__main__":
