@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -96,15 +97,27 @@ class Graphs:
                 self.function(self.numbers, *self.buffers[0])
         torch.cuda.current_stream(place).wait_stream(stream)
         self.graphs, self.more, self.results = [], [], []
-        for side in (0, 1):
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                *found, results = self.function(self.numbers, *self.buffers[side])
-                for buffer, array in zip(self.buffers[1 - side], found, strict=False):
-                    buffer.copy_(array)
-            self.graphs.append(graph)
-            self.more.append(found[len(arrays) :])
-            self.results.append(results)
+        collects = gc.isenabled()
+        gc.collect()
+        gc.disable()  # a graph of an earlier run that is freed now would spoil the record
+        try:
+            for side in (0, 1):
+                self._record_side(side, len(arrays))
+        finally:
+            if collects:
+                gc.enable()
+
+    def _record_side(self, side: int, count: int) -> None:
+        import torch
+
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            *found, results = self.function(self.numbers, *self.buffers[side])
+            for buffer, array in zip(self.buffers[1 - side], found, strict=False):
+                buffer.copy_(array)
+        self.graphs.append(graph)
+        self.more.append(found[count:])
+        self.results.append(results)
 
 
 def _vector(host: np.ndarray, x: Array) -> Array:
