@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .arrays import describe
+from .arrays import describe, without_graphs
 from .engines import Driver, EngineLog, Mpi, Policy, choose_engine
 from .engines._choose import Choice
 from .loop import Limits, Result, run
@@ -80,7 +80,8 @@ def execute(
         if choice.engine is not None and oracles.job is not None:
             log = EngineLog(choice.engine.name, choice.reason)
             oracles.driver = Driver(choice.engine, oracles.job, config.policy, log)
-        result = run(problem, config.solver, start, oracles, config.limits, talk)
+        with without_graphs(start if talk.origin is None else talk.origin.state.x):
+            result = run(problem, config.solver, start, oracles, config.limits, talk)
         result.method, result.engine = config.method, log
         if isinstance(choice.engine, Mpi):
             choice.engine.conclude(result)

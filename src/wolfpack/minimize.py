@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 
 from . import noise as noise_laws
-from .arrays import as_float_array, check_finite, check_shape, is_foreign, like, same_place
+from .arrays import (
+    as_float_array,
+    check_finite,
+    check_shape,
+    describe,
+    is_foreign,
+    like,
+    same_place,
+    without_graphs,
+)
 from .choose import choose
 from .engines import Policy
 from .execute import Config, as_checkpoint, execute
@@ -176,7 +185,8 @@ def minimize(
     if device is not None:
         objective = on_device(objective, device)
         x0 = x0 if x0 is None or is_foreign(x0) else like(x0, objective.like)
-    start = _starting_point(objective, K, x0)
+    with without_graphs(x0):
+        start = _starting_point(objective, K, x0)
     K = K.at(start)
     remark = ""
     if isinstance(method, str) and method == "auto":
@@ -215,7 +225,10 @@ def _starting_point(objective: Any, K: Set, x0: Any) -> Array:
         return like(K.start(), place) if is_foreign(place) else K.start()
     if is_foreign(place) or is_foreign(x0):
         same_place(**{"the data of f": place, "x0": x0})
-    x0 = check_shape(check_finite(as_float_array(x0, "x0"), "x0"), K.shape, "x0")
+    x0 = as_float_array(x0, "x0")
+    if is_foreign(x0) and describe(x0).split()[1] not in ("float32", "float64"):
+        raise TypeError(f"x0 must be float32 or float64, found {describe(x0)}")
+    x0 = check_shape(check_finite(x0, "x0"), K.shape, "x0")
     violation = K.violation(x0)
     if not violation <= 1e-6 * max(1.0, K.radius):
         raise ValueError(

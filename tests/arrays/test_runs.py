@@ -221,3 +221,23 @@ def test_leaves_data_that_are_there_already():
     f = wp.objectives.LeastSquares(strict.asarray(A), strict.asarray(B))
     with pytest.raises(ValueError, match="another place already"):
         wp.minimize(f, wp.sets.Simplex(12), device="cpu")
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("method", ["fw", "anytime", "away"])
+def test_no_graph_of_pytorch_is_kept(method):
+    torch = pytest.importorskip("torch")
+    data = torch.tensor(A, requires_grad=True), torch.tensor(B, requires_grad=True)
+    x0 = torch.full((12,), 1.0 / 12.0, dtype=torch.float64, requires_grad=True)
+    f, K = wp.objectives.LeastSquares(*data), wp.sets.Simplex(12)
+    found = wp.minimize(f, K, x0=x0, method=method, max_rounds=4)
+    assert not found.x.requires_grad
+    assert not any(isinstance(v, torch.Tensor) and v.requires_grad for v in found.state)
+
+
+def test_short_types_are_no_start(backend: Backend):
+    if backend.library != "torch":
+        pytest.skip("PyTorch has such types")
+    x0 = backend.array(np.full(3, 1.0 / 3.0)).half()
+    with pytest.raises(TypeError, match="x0 must be float32 or float64, found torch float16"):
+        wp.minimize(lambda x: (0.0, x), wp.sets.Simplex(3), x0=x0)

@@ -200,6 +200,8 @@ CHANGES = [
     ("seed = 3", 'engine = "processes:100000"', "between 1 and 256 workers"),
     ("seed = 3", 'engine = "dask:tcp://evil.example:8786"', "only be given with --engine"),
     ("seed = 3", 'stragglers = "kill"', "[run] stragglers must be"),
+    ("seed = 3", 'device = "abacus"', "[run] device='abacus' "),
+    ("seed = 3", "device = 0", "[run] device must be a text, found 0"),
     ("seed = 3", "record_every = 0", "record_every must be at least 1"),
     ('folder = "there"', 'folder = "../there"', "below the current folder"),
     ('folder = "there"', 'folder = "/there"', "below the current folder"),
@@ -282,3 +284,14 @@ def test_the_portfolio_agrees_with_another_solver():
         options={"ftol": 1e-12},
     )
     assert result.lower_bound <= other.fun <= result.fun + 1e-9
+
+
+@pytest.mark.extras
+def test_a_file_names_a_device(tmp_path):
+    torch = pytest.importorskip("torch")
+    text = GOOD.replace("seed = 3", 'seed = 3\ndevice = "cpu"\nx0 = [1.0, 0.0, 0.0]')
+    found = task(tmp_path, text)
+    assert "device" not in found.settings
+    res = wp.minimize(found.objective, found.set, **found.settings)
+    assert isinstance(res.x, torch.Tensor)
+    assert res.success

@@ -26,7 +26,7 @@ from ._gather import (
     topk,
     wide_dtype,
 )
-from ._memory import is_out_of_memory
+from ._memory import is_out_of_memory, without_graphs
 from ._native import Native
 from ._ops import (
     all_finite,
@@ -127,6 +127,7 @@ __all__ = [
     "to_host",
     "topk",
     "wide_dtype",
+    "without_graphs",
     "xlogy",
     "zeros",
 ]

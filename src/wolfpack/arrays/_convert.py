@@ -22,7 +22,8 @@ def as_float_array(value: Any, name: str) -> Array:
     if other is not None:
         if not namespace(other).isdtype(other.dtype, "real floating"):
             raise TypeError(f"{name} must be a real floating-point array, found {other.dtype}")
-        return value
+        # PyTorch would remember how numbers came from data that want gradients
+        return other.detach() if getattr(other, "requires_grad", False) else other
     try:
         array = np.asarray(value)
     except ValueError as error:

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..arrays import like
 from ..choose import Choice, explain
 from ..engines import Policy
 from ..loop import Limits
 from ..minimize import METHODS, POLICY, smoothing_of, solver_of
 from ..objectives import Objective
+from ..objectives._move import on_device
 from ..sets import Set
 from . import schema
 from .data import Access, Data
@@ -152,7 +154,23 @@ def _build(path: Path, table: dict[str, Any], access: Access) -> Task:
         )
     settings = {**method, **stop, **run}
     _check_settings(settings, objective, region)
+    objective = _placed(objective, settings)
     return Task(path, title, table, objective, region, settings, Output(**output), data.bytes)
+
+
+def _placed(objective: Objective, settings: dict[str, Any]) -> Objective:
+    """Return the objective on the device that the file names, where x0 is put too."""
+    device = settings.pop("device", None)
+    if device is None:
+        return objective
+    try:
+        with told("run"):
+            objective = on_device(objective, device)
+    except ImportError as error:
+        raise ProblemError(f"[run] {error}") from None
+    if "x0" in settings:
+        settings["x0"] = like(settings["x0"], objective.like)  # pyright: ignore
+    return objective
 
 
 def _method(table: Any) -> dict[str, Any]:

@@ -107,6 +107,7 @@ STOP = {
 }
 RUN = {
     "engine": "text",
+    "device": "text",
     "seed": "integer",
     "record_every": "integer",
     "x0": "array",
