@@ -7,7 +7,7 @@ import pytest
 
 from backends import Backend, every_backend
 from wolfpack import sets
-from wolfpack.arrays import Streams, to_host
+from wolfpack.arrays import Streams, describe, namespace, to_host
 from wolfpack.sets import device
 
 __all__ = ["every_backend"]
@@ -168,3 +168,32 @@ def test_a_set_made_by_a_user_is_asked_on_the_host(backend: Backend):
 
     K, g = Interval(3), np.array([3.0, 1.0, 2.0])
     assert to_host(K.lmo(backend.array(g)).to_dense()).tolist() == [0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("batched", [True, False])
+def test_an_oracle_may_take_arrays_as_they_are(backend: Backend, batched, check):
+    seen = []
+
+    def lmo(g):
+        seen.append(describe(g))
+        return -namespace(g).sign(g)
+
+    K = sets.Oracle(lmo, shape=4, radius=2.0, batched=batched, anywhere=True)
+    g = RNG.standard_normal((3, 4))
+    check(backend.host(K.lmo(backend.array(g)).to_dense()), -np.sign(g))
+    check(backend.host(K.lmo(backend.array(g[0])).to_dense()), -np.sign(g[0]))
+    assert set(seen) == {describe(backend.array(g))}
+
+
+def test_answers_of_such_an_oracle_are_checked(backend: Backend):
+    if backend.library == "numpy":
+        pytest.skip("tested where NumPy's oracles are")
+    x = backend.array(np.ones(3))
+    for answer, error, said in (
+        (lambda g: 9.0 * g, ValueError, "beyond radius=2"),
+        (lambda g: g[:2], ValueError, r"must answer shape \(3,\), found \(2,\)"),
+        (lambda g: np.zeros(3), TypeError, "an array like its argument"),
+        (lambda g: g * float("nan"), ValueError, "norm nan"),
+    ):
+        with pytest.raises(error, match=said):
+            sets.Oracle(answer, shape=3, radius=2.0, anywhere=True).lmo(x)

@@ -32,6 +32,9 @@ class Oracle(Set):
         for one after the other, and a batch of its answers is dense.
     contains : callable, optional
         ``contains(x)`` tells whether x is in the set.
+    anywhere : bool
+        Whether ``lmo`` takes arrays of any library as they are, and answers such arrays; else those
+        of PyTorch, JAX or CuPy are copied to the host for it.
 
     Notes
     -----
@@ -58,6 +61,7 @@ class Oracle(Set):
         diameter: float | None = None,
         batched: bool = False,
         contains: Callable[[Array], bool] | None = None,
+        anywhere: bool = False,
     ) -> None:
         for name, fun in (("lmo", lmo), ("contains", contains)):
             if not (callable(fun) or (name == "contains" and fun is None)):
@@ -71,6 +75,7 @@ class Oracle(Set):
         self.one_by_one = not batched
         self.batch_hint = None if batched else 1
         self.member = contains
+        self.anywhere = anywhere
 
     @property
     def radius(self) -> float:

@@ -20,6 +20,7 @@ from ..l2_ball import L2Ball
 from ..linf_ball import LinfBall
 from ..lp_ball import LpBall
 from ..operator_norm_ball import OperatorNormBall
+from ..oracle import Oracle
 from ..schatten_ball import SchattenBall
 from ..simplex import Simplex
 from ..spectrahedron import Spectrahedron
@@ -28,6 +29,7 @@ from ..weighted_l1_ball import WeightedL1Ball
 from ._base import Twin, moved
 from .balls import BoxTwin, EuclideanTwin, LpTwin
 from .hulls import HullTwin
+from .own import OracleTwin
 from .selections import CappedTwin, KSparseTwin
 from .simplices import L1Twin, SimplexTwin
 from .spectral import SchattenTwin, SpectrahedronTwin, TraceTwin
@@ -44,6 +46,7 @@ TWINS: dict[type[Set], type[Twin]] = {
     CappedSimplex: CappedTwin,
     Hypersimplex: CappedTwin,
     ConvexHull: HullTwin,
+    Oracle: OracleTwin,
     TraceNormBall: TraceTwin,
     Spectrahedron: SpectrahedronTwin,
     SchattenBall: SchattenTwin,
