@@ -192,5 +192,6 @@ def test_soak_with_random_kills(client, engine):
     finally:
         stop.set()
         thread.join()
+    assert result.status == "max_rounds", result.message
     assert digest(result) == expected
     assert len(killed) >= 2

@@ -83,6 +83,7 @@ def test_soak_with_random_kills(processes):
     finally:
         stop.set()
         thread.join()
+    assert result.status == "max_rounds", result.message
     assert digest(result) == expected
     assert len(killed) >= 5
     assert result.engine["recomputed"].sum() > 0

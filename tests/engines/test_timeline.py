@@ -62,9 +62,10 @@ def test_a_worker_that_dies_and_the_one_that_takes_over(tmp_path):
 
 
 def test_a_slow_worker_is_a_straggler(tmp_path):
-    problem = cube(Flaky("slow", tmp_path / "flag", after=30))
+    oracle = Flaky("slow", tmp_path / "flag", after=30)
+    oracle.seconds = 0.002  # so that the run is not over before the slow worker answers
     with Processes(2) as engine:
-        log = run(problem, engine=engine, rounds=40).engine
+        log = run(cube(oracle), engine=engine, rounds=40).engine
     assert 0 < log["stragglers"].sum() <= log["recomputed"].sum()
     line = log.timeline
     assert "recomputed" in line["status"]
@@ -88,7 +89,9 @@ def test_the_round_that_ends_a_run_is_recorded(tmp_path):
     assert log["round"][-1] == log["round"].max() == result.nit
     assert log["dropped"][-1] > 0
     assert log.per_worker["failed"].sum() >= 3
-    assert (log.timeline["round"][log.timeline["status"] == "failed"] == result.nit).all()
+    # a worker that was late with an earlier round may have been lost too
+    failed = log.timeline["round"][log.timeline["status"] == "failed"]
+    assert (failed == result.nit).sum() >= 3
 
 
 def test_certificates_asked_of_workers_are_round_minus_one():

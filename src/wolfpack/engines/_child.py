@@ -7,16 +7,19 @@ sent the descriptors of one.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import signal
 import socket
 import sys
 import threading
-from multiprocessing.connection import Connection
+import traceback
 from typing import Any
 
 from ..smoothing.job import Question
+from ._link import TICKET, Link, plain
+from ._protocol import with_arrays
 from ._shared import Slots
 from ._worker import Bench, Loaded
 
@@ -46,6 +49,8 @@ def _raise_workers(link: socket.socket) -> None:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 _serve(*inherited, int(message))  # pyright: ignore[reportCallIssue]
                 status = 0
+            except BaseException:
+                traceback.print_exc()  # nobody else would ever see it
             finally:
                 os._exit(status)
         for handle in inherited:
@@ -56,33 +61,37 @@ def _raise_workers(link: socket.socket) -> None:
 def _serve(handle: int, life: int, memory: int, nbytes: int) -> None:
     """Read jobs, answer tickets."""
     threading.Thread(target=_die_with_the_driver, args=(life,), daemon=True).start()
-    connection, slots = Connection(handle), Slots(nbytes, memory)
+    # the other end closes the link when it has no more use for this worker
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        _answer(Link(handle), Slots(nbytes, memory))
+
+
+def _answer(link: Link, slots: Slots) -> None:
     bench: Bench | None = None
-    connection.send_bytes(pickle.dumps(Loaded(-1)))
+    link.send(pickle.dumps(Loaded(-1)))
     while True:
-        try:
-            message = pickle.loads(connection.recv_bytes())
-        except EOFError:
-            return
-        if len(message) == 2:
-            bench = None  # frees the old job before the new one arrives
-            bench, answer = _load(*message)
-        else:
-            assert bench is not None
-            answer = _work(bench, slots, *message)
-        connection.send_bytes(pickle.dumps(answer, protocol=5))
+        for message in link.receive():
+            number, first, end = TICKET.unpack_from(message)
+            if number < 0:
+                bench = None  # frees the old job before the new one is there
+                bench, answer = _load(first, message[TICKET.size :])
+            else:
+                assert bench is not None
+                question = _question(slots, *pickle.loads(message[TICKET.size :]))
+                answer = plain(bench.work(number, question, range(first, end)))
+            link.send(pickle.dumps(answer, protocol=5))
 
 
 def _load(serial: int, blob: bytes) -> tuple[Bench | None, Loaded]:
     try:
-        return Bench(blob), Loaded(serial)
+        return Bench(bytes(blob)), Loaded(serial)
     except Exception as error:
         return None, Loaded(serial, f"{type(error).__name__}: {error}")
 
 
-def _work(bench: Bench, slots: Slots, ticket: int, question: Question, blocks: range) -> Any:
-    question = question._replace(v=slots.read(*question.v))
-    return bench.work(ticket, question, blocks)
+def _question(slots: Slots, places: list[Any], fields: tuple[Any, ...]) -> Question:
+    v, also = (None if place is None else slots.read(*place) for place in places)
+    return with_arrays(Question(*fields), (v, also))
 
 
 def _die_with_the_driver(life: int) -> None:

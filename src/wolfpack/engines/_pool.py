@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 
 from ..smoothing.job import Job, Partial, Question
 from ._protocol import EngineFailure, OracleError, Span, Stats
-from ._ticket import Ticket, Worker
+from ._ticket import Patience, Ticket, Worker
 from ._worker import Reply
 
-_CHANCES = 3
+_CHANCES = 5
 """Workers that one ticket may cost before the oracle itself is suspected."""
 
 
@@ -129,11 +129,16 @@ class Pool(ABC):
         self._sent += self._announce(question)
         todo, done = deque(self._cut(question, blocks, timeout)), dict[int, Partial]()
         wait = 1.0 if timeout is None else min(1.0, timeout / 4)
+        wanted = len(blocks) if need is None else need
+        free, there = self.workers, len(self.workers)
         try:
-            while len(done) < (len(blocks) if need is None else need):
+            while len(done) < wanted:
                 self._maintain()
-                self._hand_out(todo, question)
-                for worker, reply, size in self._receive(wait):
+                if self._shaken or len(self.workers) != there:
+                    free, there, self._shaken = self.workers, len(self.workers), False
+                self._hand_out(todo, question, free)
+                heard = self._receive(self._until_late(wait))
+                for worker, reply, size in heard:
                     self._got += size
                     if reply is None:
                         self._lose(worker, todo, question)
@@ -142,6 +147,8 @@ class Pool(ABC):
                 if timeout is not None:
                     self._expire(timeout, todo, question)
                 self._check_alive(question)
+                # who has just replied may be free; others were asked before, unless one was lost
+                free = [worker for worker, _, _ in heard] if heard else self.workers
         finally:
             self._stats = self._summary(len(blocks) - len(done), time.perf_counter() - began)
         return done
@@ -150,7 +157,15 @@ class Pool(ABC):
         self._sent = self._got = self._again = self._slow = 0
         self._busy = 0.0
         self._spans: list[Span] = []
-        self._alone: float | None = None
+        self._alone: Patience | None = None
+        self._calm_until = 0.0
+        self._shaken = False
+
+    def _until_late(self, wait: float) -> float:
+        """Return how long to wait for replies before an idle worker should repeat a ticket."""
+        if self._calm_until == 0:
+            return wait
+        return min(wait, max(1e-3, self._calm_until - time.perf_counter()))
 
     def _summary(self, dropped: int, seconds: float) -> Stats:
         count = len(self.workers)
@@ -184,46 +199,69 @@ class Pool(ABC):
         return self._pace > 50 * self.latency
 
     def _ticket(self, question: Question, blocks: range) -> Ticket:
-        assert self.job is not None
-        return Ticket(next(self._ids), question, blocks, len(blocks) * self.job.length(question.m))
+        return Ticket(next(self._ids), question, blocks)
 
-    def _hand_out(self, todo: deque[Ticket], question: Question) -> None:
-        while self.workers:
-            worker = min(self.workers, key=lambda w: len(w.queue))
-            ticket = None
-            # a slow block that waits behind another would be computed twice: by whoever is idle too
-            depth = 1 if self._slow_blocks else self.depth
-            if todo and len(worker.queue) < depth:
-                ticket = todo.popleft()
-            elif not todo and not worker.queue:
+    def _hand_out(self, todo: deque[Ticket], question: Question, free: list[Worker]) -> None:
+        """Give those of ``free`` that have room more to do, evenly; idle ones, what is late."""
+        while not self._handed(todo, question, free):
+            free = self.workers  # what a lost worker had is for everyone
+
+    def _handed(self, todo: deque[Ticket], question: Question, free: list[Worker]) -> bool:
+        """Hand out what there is; False if a worker was lost on the way."""
+        # a slow block that waits behind another would be computed twice: by whoever is idle too
+        for length in range(1 if self._slow_blocks else self.depth):
+            for worker in free if todo else ():
+                if not todo:
+                    break
+                if worker.alive and len(worker.queue) == length:
+                    ticket = todo.popleft()
+                    if not self._give(worker, ticket, todo, question):
+                        return False
+        for worker in free if not todo else ():
+            if worker.alive and not worker.queue:
                 ticket = self._second_try(question)
-            if ticket is None:
-                return
-            try:
-                self._sent += self._send(worker, ticket)
-            except OSError:
-                self._abandon(worker)
-                self._lose(worker, todo, question)
-                todo.appendleft(ticket)
-                continue
-            if not worker.queue:
-                ticket.began = time.perf_counter()
-            ticket.first = ticket.first or worker
-            worker.queue[ticket.id] = ticket
+                if ticket is None:
+                    break
+                if not self._give(worker, ticket, todo, question):
+                    return False
+        return True
+
+    def _give(
+        self, worker: Worker, ticket: Ticket, todo: deque[Ticket], question: Question
+    ) -> bool:
+        """Send a ticket; False if the worker is lost."""
+        try:
+            self._sent += self._send(worker, ticket)
+        except OSError:
+            self._abandon(worker)
+            self._lose(worker, todo, question)
+            todo.appendleft(ticket)
+            return False
+        if not worker.queue:
+            ticket.began = time.perf_counter()
+        ticket.first = ticket.first or worker
+        worker.queue[ticket.id] = ticket
+        self._calm_until = 0.0
+        return True
 
     def _second_try(self, question: Question) -> Ticket | None:
         """Return a ticket that a slower worker has not begun, or has had for too long."""
         now = time.perf_counter()
+        if now < self._calm_until:
+            return None
+        self._calm_until = math.inf
         for worker in self.workers:
-            for ticket in worker.queue.values():
+            for i, ticket in enumerate(worker.queue.values()):
+                if ticket.question is not question or ticket.copied or ticket.done:
+                    continue
                 expected = self._pace * len(ticket.blocks) + 20 * self.latency
-                late = ticket is not worker.head() or now - ticket.began > 3 * expected
-                current = ticket.question is question and not (ticket.copied or ticket.done)
-                if current and late:
+                if i > 0 or now - ticket.began > 3 * expected:
                     ticket.copied = True
                     self._again += len(ticket.blocks)
                     self._slow += len(ticket.blocks)
+                    self._calm_until = 0.0
                     return ticket
+                self._calm_until = min(self._calm_until, ticket.began + 3 * expected)
         return None
 
     def _take(
@@ -265,6 +303,7 @@ class Pool(ABC):
         if worker.alive:
             worker.alive = False
             self.workers.remove(worker)
+            self._shaken = True
         head = worker.head()
         if head is not None:
             self._note(worker, head, head.began, "failed")
@@ -299,12 +338,13 @@ class Pool(ABC):
                     todo.appendleft(self._ticket(question, range(block, block + 1)))
                     todo[0].first = worker
             else:
-                head.lost += 1  # one more chance, not two
+                head.lost += _CHANCES - 2  # one more chance, not several
             self._lose(worker, todo, question)
 
     def _limit(self, ticket: Ticket, timeout: float) -> float:
         """Return how long a ticket may take when a single answer may take ``timeout``."""
-        exact = timeout * ticket.samples
+        assert self.job is not None
+        exact = timeout * len(ticket.blocks) * self.job.length(ticket.question.m)
         if len(ticket.blocks) == 1 or self._pace == 0:
             return exact
         return min(exact, timeout + 3 * self._pace * len(ticket.blocks))
@@ -313,7 +353,6 @@ class Pool(ABC):
         if self.workers:
             self._alone = None
             return
-        now = time.perf_counter()
-        self._alone = now if self._alone is None else self._alone
-        if now - self._alone > self.patience:
+        self._alone = self._alone or Patience(self.patience)
+        if self._alone.ends():
             raise EngineFailure(f"no worker is left on {self.name} in round {question.k}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ..smoothing.job import Job, Partial, Question
 
@@ -121,6 +121,26 @@ class Engine(Protocol):
     def close(self) -> None:
         """Stop the workers that this engine has started."""
         ...
+
+
+def arrays_of(question: Question) -> tuple[Any, Any]:
+    """Return what is large in a question, its points; the second one may be None."""
+    return question.v, question.also
+
+
+def without_arrays(question: Question) -> Question:
+    """Return a question that is small enough to travel with every message."""
+    return question._replace(v=None, also=None)
+
+
+def with_arrays(question: Question, arrays: tuple[Any, Any]) -> Question:
+    """Return the question with its points."""
+    return question._replace(v=arrays[0], also=arrays[1])
+
+
+def nbytes(question: Question) -> int:
+    """Return the bytes of a question's points."""
+    return question.v.nbytes + (0 if question.also is None else question.also.nbytes)
 
 
 def missing(package: str, engine: str) -> ImportError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 import tempfile
@@ -9,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-SLOTS = 16
-"""Rounds whose query points can be kept; memory is used only for slots that were written to."""
+SLOTS = 32
+"""Arrays that can be kept; memory is used only for slots that were written to."""
 
 
 class Slots:
@@ -33,16 +34,21 @@ class Slots:
             os.ftruncate(handle, size)
         self.handle = handle
         self._map = mmap.mmap(handle, size, access=access)
+        self._views: dict[Any, np.ndarray] = {}
 
-    def write(self, slot: int, array: Any) -> None:
-        """Copy an array into a slot."""
-        self.read(slot, array.dtype, array.shape)[...] = array
+    def write(self, slot: int, array: Any) -> tuple[int, str, tuple[int, ...]]:
+        """Copy an array into a slot; return what `read` must be given to find it."""
+        place = slot, array.dtype.str, array.shape
+        self.read(*place)[...] = array
+        return place
 
-    def read(self, slot: int, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
+    def read(self, slot: int, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
         """Return the array in a slot, without a copy."""
-        count = int(np.prod(shape))
-        flat = np.frombuffer(self._map, dtype, count, offset=slot * self.nbytes)
-        return flat.reshape(shape)
+        view = self._views.get((slot, dtype, shape))
+        if view is None:
+            flat = np.frombuffer(self._map, dtype, math.prod(shape), offset=slot * self.nbytes)
+            view = self._views[slot, dtype, shape] = flat.reshape(shape)
+        return view
 
     def close(self) -> None:
         """Free the memory, as soon as no array uses it."""

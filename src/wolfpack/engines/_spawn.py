@@ -9,8 +9,8 @@ import socket
 import subprocess
 import sys
 import time
-from multiprocessing.connection import Connection
 
+from ._link import Link
 from ._shared import Slots
 
 _ONE_THREAD = (
@@ -110,11 +110,11 @@ class Process:
         here, there = socket.socketpair()
         life, self._life = os.pipe()
         self.up = False
-        self.connection = Connection(here.detach())
+        self.link = Link(here.detach())
         try:
             self.kin = nursery.start((there.fileno(), life, slots.handle), slots.nbytes)
         except BaseException:
-            self.connection.close()
+            self.link.close()
             os.close(self._life)
             raise
         finally:
@@ -123,7 +123,7 @@ class Process:
 
     def end(self, grace: float = 0.0) -> None:
         """End the process, after ``grace`` seconds at the latest."""
-        self.connection.close()
+        self.link.close()
         self.kin.end(grace)
         os.close(self._life)
 

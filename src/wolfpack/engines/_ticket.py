@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from ..smoothing.job import Question
+
+
+class Patience:
+    """Seconds that may pass; when the whole program was stopped meanwhile, that does not count.
+
+    Parameters
+    ----------
+    seconds : float
+        How long to wait, looking several times a second.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+        self._looked = time.monotonic()
+
+    def ends(self) -> bool:
+        """Tell whether it is over."""
+        now = time.monotonic()
+        self._left -= min(now - self._looked, 2.0)
+        self._looked = now
+        return self._left < 0
 
 
 class Ticket:
@@ -20,14 +42,12 @@ class Ticket:
         "lost",
         "place",
         "question",
-        "samples",
     )
 
-    def __init__(self, id: int, question: Question, blocks: range, samples: int) -> None:
+    def __init__(self, id: int, question: Question, blocks: range) -> None:
         self.id = id
         self.question = question
         self.blocks = blocks
-        self.samples = samples
         self.began = 0.0
         self.lost = 0
         self.place: Any = None

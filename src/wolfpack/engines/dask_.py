@@ -13,8 +13,16 @@ from typing import Any, ClassVar
 
 from ..smoothing.job import Job, Question
 from ._pool import Pool
-from ._protocol import EngineFailure, missing, serialize
-from ._ticket import Ticket, Worker
+from ._protocol import (
+    EngineFailure,
+    arrays_of,
+    missing,
+    nbytes,
+    serialize,
+    with_arrays,
+    without_arrays,
+)
+from ._ticket import Patience, Ticket, Worker
 from ._worker import Bench, Reply
 
 _LOOK = 0.5
@@ -32,24 +40,25 @@ class Desk:
 
     def __init__(self, blob: bytes) -> None:
         self._bench = Bench(bytes(blob))
-        self._tag, self._v = -1, None
+        self._tag, self._arrays = -1, (None, None)
 
-    def work(self, ticket: int, tag: int, question: Question, blocks: range) -> bytes:
+    def work(self, message: bytes) -> bytes:
         """Compute some blocks and return the pickled reply; an empty one if v is not here."""
+        ticket, tag, question, blocks = pickle.loads(message)
         if question.v is not None:
-            self._tag, self._v = tag, question.v
+            self._tag, self._arrays = tag, arrays_of(question)
         elif tag != self._tag:
             return pickle.dumps(Reply(ticket, None, None, 0.0))
-        return pickle.dumps(self._bench.work(ticket, question._replace(v=self._v), blocks))
+        return pickle.dumps(self._bench.work(ticket, with_arrays(question, self._arrays), blocks))
 
 
 class Seat:
-    """An actor as the driver sees it: where it is, and which query point it has."""
+    """An actor as the driver sees it: where it is, its method, and which query point it has."""
 
-    def __init__(self, place: str, future: Any, actor: Any) -> None:
+    def __init__(self, place: str, future: Any, work: Any) -> None:
         self.place = place
         self.future = future  # the scheduler drops an actor that no one holds a future of
-        self.actor = actor
+        self.work = work
         self.tag = -1
 
 
@@ -92,12 +101,12 @@ class Dask(Pool):
         if self._client is None:
             self._client = self._connected()
         self._dismiss()
-        deadline = time.monotonic() + self.patience
+        patience = Patience(self.patience)
         expected = self._wanted if isinstance(self._wanted, int) else 1
         while len(self.workers) < max(expected, len(self._seats)):
             self._looked = 0.0
             self._maintain()
-            if time.monotonic() > deadline:
+            if patience.ends():
                 if self.workers:
                     break
                 raise EngineFailure(f"no worker of {self.name} was ready in {self.patience:g} s")
@@ -142,8 +151,9 @@ class Dask(Pool):
             self._seats[place] = self._seated(place)
         for place, future in self._seats.items():
             if not isinstance(future, Worker) and future.status == "finished":
-                actor = future.result(timeout=self.patience)
-                worker = Worker(Seat(place, future, actor), place)
+                with self._client.as_current():  # an actor looks for its client there
+                    work = future.result(timeout=self.patience).work
+                worker = Worker(Seat(place, future, work), place)
                 self._seats[place] = worker
                 self.workers.append(worker)
             elif not isinstance(future, Worker) and future.status == "error":
@@ -174,23 +184,21 @@ class Dask(Pool):
         return 0
 
     def _send(self, worker: Worker, ticket: Ticket) -> int:
+        ticket.place = self._tag
         known, worker.address.tag = worker.address.tag == self._tag, self._tag
-        self._call(worker, ticket, ticket.question._replace(v=None) if known else ticket.question)
-        return 0 if known else ticket.question.v.nbytes
+        question = ticket.question
+        self._call(worker, ticket, without_arrays(question) if known else question)
+        return 0 if known else nbytes(question)
 
     def _call(self, worker: Worker, ticket: Ticket, question: Question) -> None:
         if self._client.status != "running":
             raise EngineFailure(f"the scheduler of {self.name} is gone")
-        try:
-            with self._client.as_current():  # an actor looks for its client there
-                future = worker.address.actor.work(ticket.id, self._tag, question, ticket.blocks)
-        except RuntimeError as error:
-            raise OSError(str(error)) from error
-        self._client.loop.add_callback(self._deliver, worker, future)
+        message = pickle.dumps((ticket.id, ticket.place, question, ticket.blocks), protocol=5)
+        self._client.loop.add_callback(self._deliver, worker, message)
 
-    async def _deliver(self, worker: Worker, future: Any) -> None:
+    async def _deliver(self, worker: Worker, message: bytes) -> None:
         try:
-            self._replies.put((worker, await future))
+            self._replies.put((worker, await worker.address.work(message)))
         except Exception:  # whatever it is, the actor is of no more use
             self._replies.put((worker, None))
 
@@ -206,7 +214,7 @@ class Dask(Pool):
         if reply.partials is None and reply.error is None:  # messages may overtake each other
             ticket = worker.queue.get(reply.ticket)
             if ticket is not None and worker.alive and not ticket.done:
-                self._sent += ticket.question.v.nbytes
+                self._sent += nbytes(ticket.question)
                 self._call(worker, ticket, ticket.question)
                 return []
         return [(worker, reply, len(data))]

@@ -13,10 +13,9 @@ from concurrent.futures import Executor as AnyExecutor
 from typing import Any, ClassVar
 
 from ..problem import CapabilityError
-from ..smoothing._blas import one_thread
 from ..smoothing.job import Job, Partial, Question
 from ._pool import Pool
-from ._protocol import EngineFailure, serialize
+from ._protocol import EngineFailure, nbytes, serialize
 from ._ticket import Ticket, Worker
 from ._worker import Bench, Reply
 
@@ -71,8 +70,9 @@ class Executor(Pool):
         timeout: float | None = None,
     ) -> dict[int, Partial]:
         """Return the contributions of the blocks, or of the first ``need`` of them to arrive."""
+        assert self.job is not None
         here = isinstance(self._executor, ThreadPoolExecutor)
-        with one_thread() if here else contextlib.nullcontext():
+        with self.job.quiet() if here else contextlib.nullcontext():
             return super().run_round(question, blocks, need, timeout)
 
     def _made(self) -> AnyExecutor:
@@ -101,7 +101,7 @@ class Executor(Pool):
         except (BrokenExecutor, RuntimeError) as error:
             raise OSError(str(error)) from error
         future.add_done_callback(lambda f: self._replies.put((worker, ticket, f)))
-        return ticket.question.v.nbytes + (len(blob) if isinstance(blob, bytes) else 0)
+        return nbytes(ticket.question) + (len(blob) if isinstance(blob, bytes) else 0)
 
     def _receive(self, timeout: float) -> list[tuple[Worker, Reply | None, int]]:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import pickle
 import signal
 import threading
@@ -13,11 +14,33 @@ import numpy as np
 
 from ..problem import CapabilityError
 from ..smoothing.job import Job, Partial, Question
-from ._protocol import EngineFailure, OracleError, Span, Stats, missing, serialize
+from ._protocol import (
+    EngineFailure,
+    OracleError,
+    Span,
+    Stats,
+    arrays_of,
+    missing,
+    nbytes,
+    serialize,
+    with_arrays,
+    without_arrays,
+)
 from ._worker import Bench, Reply
 
 _REPLY = 7
 """Tag of the messages with contributions."""
+
+
+def ranks() -> int:
+    """Return how many processes mpiexec or srun has started, 1 without them.
+
+    As the environment tells, since asking the library would start it: Open MPI, MPICH and Intel
+    MPI, and Slurm's steps where it manages the ranks itself.
+    """
+    names = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"]
+    names += ["SLURM_STEP_NUM_TASKS"] if "PMIX_RANK" in os.environ else []
+    return max(int(os.environ.get(name, "1")) for name in names)
 
 
 class Mpi:
@@ -58,6 +81,10 @@ class Mpi:
         """Whether this rank serves another one instead of driving."""
         return self._rank != 0
 
+    def agreed(self, fine: bool) -> bool:
+        """Return on every rank what rank 0 says."""
+        return self._comm.bcast(fine)
+
     def open(self, job: Job) -> None:
         """Ship rank 0's job to every rank."""
         blob = serialize(job)
@@ -77,10 +104,13 @@ class Mpi:
         assert self._bench is not None
         self._stats = Stats(self._size)
         began = time.perf_counter()
-        v = np.ascontiguousarray(question.v)
         shares = min(self._size, len(blocks))
-        self._comm.bcast(("round", question._replace(v=(v.dtype.str, v.shape)), blocks))
-        self._comm.Bcast(v, root=0)
+        arrays = [None if a is None else np.ascontiguousarray(a) for a in arrays_of(question)]
+        kinds = [None if array is None else (array.shape, array.dtype) for array in arrays]
+        self._comm.bcast(("round", without_arrays(question), kinds, blocks))
+        for array in arrays:
+            if array is not None:
+                self._comm.Bcast(array, root=0)
         here = time.perf_counter()
         replies = {0: self._bench.work(0, question, _share(blocks, 0, self._size))}
         received = self._collect(replies, shares, question, timeout)
@@ -93,7 +123,7 @@ class Mpi:
             done.update(zip(_share(blocks, rank, self._size), reply.partials, strict=True))
         seconds = max(time.perf_counter() - began, 1e-9)
         busy = sum(reply.busy for reply in replies.values()) / (self._size * seconds)
-        sent = (self._size - 1) * v.nbytes
+        sent = (self._size - 1) * nbytes(question)
         spans = []
         for rank, reply in replies.items():
             share = _share(blocks, rank, self._size)
@@ -169,13 +199,20 @@ class Mpi:
                 return content[0]
             else:
                 assert bench is not None
-                question, blocks = content
-                v = np.empty(question.v[1], question.v[0])
-                self._comm.Bcast(v, root=0)
+                question, kinds, blocks = content
+                v, also = map(self._received, kinds)
                 mine = _share(blocks, self._rank, self._size)
                 if mine:
-                    reply = bench.work(0, question._replace(v=v), mine)
+                    reply = bench.work(0, with_arrays(question, (v, also)), mine)
                     self._comm.send((self._rank, pickle.dumps(reply)), dest=0, tag=_REPLY)
+
+    def _received(self, kind: tuple[Any, Any] | None) -> Any:
+        """Take part in the broadcast of an array."""
+        if kind is None:
+            return None
+        array = np.empty(*kind)
+        self._comm.Bcast(array, root=0)
+        return array
 
 
 def _share(blocks: range, rank: int, size: int) -> range:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 import pickle
+import selectors
 import socket
-import time
 from collections import deque
-from multiprocessing import connection
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..problem import CapabilityError
 from ..smoothing.job import Job, Question
+from ._link import TICKET, named
 from ._pool import Pool
-from ._protocol import EngineFailure, serialize
+from ._protocol import EngineFailure, arrays_of, nbytes, serialize, without_arrays
 from ._shared import SLOTS, Slots
 from ._spawn import Nursery, Process
-from ._ticket import Ticket, Worker
+from ._ticket import Patience, Ticket, Worker
 from ._worker import Loaded, Reply
 
 
@@ -54,13 +54,14 @@ class Processes(Pool):
         self._slots: Slots | None = None
         self._slot = 0
         self._joining: list[Worker] = []
-        self._blob = b""
+        self._links = selectors.DefaultSelector()
+        self._blob = self._asked = b""
         self._serial = 0
         self._stillborn = 0
 
     def _start(self, job: Job) -> None:
         self._serial += 1
-        self._blob = pickle.dumps((self._serial, serialize(job)), protocol=5)
+        self._blob = TICKET.pack(-1, self._serial, 0) + serialize(job)
         nbytes = max(1, 8 * job.smoothing.K.dimension)
         if self._slots is not None and self._slots.nbytes != nbytes:
             self.close()
@@ -69,16 +70,16 @@ class Processes(Pool):
         former, self.workers = self.workers, []
         for worker in former:
             if worker.queue:  # it still works for an earlier run, who knows how long
-                worker.address.end()
+                self._abandon(worker)
             else:
                 self._joining.append(worker)
         for worker in list(self._joining):
             if worker.address.up:
                 self._ship(worker)
-        deadline = time.monotonic() + self.patience
-        while len(self.workers) < self._count and time.monotonic() < deadline:
+        patience = Patience(self.patience)
+        while len(self.workers) < self._count and not patience.ends():
             self._maintain()
-            self._admit(1.0)
+            self._receive(1.0)
         if not self.workers:
             raise EngineFailure(f"no worker process was ready after {self.patience:g} seconds")
 
@@ -86,49 +87,41 @@ class Processes(Pool):
         while len(self.workers) + len(self._joining) < self._count:
             assert self._slots is not None
             process = Process(self._slots, self._nursery)
-            self._joining.append(Worker(process, f"process {process.kin.pid}"))
+            worker = Worker(process, f"process {process.kin.pid}")
+            self._joining.append(worker)
+            self._links.register(process.link, selectors.EVENT_READ, worker)
 
     def _ship(self, worker: Worker) -> None:
         """Send the job to a worker that is up."""
         try:
             worker.address.up = True
-            worker.address.connection.send_bytes(self._blob)
+            worker.address.link.send(self._blob)
         except OSError:
             self._bury(worker)
 
     def _bury(self, worker: Worker) -> None:
         """Forget a worker that ended before it could work."""
         self._joining.remove(worker)
-        worker.address.end()
+        self._abandon(worker)
         self._stillborn += 1
         if self._stillborn >= 5:
             raise EngineFailure("worker processes end before they can work")
 
-    def _admit(self, patience: float) -> None:
-        """Take in workers that have read the job."""
-        waiting: dict[Any, Worker] = {w.address.connection: w for w in self._joining}
-        for link in connection.wait(list(waiting), patience):
-            worker = waiting[link]
-            try:
-                answer = pickle.loads(link.recv_bytes())  # pyright: ignore
-            except (EOFError, OSError):
-                self._bury(worker)
-                continue
-            if not isinstance(answer, Loaded):
-                continue  # it replies to what an earlier job asked
-            if answer.serial == -1:
-                self._ship(worker)
-            elif answer.error:
-                raise EngineFailure(f"a worker process could not read the job: {answer.error}")
-            elif answer.serial == self._serial:
-                self._stillborn = 0
-                self._joining.remove(worker)
-                self.workers.append(worker)
+    def _admit(self, worker: Worker, answer: Loaded) -> None:
+        """Take in a worker that has read the job."""
+        if answer.serial == -1:
+            self._ship(worker)
+        elif answer.error:
+            raise EngineFailure(f"a worker process could not read the job: {answer.error}")
+        elif answer.serial == self._serial:
+            self._stillborn = 0
+            self._joining.remove(worker)
+            self.workers.append(worker)
 
     def _announce(self, question: Question) -> int:
         assert self._slots is not None
         tickets = [t for worker in self.workers for t in worker.queue.values()]
-        free = set(range(SLOTS)).difference(ticket.place for ticket in tickets)
+        free = set(range(0, SLOTS, 2)).difference(ticket.place for ticket in tickets)
         if not free:
             # a worker so far behind is of no use
             oldest = min(self.workers, key=lambda w: h.id if (h := w.head()) else math.inf)
@@ -136,42 +129,51 @@ class Processes(Pool):
             self._lose(oldest, deque(), question)
             return self._announce(question)
         self._slot = min(free)
-        self._slots.write(self._slot, question.v)
-        return question.v.nbytes
+        places = [
+            None if array is None else self._slots.write(self._slot + i, array)
+            for i, array in enumerate(arrays_of(question))
+        ]
+        self._asked = pickle.dumps((places, tuple(without_arrays(question))), protocol=5)
+        return nbytes(question)
 
     def _send(self, worker: Worker, ticket: Ticket) -> int:
         ticket.place = self._slot
-        v = ticket.question.v
-        question = ticket.question._replace(v=(self._slot, v.dtype.str, v.shape))
-        message = pickle.dumps((ticket.id, question, ticket.blocks), protocol=5)
-        worker.address.connection.send_bytes(message)
+        blocks = ticket.blocks
+        message = TICKET.pack(ticket.id, blocks.start, blocks.stop) + self._asked
+        worker.address.link.send(message)
         return len(message)
 
     def _receive(self, timeout: float) -> list[tuple[Worker, Reply | None, int]]:
-        links: dict[Any, Worker] = {w.address.connection: w for w in self.workers}
-        newcomers = [w.address.connection for w in self._joining]
         found: list[tuple[Worker, Reply | None, int]] = []
-        for link in connection.wait([*links, *newcomers], timeout):
-            if link not in links:
-                continue
+        for key, _ in self._links.select(timeout):
+            worker: Worker = key.data
             try:
-                data = link.recv_bytes()  # pyright: ignore
+                messages = worker.address.link.receive()
             except (EOFError, OSError):
-                links[link].address.end()
-                found.append((links[link], None, 0))
+                if worker in self._joining:
+                    self._bury(worker)
+                else:
+                    self._abandon(worker)
+                    found.append((worker, None, 0))
                 continue
-            found.append((links[link], pickle.loads(data), len(data)))
-        if newcomers:
-            self._admit(0.0)
+            for data in messages:
+                answer = pickle.loads(data)
+                if not isinstance(answer, Loaded):
+                    if worker not in self._joining:  # or it replies to what an earlier job asked
+                        found.append((worker, named(answer), len(data)))
+                else:
+                    self._admit(worker, answer)
         return found
 
-    def _abandon(self, worker: Worker) -> None:
-        worker.address.end()
+    def _abandon(self, worker: Worker, grace: float = 0.0) -> None:
+        if worker.address.link.fileno() >= 0:  # unless it was given up before
+            self._links.unregister(worker.address.link)
+            worker.address.end(grace)
 
     def _stop(self) -> None:
         for worker in [*self.workers, *self._joining]:
             # an idle worker ends when its socket is closed; others are not waited for
-            worker.address.end(0.0 if worker.queue or not worker.address.up else 0.5)
+            self._abandon(worker, 0.0 if worker.queue or not worker.address.up else 0.5)
         self._joining = []
         self._nursery.close()
         if self._slots is not None:

@@ -6,15 +6,28 @@ import contextlib
 import logging
 import os
 import pickle
+import queue
 import socket
 import time
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..smoothing.job import Job, Question
 from ._pool import Pool
-from ._protocol import EngineFailure, missing, serialize
-from ._ticket import Ticket, Worker
+from ._protocol import (
+    EngineFailure,
+    arrays_of,
+    missing,
+    nbytes,
+    serialize,
+    with_arrays,
+    without_arrays,
+)
+from ._ticket import Patience, Ticket, Worker
 from ._worker import Bench, Reply
+
+_SMALL = 2**16
+"""Bytes up to which a query point is sent with each call."""
 
 _LOOK = 1.0
 """Seconds between two looks at the size of the cluster."""
@@ -34,10 +47,10 @@ class Ray(Pool):
 
     Notes
     -----
-    The query point is put into Ray's object store once per round and read from there without a
-    copy. CPUs that join the cluster during a run are used. Ray's services listen on all network
-    interfaces and ask nobody for a password: start it only on a machine or a network that strangers
-    cannot reach.
+    A query point of more than 64 kB is put into Ray's object store once per round and read from
+    there without a copy. CPUs that join the cluster during a run are used. Ray's services listen on
+    all network interfaces and ask nobody for a password: start it only on a machine or a network
+    that strangers cannot reach.
     """
 
     latency: ClassVar[float] = 3e-3
@@ -49,9 +62,9 @@ class Ray(Pool):
         self._ray: Any = None
         self._ours = False
         self._blob: Any = None
-        self._v: Any = None
+        self._arrays: Any = None
         self._seats: list[Worker] = []
-        self._calls: dict[Any, Worker] = {}
+        self._replies: Any = queue.SimpleQueue()
         self._looked = 0.0
         self._stillborn = 0
         self.name = f"ray:{cluster}"
@@ -59,18 +72,25 @@ class Ray(Pool):
     def _start(self, job: Job) -> None:
         if self._ray is None:
             self._ray = self._connected()
-        self._dismiss()
         self._blob = self._ray.put(serialize(job))
-        deadline = time.monotonic() + self.patience
+        self._reload()
+        patience = Patience(self.patience)
         self._looked = 0.0
         self._maintain()
         while len(self.workers) < len(self._seats) or not self._seats:
             self._receive(0.1)
             self._maintain()
-            if time.monotonic() > deadline:
+            if patience.ends():
                 if self.workers:
                     break
                 raise EngineFailure(f"no worker of {self.name} was ready in {self.patience:g} s")
+
+    def _reload(self) -> None:
+        """Give idle actors of an earlier job the new one; end those that may be busy with it."""
+        idle = [worker for worker in self.workers if worker.alive and not worker.queue]
+        self._dismiss(idle)
+        for worker in idle:
+            self._expect(worker, worker.address.load.remote(self._blob))
 
     def _connected(self) -> Any:
         try:
@@ -110,44 +130,49 @@ class Ray(Pool):
         while len(self._seats) < wanted:
             worker = Worker(actor.remote(self._blob), "")
             self._seats.append(worker)
-            self._calls[worker.address.ready.remote()] = worker
+            self._expect(worker, worker.address.ready.remote())
+
+    def _expect(self, worker: Worker, call: Any) -> None:
+        """Have the answer to a call put into the queue when it comes."""
+        call.future().add_done_callback(lambda future: self._replies.put((worker, future)))
 
     def _announce(self, question: Question) -> int:
-        self._v = self._ray.put(question.v)
-        return question.v.nbytes
+        # what is small travels faster with the call than through the object store
+        large = nbytes(question) > _SMALL
+        self._arrays = self._ray.put(arrays_of(question)) if large else None
+        return nbytes(question) if large else 0
 
     def _send(self, worker: Worker, ticket: Ticket) -> int:
-        question = ticket.question._replace(v=None)
-        call = worker.address.work.remote(ticket.id, question, self._v, ticket.blocks)
-        self._calls[call] = worker
-        return 0
+        large = self._arrays is not None
+        question = without_arrays(ticket.question) if large else ticket.question
+        message = pickle.dumps((ticket.id, question, ticket.blocks), protocol=5)
+        arguments = (message, self._arrays) if large else (message,)
+        self._expect(worker, worker.address.work.remote(*arguments))
+        return len(message)
 
     def _receive(self, timeout: float) -> list[tuple[Worker, Reply | None, int]]:
-        if not self._calls:
-            time.sleep(min(timeout, 0.01))
+        try:
+            worker, future = self._replies.get(timeout=min(timeout, _LOOK))
+        except queue.Empty:
             return []
-        ready, _ = self._ray.wait(list(self._calls), num_returns=1, timeout=timeout)
-        found: list[tuple[Worker, Reply | None, int]] = []
-        for call in ready:
-            worker = self._calls.pop(call)
-            try:
-                data = self._ray.get(call, timeout=self.patience)
-            except self._ray.exceptions.RayActorError as error:
-                found += self._gone(worker, error)
-                continue
-            except self._ray.exceptions.RayError as error:
-                raise EngineFailure(f"{self.name}: {error}") from error
-            if isinstance(data, str):
-                worker.name = data
-                self.workers.append(worker)
-                self._stillborn = 0
-            else:
-                found.append((worker, pickle.loads(data), len(data)))
-        return found
+        try:
+            data = future.result()
+        except self._ray.exceptions.RayActorError as error:
+            return self._gone(worker, error)
+        except self._ray.exceptions.RayError as error:
+            raise EngineFailure(f"{self.name}: {error}") from error
+        if not isinstance(data, str):
+            return [(worker, pickle.loads(data), len(data))]
+        if worker in self._seats:
+            worker.name = data
+            self.workers.append(worker)
+            self._stillborn = 0
+        return []
 
     def _gone(self, worker: Worker, error: Any = None) -> list[tuple[Worker, Reply | None, int]]:
-        if worker in self._seats:
-            self._seats.remove(worker)
+        if worker not in self._seats:
+            return []
+        self._seats.remove(worker)
         self._looked = 0.0
         if worker in self.workers:
             return [(worker, None, 0)]
@@ -161,18 +186,19 @@ class Ray(Pool):
             self._ray.kill(worker.address)
         self._gone(worker)
 
-    def _dismiss(self) -> None:
+    def _dismiss(self, kept: Sequence[Worker] = ()) -> None:
         for worker in self._seats:
-            worker.alive = False
-            with contextlib.suppress(Exception):
-                self._ray.kill(worker.address)
-        self.workers, self._seats, self._calls = [], [], {}
+            if worker not in kept:
+                worker.alive = False
+                with contextlib.suppress(Exception):
+                    self._ray.kill(worker.address)
+        self.workers, self._seats = [], list(kept)
 
     def _stop(self) -> None:
         if self._ray is None:
             return
         self._dismiss()
-        self._blob = self._v = None
+        self._blob = self._arrays = None
         if self._ours:
             self._ray.shutdown()
         self._ray = None
@@ -188,12 +214,19 @@ class Actor:
     """
 
     def __init__(self, blob: bytes) -> None:
+        self.load(blob)
+
+    def load(self, blob: bytes) -> str:
+        """Take a job; return the name of this worker."""
         self._bench = Bench(blob)
+        return self.ready()
 
     def ready(self) -> str:
-        """Answer, when the job is there, which process of which machine this is."""
+        """Return which process of which machine this is, when the job is there."""
         return f"process {os.getpid()} on {socket.gethostname()}"
 
-    def work(self, ticket: int, question: Question, v: Any, blocks: range) -> bytes:
+    def work(self, message: bytes, arrays: Any = None) -> bytes:
         """Compute some blocks and return the pickled reply."""
-        return pickle.dumps(self._bench.work(ticket, question._replace(v=v), blocks))
+        ticket, question, blocks = pickle.loads(message)
+        question = question if arrays is None else with_arrays(question, arrays)
+        return pickle.dumps(self._bench.work(ticket, question, blocks))

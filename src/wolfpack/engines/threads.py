@@ -8,7 +8,6 @@ import queue
 import threading
 from typing import Any, ClassVar
 
-from ..smoothing._blas import one_thread
 from ..smoothing.job import Job, Partial, Question
 from ._pool import Pool
 from ._ticket import Ticket, Worker
@@ -49,7 +48,8 @@ class Threads(Pool):
         timeout: float | None = None,
     ) -> dict[int, Partial]:
         """Return the contributions of the blocks, or of the first ``need`` of them to arrive."""
-        with one_thread():
+        assert self.job is not None
+        with self.job.quiet():
             return super().run_round(question, blocks, need, timeout)
 
     def _start(self, job: Job) -> None:
