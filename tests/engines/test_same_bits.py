@@ -6,75 +6,17 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import wolfpack as wp
-from engines.cases import cube, digest
-from problems import paper_trace_ball, small_simplex
+from engines.cases import digest
+from engines.sampled import CASES, check
+from problems import small_simplex
 from wolfpack.engines import Processes
-
-
-def birkhoff() -> tuple[Any, Any, Any]:
-    target = np.random.default_rng(0).random((6, 6))
-    return wp.objectives.Quadratic(1.0, -target), wp.sets.Birkhoff(6), None
-
-
-def product() -> tuple[Any, Any, Any]:
-    K = wp.sets.Product(wp.sets.Simplex(5), wp.sets.L1Ball(4), wp.sets.L2Ball(3))
-    return wp.objectives.Quadratic(1.0, -np.linspace(-1, 1, 12)), K, None
-
-
-def tree() -> tuple[Any, Any, Any]:
-    edges = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (1, 3)]
-    K = wp.sets.SpanningTree(edges)
-    return wp.objectives.Quadratic(1.0, -np.linspace(0, 1, 6)), K, None
-
-
-# problem, settings: every sampled method, every way of smoothing, every structure of vertices
-CASES: dict[str, tuple[Any, dict[str, Any]]] = {
-    "anytime, one-hot": (small_simplex, {"method": "anytime", "m": 9, "block": 2}),
-    "anytime, m auto": (small_simplex, {"method": "anytime", "noise": "gaussian", "block": 3}),
-    "pfw, rank one": (paper_trace_ball, {"method": "pfw", "alpha": 1e-2, "m": 20, "block": 7}),
-    "r-pfw, one block": (paper_trace_ball, {"method": "r-pfw", "m": 8}),
-    "r-pfw, permutations": (birkhoff, {"method": "r-pfw", "m": 11, "block": 2}),
-    "anytime, product": (product, {"method": "anytime", "m": 10, "block": 3}),
-    "anytime, lifted": (tree, {"method": "anytime", "m": 10, "block": 3, "smoothing": "lifted"}),
-    "anytime, image": (
-        small_simplex,
-        {"method": "anytime", "m": 10, "block": 4, "smoothing": "image", "noise": "gaussian"},
-    ),
-    "anytime, antithetic": (
-        small_simplex,
-        {"method": "anytime", "m": 12, "block": 4, "sampling": "antithetic"},
-    ),
-    "anytime, user's oracle": (lambda: (*cube(), None), {"method": "anytime", "m": 10}),
-}
-
-
-@cache
-def reference(name: str) -> str:
-    return digest(solve(name, None))
-
-
-def solve(name: str, engine: Any) -> wp.Result:
-    make, settings = CASES[name]
-    f, K, x0 = make()
-    result = wp.minimize(f, K, x0, tol=0, max_rounds=10, seed=11, engine=engine, **settings)
-    assert result.status == "max_rounds"
-    return result
-
-
-def check(name: str, engine: Any, workers: int) -> None:
-    result = solve(name, engine)
-    assert digest(result) == reference(name)
-    assert set(result.engine["workers"]) == {workers}
-    assert result.engine["blocks"].min() >= 1
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -107,7 +49,7 @@ def executor(request):
         yield lambda: ThreadPoolExecutor(2)
 
 
-@pytest.mark.parametrize("name", list(CASES)[:4])
+@pytest.mark.parametrize("name", [*list(CASES)[:4], "corrective, product"])
 def test_in_executors(name, executor):
     check(name, executor, 2)
 
