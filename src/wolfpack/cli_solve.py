@@ -70,12 +70,11 @@ def solve(
     task = read_task(problem, access)
     folder = out or Path(task.output.folder or f"{problem.stem}-out")
     settings = dict(task.settings)
-    if engine is not None:
-        settings["engine"] = engine
-    leads = _leads(settings.get("engine"))
-    if leads:
-        _prepare(folder, overwrite)
-        _remember(folder, problem, access)
+    settings["engine"] = _engine(engine or settings.get("engine"))
+    with _first_rank(settings["engine"]) as leads:
+        if leads:
+            _prepare(folder, overwrite)
+            _remember(folder, problem, access)
     if leads and task.output.checkpoint:
         settings["checkpoint"] = folder / CHECKPOINT
     command = ["wolfpack", "solve", str(problem), "--out", str(folder)]
@@ -124,7 +123,7 @@ def resume(
     given = {"tol": tol, "max_rounds": max_rounds, "max_seconds": max_seconds, "max_lmo": max_lmo}
     limits = {key: value for key, value in task.settings.items() if key in STOP}
     limits |= {key: value for key, value in given.items() if value is not None}
-    engine = engine or task.settings.get("engine")
+    engine = _engine(engine or task.settings.get("engine"))
     command = ["wolfpack", "resume", str(file)]
     for key, value in given.items():
         command += [f"--{key.replace('_', '-')}", str(value)] if value is not None else []
@@ -135,7 +134,9 @@ def resume(
             talk: dict[str, Any] = {"progress": False, "callback": watch.callback}
             result = resume(checkpoint, task.objective, task.set, engine=engine, **talk, **limits)
             watch.finish(result)
-        if _leads(engine):
+        with _first_rank(engine) as leads:
+            pass
+        if leads:
             _finish(result, task, checkpoint.parent, shlex.join(command), voice)
     if not result.success:
         raise typer.Exit(1)
@@ -230,16 +231,39 @@ def _terminal(voice: str) -> Console | None:
     return console if voice == "words" and console.is_terminal else None
 
 
-def _leads(engine: str | None) -> bool:
-    """Tell whether this process is the one that writes; with MPI every rank runs the command."""
+def _engine(engine: str | None) -> str | None:
+    """Return where the oracles run: on the ranks, if the command was started on several."""
+    from .engines.mpi_ import ranks
+
+    if ranks() == 1 or engine == "mpi":
+        return engine
+    if engine is not None:
+        raise InputError(
+            f"{ranks()} ranks were started, each of which would solve the problem by itself on "
+            f"engine {engine}: use --engine mpi, or leave mpiexec out"
+        )
+    return "mpi"
+
+
+@contextmanager
+def _first_rank(engine: str | None) -> Iterator[bool]:
+    """Tell whether this process is the one that writes; others wait for it, and end if it fails."""
     if engine != "mpi":
-        return True
+        yield True
+        return
     from .engines import Mpi
 
     try:
-        return not Mpi().follows
+        team = Mpi()
     except ImportError as error:
         raise InputError(str(error)) from None
+    try:
+        yield not team.follows
+    except BaseException:
+        team.agreed(False)
+        raise
+    if not team.agreed(True):
+        raise typer.Exit(2)
 
 
 @contextmanager

@@ -22,6 +22,13 @@ pytestmark = [
     pytest.mark.timeout(180),
     pytest.mark.skipif(MPIEXEC is None, reason="no mpiexec"),
 ]
+# ranks share cores here; as root, Open MPI wants to be told twice
+SETTINGS = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
 TESTS = str(Path(__file__).parents[1])
 SCRIPT = """
 import os, sys
@@ -37,17 +44,10 @@ rank = MPI.COMM_WORLD.Get_rank()
 def launch(ranks: int, code: str) -> subprocess.Popen[str]:
     assert MPIEXEC is not None
     script = textwrap.dedent(SCRIPT.format(tests=TESTS)) + textwrap.dedent(code)
-    # ranks share cores here; as root, Open MPI wants to be told twice
-    settings = {
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-        "OMPI_MCA_mpi_yield_when_idle": "1",
-    }
     command = [MPIEXEC, "-n", str(ranks), sys.executable, "-c", script]
     return subprocess.Popen(
         command,
-        env=os.environ | settings,
+        env=os.environ | SETTINGS,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
