@@ -41,6 +41,10 @@ def bench(
     quick: Annotated[
         bool, typer.Option("--quick", help="One run of each, of one second at most.")
     ] = False,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option("--from", help="A results.json to show again, with others; runs nothing."),
+    ] = None,
     show_list: Annotated[
         bool, typer.Option("--list", help="Show suites and libraries; run nothing.")
     ] = False,
@@ -48,7 +52,7 @@ def bench(
     quiet: Quiet = False,
 ) -> None:
     """Compare the methods with each other and with other libraries: tables, profiles, a page."""
-    from .bench import run_suite, write
+    from .bench import write
     from .bench.tables import plain
 
     if show_list:
@@ -58,26 +62,44 @@ def bench(
         raise InputError("--quick means --repeats 1 --limit 1: give it or them, not both")
     make_folder(out)
     repeats, limit = (1, 1.0) if quick else (repeats or 3, limit or 10.0)
-    command = ["wolfpack", "bench", "--suite", suite.value, "--out", str(out)]
-    command += ["--repeats", str(repeats), "--limit", f"{limit:g}"]
-    if not (quiet or as_json):
-        _say_missing(Console(stderr=True, highlight=False))
-    with fraction_bar(quiet or as_json) as watch:
-        result = run_suite(
-            suite.value, repeats, limit, lambda words, done, total: watch(done / total, words)
-        )
-    if not result.complete and not result.cases:
-        raise KeyboardInterrupt
+    if earlier:
+        result, command = _again(earlier), ["wolfpack", "bench"]
+        command += [f"--from={path}" for path in earlier]
+    else:
+        result = _run(suite.value, repeats, limit, quiet or as_json)
+        command = ["wolfpack", "bench", "--suite", suite.value]
+        command += ["--repeats", str(repeats), "--limit", f"{limit:g}"]
     try:
-        written, notes = write(result, out, shlex.join(command))
+        written, notes = write(result, out, shlex.join([*command, "--out", str(out)]))
     except OSError as error:
         raise Unfinished(f"cannot write to {out}: {error.strerror or error}") from None
     if as_json:
         print(json.dumps({**plain(result), "files": [str(path) for path in written]}, indent=2))
     elif not quiet:
         _show(result, written, notes)
-    if not result.complete:
+    if not (result.complete or earlier):
         raise Unfinished(f"interrupted: {out} holds the {len(result.cases)} cases that were done")
+
+
+def _run(suite: str, repeats: int, limit: float, silent: bool) -> SuiteResult:
+    from .bench import run_suite
+
+    if not silent:
+        _say_missing(Console(stderr=True, highlight=False))
+    with fraction_bar(silent) as watch:
+        result = run_suite(suite, repeats, limit, lambda now, k, n: watch(k / n, now))
+    if not (result.complete or result.cases):
+        raise KeyboardInterrupt
+    return result
+
+
+def _again(paths: list[Path]) -> SuiteResult:
+    from .bench import load
+
+    try:
+        return load(paths)
+    except ValueError as error:
+        raise InputError(str(error)) from None
 
 
 def _list(as_json: bool) -> None:

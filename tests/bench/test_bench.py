@@ -188,8 +188,49 @@ def test_files_agree_with_each_other(result, tmp_path):
     html = (tmp_path / "index.html").read_text("utf-8")
     document = Document(html)
     entries = result.cases[0].entries
-    assert document.tables[1][1:] == [tables.cells(entry) for entry in entries]
+    shown = [[cell.replace("\u00a0", " ") for cell in row] for row in document.tables[1][1:]]
+    assert shown == [tables.cells(entry) for entry in entries]
     assert found["started"] in html
+
+
+def test_results_can_be_shown_again_and_together(result, tmp_path, capsys):
+    write(result, tmp_path, "")
+    saved = tmp_path / "results.json"
+    other = json.loads(saved.read_text("utf-8"))
+    other["rows"] = [row | {"case": "birkhoff"} for row in other["rows"]]
+    (tmp_path / "other.json").write_text(json.dumps(other), "utf-8")
+    command = ["bench", "--from", str(saved), "--from", str(tmp_path / "other.json")]
+    assert cli.run([*command, "--out", str(tmp_path / "both"), "--json"]) == 0
+    both = json.loads(capsys.readouterr().out)
+    assert [row["case"] for row in both["rows"][::12]] == ["tiny", "birkhoff"]
+    keys = ("method", "accuracy", "rounds", "calls", "gradients", "seconds")
+    for row, before in zip(both["rows"], other["rows"] * 2, strict=True):
+        assert {key: row[key] for key in keys} == {key: before[key] for key in keys}
+    assert both["started"] == result.started
+    assert (tmp_path / "both" / "profile.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"machine": {"processor": "another"}}, "come from different machines or versions"),
+        ({"levels": [0.5]}, "is not a result of this version"),
+        ("no JSON", "cannot be read"),
+        (None, "cannot be read"),
+    ],
+)
+def test_results_that_do_not_fit_are_refused(result, tmp_path, capsys, change, message):
+    write(result, tmp_path, "")
+    saved, other = tmp_path / "results.json", tmp_path / "other.json"
+    if isinstance(change, dict):
+        other.write_text(json.dumps(json.loads(saved.read_text("utf-8")) | change), "utf-8")
+    elif change is not None:
+        other.write_text(change, "utf-8")
+    command = ["bench", "--from", str(saved), "--from", str(other), "--out", str(tmp_path / "x")]
+    assert cli.run(command) == 2
+    printed = capsys.readouterr()
+    assert printed.err.count("\n") == 1
+    assert message in printed.err
 
 
 @pytest.mark.parametrize("broken", ["nothing solved", "no Matplotlib"])

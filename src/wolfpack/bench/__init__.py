@@ -1,6 +1,7 @@
 """Benchmarks: the same problems for every method of this library and for other libraries.
 
-`run_suite` runs what `wolfpack bench` runs; `write` leaves its tables, profiles and page.
+`run_suite` runs what `wolfpack bench` runs, `load` reads what it found, `write` leaves tables,
+profiles and a page.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from .cases import CASES, Case
 from .measure import LEVELS, Contestant, Reach, Trace, contestants, methods
 from .outside import LIBRARIES, Rival, missing, rivals
 from .page import write
+from .stored import load
 from .suites import SUITES, CaseResult, Entry, SuiteResult, run_suite
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "SuiteResult",
     "Trace",
     "contestants",
+    "load",
     "methods",
     "missing",
     "rivals",

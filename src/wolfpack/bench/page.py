@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
@@ -101,7 +102,7 @@ def _winners(result: SuiteResult) -> list[str | Table]:
         "An accuracy is a certified gap, over the gap at the starting point. The best of wolfpack "
         "is known in hindsight only; `auto` is what you get without choosing."
     )
-    rows = tables.winners(result)
+    rows = _unbroken(tables.winners(result))
     stopped = [] if result.complete else ["The run was interrupted: only finished cases are here."]
     return [*stopped, words, Table(tables.repeats(result), tables.HEADS, rows, len(tables.HEADS))]
 
@@ -110,7 +111,9 @@ def _profiles(result: SuiteResult, svg: str, styles: dict[str, Style]) -> list[S
     blocks: list[str | LiveChart | Figure] = [
         "The share of problems for which a method takes at most so many times what the best one "
         "takes: how often it is the best on the left, how often it gets there at all on the "
-        "right. A library that does not have the set of a problem has not solved it."
+        "right. A library that does not have the set of a problem has not solved it. Projected "
+        "gradients (`projected`, and `auto` where it chooses them) ask the oracle for certificates "
+        "alone."
     ]
     for what in FACETS:
         found = profile(result.cases, what)
@@ -138,7 +141,8 @@ def _live_profile(found: Profile, what: str, styles: dict[str, Style]) -> LiveCh
 
 def _case(case: CaseResult, styles: dict[str, Style]) -> list[str | LiveChart | Table]:
     caption = "Rounds / oracle calls / gradients, as far as they are known, and the time"
-    numbers = Table(caption, tables.heads("Method"), [tables.cells(e) for e in case.entries])
+    rows = _unbroken([tables.cells(entry) for entry in case.entries])
+    numbers = Table(caption, tables.heads("Method"), rows)
     failed = [f"{e.method} failed: {e.failure}" for e in case.entries if e.failure]
     return [*_courses(case, styles), numbers, *failed]
 
@@ -213,6 +217,11 @@ def _styles(result: SuiteResult) -> dict[str, Style]:
         name: Style(color, dash, name in shown)
         for name, (color, dash) in zip(order, looks, strict=False)
     }
+
+
+def _unbroken(rows: list[list[str]]) -> list[list[str]]:
+    """Keep numbers and their units on one line."""
+    return [[re.sub(r"(?<=\d) (m?s)\b", "\u00a0\\1", cell) for cell in row] for row in rows]
 
 
 def _id(name: str) -> str:

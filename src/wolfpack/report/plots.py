@@ -6,6 +6,7 @@ Charts are data (`Chart`, `Panel`, `Line`); only this module imports Matplotlib,
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -138,8 +139,11 @@ def _draw(chart: Chart) -> Any:
     from matplotlib.ticker import NullLocator
 
     rows = -(-len(chart.panels) // chart.columns)
-    legend = 0.35
-    size = (PANEL[0] * chart.columns, PANEL[1] * rows + legend)
+    width = PANEL[0] * chart.columns
+    labels = list(dict.fromkeys(line.label for panel in chart.panels for line in panel.lines))
+    ncols = _legend_columns(labels, chart.columns, width)
+    legend = max(0.35, 0.17 * -(-len(labels) // ncols))
+    size = (width, PANEL[1] * rows + legend)
     figure = Figure(figsize=size, layout="constrained")
     kinds = {panel.axis for panel in chart.panels}
     share: Any = len(kinds) == 1
@@ -168,10 +172,23 @@ def _draw(chart: Chart) -> Any:
         handles.values(),
         handles.keys(),
         loc="outside lower center",
-        ncols=-(-len(handles) // (1 if len(handles) <= 2 * chart.columns else 2)),
+        ncols=ncols,
         handlelength=2.6,
     )
     return figure
+
+
+def _legend_columns(labels: Sequence[str], panels: int, width: float) -> int:
+    """Return in how many columns the legend fits: in one or two rows, unless labels are long."""
+    # inches: 0.06 a letter, 0.5 for the line beside it; no commands of mathematics
+    needs = [0.06 * len(re.sub(r"\\[a-z]+|[${}]", "", label)) + 0.5 for label in labels]
+    columns = -(-len(labels) // (1 if len(labels) <= 2 * panels else 2))
+    while columns > 1:
+        rows = -(-len(labels) // columns)
+        if sum(max(needs[i : i + rows]) for i in range(0, len(labels), rows)) <= width:
+            break
+        columns -= 1
+    return columns
 
 
 def _plot(axes: Any, line: Line) -> Any:
