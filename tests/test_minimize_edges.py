@@ -67,6 +67,15 @@ def test_an_exception_in_mid_run_brings_the_best_so_far(method, tmp_path):
     assert wp.load(partial.save(tmp_path / "partial")).fun == partial.fun
 
 
+def test_composite_problems_bring_theirs(tmp_path):
+    H = wp.regularizers.SquaredNorm(0.1)
+    with pytest.raises(ZeroDivisionError) as caught:
+        wp.minimize_composite(Fails(12), H, y0=np.zeros(6), beta=least_squares().L, tol=0)
+    partial = caught.value.result  # pyright: ignore[reportAttributeAccessIssue]
+    assert partial.nit > 2
+    assert wp.load(partial.save(tmp_path / "partial")).fun == partial.fun
+
+
 def test_an_exception_at_the_start_has_nothing_to_bring():
     with pytest.raises(ZeroDivisionError) as caught:
         wp.minimize(Fails(0), K, method="fw")

@@ -136,7 +136,7 @@ def _live_profile(found: Profile, what: str, styles: dict[str, Style]) -> LiveCh
     words = FACETS[what]
     alt = f"Performance profiles in {words}"
     caption = f"Profiles in {words}, of {len(found.methods)} methods."
-    return LiveChart(f"profile-{what}", alt, {"ratio": tau}, series, caption, "x")
+    return LiveChart(f"profile-{what}", alt, {"ratio": _short(tau)}, series, caption, "x")
 
 
 def _case(case: CaseResult, styles: dict[str, Style]) -> list[str | LiveChart | Table]:
@@ -159,11 +159,16 @@ def _courses(case: CaseResult, styles: dict[str, Style]) -> list[LiveChart]:
     series = [_series(e.method, _course(e, grid), styles[e.method]) for e in entries]
     alt = f"Certified gap of every method against seconds: {case.title}"
     caption = "The best certified gap so far, over the first one."
-    return [LiveChart(f"case-{case.name}", alt, {"seconds": grid}, series, caption)]
+    return [LiveChart(f"case-{case.name}", alt, {"seconds": _short(grid)}, series, caption)]
 
 
 def _series(name: str, values: np.ndarray, style: Style) -> Series:
-    return Series(_id(name), name, values, style.color, _DASHES[style.dash], style.shown)
+    return Series(_id(name), name, _short(values), style.color, _DASHES[style.dash], style.shown)
+
+
+def _short(values: np.ndarray) -> np.ndarray:
+    """Return numbers with five digits, which is what the eye sees, and half of the page's size."""
+    return np.array([float(f"{value:.5g}") for value in values])
 
 
 def _course(entry: Entry, grid: np.ndarray) -> np.ndarray:

@@ -192,7 +192,7 @@ def run(
         watch.remarks.append(str(failure))
     except Exception as error:
         if tracker.x is not None:
-            _attach(error, tracker, state)
+            _attach(error, tracker.result(state, Status.INTERRUPTED, ""), solver)
         raise
     finally:
         progress.close()
@@ -210,13 +210,14 @@ def run(
     return tracker.result(state, status, message)
 
 
-def _attach(error: Exception, tracker: Tracker, state: Any) -> None:
+def _attach(error: Exception, found: Result, solver: Solver) -> None:
     """Give an exception of f, the oracle or the callback what the run has found so far."""
-    words = f"{type(error).__name__} ended the run in round {state.k}: {error}"
+    found.message = f"{type(error).__name__} ended the run in round {found.nit}: {error}"
+    found.method, found.engine = getattr(solver, "name", ""), None
     with contextlib.suppress(AttributeError):  # of exceptions that take no more attributes
-        error.result = tracker.result(state, Status.INTERRUPTED, words)  # pyright: ignore
+        error.result = found  # pyright: ignore[reportAttributeAccessIssue]
         error.add_note(
-            f"The run was in round {state.k}; the best point so far, with its certificate, is in "
+            f"The run was in round {found.nit}; the best point so far, with its certificate, is in "
             "this exception's attribute 'result'."
         )
 
