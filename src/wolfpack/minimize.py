@@ -222,7 +222,7 @@ def _starting_point(objective: Any, K: Set, x0: Any) -> Array:
         raise ValueError(f"f takes x of shape {objective.shape}, K has shape {K.shape}")
     place = getattr(objective, "like", None)
     if x0 is None:
-        return like(K.start(), place) if is_foreign(place) else K.start()
+        return K.start() if place is None else like(K.start(), place)
     if is_foreign(place) or is_foreign(x0):
         same_place(**{"the data of f": place, "x0": x0})
     x0 = as_float_array(x0, "x0")

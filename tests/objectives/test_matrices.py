@@ -120,6 +120,15 @@ def test_operators_that_cannot_be_used():
         LeastSquares(Columns(A[0]), B)
 
 
+def test_runs_on_float32_data_are_float32():
+    f = LeastSquares(A.astype(np.float32), B.astype(np.float32))
+    for method in ("anytime", "bpcg", "fw", "projected"):
+        res = wp.minimize(f, wp.sets.Simplex(D), method=method, tol=1e-3)
+        assert res.success
+        assert res.x.dtype == np.float32
+    assert wp.minimize(TRUE, wp.sets.Simplex(D), tol=1e-3).x.dtype == np.float64
+
+
 def test_float32_data_are_used_as_such():
     f = Logistic(A.astype(np.float32), B > 0)
     assert f.evaluate(X.astype(np.float32)).gradient.dtype == np.float32
