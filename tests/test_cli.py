@@ -84,6 +84,7 @@ def test_info_names_the_devices_of_array_libraries(capsys, monkeypatch):
             return SimpleNamespace(cuda=cuda, backends=SimpleNamespace(mps=mps))
         raise ImportError("libcuda.so.1: cannot open shared object file")
 
+    monkeypatch.setattr(_devices, "_driver", list)
     monkeypatch.setattr(_devices, "find_spec", lambda name: object())
     monkeypatch.setattr(_devices, "import_module", fake)
     assert cli.run(["info"]) == 0

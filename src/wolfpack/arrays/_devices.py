@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -10,12 +12,17 @@ from typing import Any
 def devices() -> dict[str, list[str]]:
     """Return the devices of every array library that is installed; this imports them.
 
+    Under "driver" are the cards that NVIDIA's own tool knows, which a library may not be able to
+    use.
+
     Examples
     --------
     >>> devices()["numpy"]
     ['cpu']
     """
     found = {"numpy": ["cpu"]}
+    if cards := _driver():
+        found["driver"] = cards
     for name, look in (("torch", _torch), ("jax", _jax), ("cupy", _cupy)):
         if find_spec(name) is None:
             continue
@@ -24,6 +31,17 @@ def devices() -> dict[str, list[str]]:
         except Exception as error:  # a driver that does not fit, say
             found[name] = [f"cannot be used ({type(error).__name__}: {error})"]
     return found
+
+
+def _driver() -> list[str]:
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return []
+    try:
+        done = subprocess.run([tool, "-L"], capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [line.partition(" (UUID")[0] for line in done.stdout.splitlines() if line.strip()]
 
 
 def _torch(torch: Any) -> list[str]:

@@ -105,7 +105,7 @@ def save(chart: Chart, folder: Path, name: str) -> str:
 
 def style() -> dict[str, Any]:
     """Return Matplotlib's settings: quiet axes, the palette's ink and, for lines, its colours."""
-    from matplotlib import cycler
+    from matplotlib.rcsetup import cycler
 
     ink, muted = LIGHT["ink"], LIGHT["muted"]
     return {
