@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from wolfpack.bench.machine import machine
-
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table."""
@@ -27,10 +25,10 @@ def where(facts: dict[str, str]) -> str:
 
 
 def origin() -> str:
-    """Say which command made a table, when and where."""
+    """Say which command made a table, and when."""
     script = os.path.relpath(sys.argv[0])
     command = shlex.join(["python", script, *_without_page(sys.argv[1:])])
-    return f"`{command}`, {datetime.now(UTC).date().isoformat()}, {where(machine())}."
+    return f"`{command}`, {datetime.now(UTC).date().isoformat()}."
 
 
 def insert(page: Path, name: str, text: str) -> None:

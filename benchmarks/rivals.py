@@ -59,7 +59,8 @@ def winners_table(found: dict[str, Rows]) -> str:
             fastest = [min(group, key=_seconds, default=None) for group in (ours, others)]
             ratio = NOTHING
             if None not in fastest:
-                ratio = f"{fastest[1]['seconds'] / fastest[0]['seconds']:.2g}"  # pyright: ignore
+                times = fastest[1]["seconds"] / fastest[0]["seconds"]  # pyright: ignore
+                ratio = f"{times:,.0f}" if times >= 10 else f"{times:.2g}"
             counts = [_counted(oracle, what) for what in ("rounds", "calls")]
             cells.append([name, accuracy(level), *map(_timed, fastest), ratio, *counts])
     return table(heads, cells)
@@ -89,11 +90,13 @@ def write(folder: Path, page: Path) -> None:
     """Write all tables into the page."""
     files = {name: folder / f"{name}.json" for name in CASES}
     found = {name: read(path) for name, path in files.items() if path.exists()}
-    insert(page, "winners", winners_table({name: rows for name, (rows, _) in found.items()}))
+    winners = winners_table({name: rows for name, (rows, _) in found.items()})
+    machines = dict.fromkeys(where(how["machine"]) for _, how in found.values())
+    insert(page, "winners", "\n\n".join([winners, *(f"{words}." for words in machines)]))
     for name, (rows, how) in found.items():
         failed = "".join(f"\n\n{one['method']}: {one['error']}" for one in how["failures"])
         facts = f"`python benchmarks/rivals.py --only {name} --repeats {how['repeats']} --limit "
-        facts += f"{how['limit']:g}`, {how['started'][:10]}, {where(how['machine'])}."
+        facts += f"{how['limit']:g}`, {how['started'][:10]}."
         title = CASES[name]().title
         text = f"### {title[0].upper()}{title[1:]}\n\n{methods_table(rows)}{failed}\n\n{facts}"
         insert(page, name, text)

@@ -24,13 +24,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pages import insert, table, where
+from pages import insert, table
 from rich.console import Console
 from rich.markdown import Markdown
 from threadpoolctl import threadpool_limits
 
 import wolfpack as wp
-from wolfpack.bench.machine import machine
 
 LEVELS = (1e-3, 1e-4)
 METHODS: dict[str, dict[str, Any]] = {
@@ -151,7 +150,7 @@ def main() -> None:
             out.write_text(json.dumps(found, indent=1), encoding="utf-8")
     Console(width=120).print(Markdown(text(found)))
     if options.page is not None:
-        facts = f"{datetime.now(UTC).date().isoformat()}, {where(machine())}."
+        facts = f"`python benchmarks/tntp.py FOLDER ...`, {datetime.now(UTC).date().isoformat()}."
         insert(options.page, "user equilibrium", f"{text(found)}\n\n{facts}")
 
 
