@@ -262,9 +262,14 @@ def test_noise_per_coordinate():
 def test_kappa_follows_the_certificate(before, gap, kappa):
     tuner = Tuner(0.3)
     control = tuner.start(gap)._replace(gap=before)
-    control = tuner.adapt(control, 4, 0.0, bias=1.0)
+    control = tuner.adapt(control, 20, 0.0, bias=1.0)
     assert control.kappa == pytest.approx(kappa)
-    assert control.next_look == 5
+    assert control.next_look == 25
+
+
+def test_kappa_does_not_grow_in_the_first_rounds():
+    control = Tuner(0.3).adapt(Tuner(0.3).start(1.0)._replace(gap=1.0), 12, 0.0, bias=1.0)
+    assert control.kappa == 0.3
 
 
 @pytest.mark.parametrize("problem", [small_simplex, small_logistic, l1_logistic])
@@ -303,8 +308,8 @@ def test_step_test_doubles_a_kappa_that_is_too_small():
 
 def test_kappa_remembers_a_failure_for_a_while():
     tuner = Tuner(0.3)
-    failed = tuner.adapt(tuner.start(9.0)._replace(gap=9.0), 4, 0.0, bias=1.0)
-    again = tuner.adapt(failed._replace(fun=0.0), 5, 0.0, bias=1.0)
+    failed = tuner.adapt(tuner.start(9.0)._replace(gap=9.0), 20, 0.0, bias=1.0)
+    again = tuner.adapt(failed._replace(fun=0.0), 25, 0.0, bias=1.0)
     assert again.kappa == pytest.approx(0.95 * failed.kappa)
 
 

@@ -125,6 +125,8 @@ class Tuner:
         When the gap is above ``slow`` times that of the last look, kappa grows by ``grow``.
     decay : float
         How the floor fades from look to look.
+    early : int
+        Round before which kappa does not grow: the first certificates fall slowly whatever it is.
     """
 
     kappa: float = 0.3
@@ -133,6 +135,7 @@ class Tuner:
     slow: float = 0.95
     grow: float = 1.5
     decay: float = 0.95
+    early: int = 16
 
     def start(self, value: float) -> Control:
         """Return the memory of round 0."""
@@ -143,7 +146,7 @@ class Tuner:
         lower_bound = max(control.lower_bound, bound)
         gap = control.fun - lower_bound
         kappa, floor = control.kappa, self.decay * control.floor
-        if gap > self.slow * control.gap:
+        if gap > self.slow * control.gap and k >= self.early:
             kappa = min(1.0, self.grow * kappa)
             floor = max(floor, kappa)
         elif gap < self.low * bias:
