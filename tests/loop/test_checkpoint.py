@@ -151,7 +151,7 @@ def test_two_generations_are_kept_and_the_older_one_is_used_when_needed(tmp_path
     whole = wp.minimize(f, K, x0, max_rounds=40, **settings)
     wp.minimize(f, K, x0, max_rounds=20, checkpoint=wp.Checkpoint(path, rounds=8), **settings)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["run.ckpt", "run.ckpt.1"]
-    assert ck._read(ck.older(path))[1].state.k == 16
+    assert ck._read(ck.older(path), None)[1].state.k == 16
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.warns(ck.CheckpointWarning, match=r"generation before.*run\.ckpt\.1"):
         resumed = wp.resume(path, f, K, max_rounds=40, checkpoint=None)
