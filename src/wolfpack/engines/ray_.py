@@ -6,13 +6,13 @@ import contextlib
 import logging
 import os
 import pickle
-import queue
 import socket
 import time
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..smoothing.job import Job, Question
+from ._link import TICKET, named, plain
 from ._pool import Pool
 from ._protocol import (
     EngineFailure,
@@ -28,6 +28,9 @@ from ._worker import Bench, Reply
 
 _SMALL = 2**16
 """Bytes up to which a query point is sent with each call."""
+
+_FEW = 8
+"""Calls up to which each is looked at by itself."""
 
 _LOOK = 1.0
 """Seconds between two looks at the size of the cluster."""
@@ -62,9 +65,10 @@ class Ray(Pool):
         self._ray: Any = None
         self._ours = False
         self._blob: Any = None
+        self._asked = b""
         self._arrays: Any = None
         self._seats: list[Worker] = []
-        self._replies: Any = queue.SimpleQueue()
+        self._calls: dict[Any, Worker] = {}
         self._looked = 0.0
         self._stillborn = 0
         self.name = f"ray:{cluster}"
@@ -90,7 +94,7 @@ class Ray(Pool):
         idle = [worker for worker in self.workers if worker.alive and not worker.queue]
         self._dismiss(idle)
         for worker in idle:
-            self._expect(worker, worker.address.load.remote(self._blob))
+            self._calls[worker.address.load.remote(self._blob)] = worker
 
     def _connected(self) -> Any:
         try:
@@ -130,39 +134,46 @@ class Ray(Pool):
         while len(self._seats) < wanted:
             worker = Worker(actor.remote(self._blob), "")
             self._seats.append(worker)
-            self._expect(worker, worker.address.ready.remote())
-
-    def _expect(self, worker: Worker, call: Any) -> None:
-        """Have the answer to a call put into the queue when it comes."""
-        call.future().add_done_callback(lambda future: self._replies.put((worker, future)))
+            self._calls[worker.address.ready.remote()] = worker
 
     def _announce(self, question: Question) -> int:
         # what is small travels faster with the call than through the object store
         large = nbytes(question) > _SMALL
         self._arrays = self._ray.put(arrays_of(question)) if large else None
+        asked = without_arrays(question) if large else question
+        self._asked = pickle.dumps(tuple(asked), protocol=5)
         return nbytes(question) if large else 0
 
     def _send(self, worker: Worker, ticket: Ticket) -> int:
-        large = self._arrays is not None
-        question = without_arrays(ticket.question) if large else ticket.question
-        message = pickle.dumps((ticket.id, question, ticket.blocks), protocol=5)
-        arguments = (message, self._arrays) if large else (message,)
-        self._expect(worker, worker.address.work.remote(*arguments))
+        blocks = ticket.blocks
+        message = TICKET.pack(ticket.id, blocks.start, blocks.stop) + self._asked
+        arguments = (message,) if self._arrays is None else (message, self._arrays)
+        self._calls[worker.address.work.remote(*arguments)] = worker
         return len(message)
 
     def _receive(self, timeout: float) -> list[tuple[Worker, Reply | None, int]]:
-        try:
-            worker, future = self._replies.get(timeout=min(timeout, _LOOK))
-        except queue.Empty:
+        calls = list(self._calls)
+        if not calls:
+            time.sleep(min(timeout, 0.01))
             return []
+        ready, _ = self._ray.wait(calls, num_returns=1, timeout=min(timeout, _LOOK))
+        if ready and len(calls) > _FEW:  # a look at many calls costs too much for one reply
+            ready, _ = self._ray.wait(calls, num_returns=len(calls), timeout=0)
+        found: list[tuple[Worker, Reply | None, int]] = []
+        for call in ready:
+            found += self._answer(self._calls.pop(call), call)
+        return found
+
+    def _answer(self, worker: Worker, call: Any) -> list[tuple[Worker, Reply | None, int]]:
+        """Return what a call that is over has brought; a worker that has the job joins."""
         try:
-            data = future.result()
+            data = self._ray.get(call, timeout=self.patience)
         except self._ray.exceptions.RayActorError as error:
             return self._gone(worker, error)
         except self._ray.exceptions.RayError as error:
             raise EngineFailure(f"{self.name}: {error}") from error
         if not isinstance(data, str):
-            return [(worker, pickle.loads(data), len(data))]
+            return [(worker, named(pickle.loads(data)), len(data))]
         if worker in self._seats:
             worker.name = data
             self.workers.append(worker)
@@ -192,7 +203,7 @@ class Ray(Pool):
                 worker.alive = False
                 with contextlib.suppress(Exception):
                     self._ray.kill(worker.address)
-        self.workers, self._seats = [], list(kept)
+        self.workers, self._seats, self._calls = [], list(kept), {}
 
     def _stop(self) -> None:
         if self._ray is None:
@@ -227,6 +238,9 @@ class Actor:
 
     def work(self, message: bytes, arrays: Any = None) -> bytes:
         """Compute some blocks and return the pickled reply."""
-        ticket, question, blocks = pickle.loads(message)
+        ticket, first, end = TICKET.unpack_from(message)
+        question = Question(*pickle.loads(message[TICKET.size :]))
         question = question if arrays is None else with_arrays(question, arrays)
-        return pickle.dumps(self._bench.work(ticket, question, blocks))
+        return pickle.dumps(
+            plain(self._bench.work(ticket, question, range(first, end))), protocol=5
+        )
