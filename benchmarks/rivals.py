@@ -46,24 +46,43 @@ def methods_table(rows: Rows) -> str:
 
 
 def winners_table(found: dict[str, Rows]) -> str:
-    """Return who is fastest, and who asks the oracle least, on every problem."""
-    heads = ["problem", "accuracy", "fastest here", "fastest elsewhere", "others / ours"]
-    heads += ["fewest rounds of an oracle method", "fewest oracle calls"]
+    """Return who is fastest on every problem."""
+    heads = ["problem", "accuracy", "fastest here", "fastest elsewhere", "elsewhere / here"]
     cells = []
     for name, rows in found.items():
         for level in LEVELS:
-            reached = [by[level] for by in rows.values() if by[level]["seconds"] is not None]
-            ours = [row for row in reached if row["library"] == "wolfpack"]
-            others = [row for row in reached if row["library"] != "wolfpack"]
-            oracle = [row for row in ours if row["method"] not in ("auto", "projected")]
-            fastest = [min(group, key=_seconds, default=None) for group in (ours, others)]
+            ours = min(_reached(rows, level, "wolfpack"), key=_seconds, default=None)
+            other = min(_reached(rows, level, "outside"), key=_seconds, default=None)
             ratio = NOTHING
-            if None not in fastest:
-                times = fastest[1]["seconds"] / fastest[0]["seconds"]  # pyright: ignore
+            if ours is not None and other is not None:
+                times = _seconds(other) / _seconds(ours)
                 ratio = f"{times:,.0f}" if times >= 10 else f"{times:.2g}"
-            counts = [_counted(oracle, what) for what in ("rounds", "calls")]
-            cells.append([name, accuracy(level), *map(_timed, fastest), ratio, *counts])
+            cells.append([name, accuracy(level), _timed(ours), _timed(other), ratio])
     return table(heads, cells)
+
+
+def counts_table(found: dict[str, Rows]) -> str:
+    """Return which oracle method takes the fewest rounds and oracle calls."""
+    cells = []
+    for name, rows in found.items():
+        best = []
+        for what in ("rounds", "calls"):
+            for level in LEVELS[1:]:
+                taking_part = [
+                    row
+                    for row in _reached(rows, level, "wolfpack")
+                    if row["method"] not in ("auto", "projected")
+                ]
+                best.append(_counted(taking_part, what))
+        cells.append([name, *best])
+    names = ("rounds", "oracle calls")
+    heads = [f"fewest {what} to {accuracy(level)}" for what in names for level in LEVELS[1:]]
+    return table(["problem", *heads], cells)
+
+
+def _reached(rows: Rows, level: float, library: str) -> list[dict[str, Any]]:
+    found = (by[level] for by in rows.values())
+    return [row for row in found if row["library"] == library and row["seconds"] is not None]
 
 
 def _seconds(row: dict[str, Any]) -> float:
@@ -90,9 +109,10 @@ def write(folder: Path, page: Path) -> None:
     """Write all tables into the page."""
     files = {name: folder / f"{name}.json" for name in CASES}
     found = {name: read(path) for name, path in files.items() if path.exists()}
-    winners = winners_table({name: rows for name, (rows, _) in found.items()})
+    numbers = {name: rows for name, (rows, _) in found.items()}
     machines = dict.fromkeys(where(how["machine"]) for _, how in found.values())
-    insert(page, "winners", "\n\n".join([winners, *(f"{words}." for words in machines)]))
+    tables = [winners_table(numbers), "Of the methods of linear oracles:", counts_table(numbers)]
+    insert(page, "winners", "\n\n".join([*tables, *(f"{words}." for words in machines)]))
     for name, (rows, how) in found.items():
         failed = "".join(f"\n\n{one['method']}: {one['error']}" for one in how["failures"])
         facts = f"`python benchmarks/rivals.py --only {name} --repeats {how['repeats']} --limit "

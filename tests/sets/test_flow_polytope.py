@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import wolfpack as wp
 from wolfpack.problem import CapabilityError
 from wolfpack.sets import FlowPolytope, _routing
 
@@ -160,3 +161,10 @@ def test_points_stay_within_the_radius_and_the_diameter():
 def test_what_is_no_routing_problem_is_refused(demands, capacity, message):
     with pytest.raises(ValueError, match=message):
         FlowPolytope([(0, 1), (1, 2), (3, 1)], demands, capacity)
+
+
+def test_answers_are_not_checked_by_linear_programs(monkeypatch):
+    f = wp.objectives.BPR(np.ones(4), np.ones(4))
+    K = FlowPolytope([(0, 1), (0, 2), (1, 3), (2, 3)], [(0, 3, 1.0)])
+    monkeypatch.setattr(FlowPolytope, "violation", None)
+    assert wp.minimize(f, K, method="corrective", m=4, tol=1e-6).success

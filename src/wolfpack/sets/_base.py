@@ -55,6 +55,8 @@ class Set(ABC):
         Laws for which `smoothed` is known exactly.
     cheap_projection : bool
         Whether `project`, where it exists, costs about as much as the oracle.
+    cheap_violation : bool
+        Whether `violation` costs about as much as the oracle. Answers are spot-checked with it.
     unconditional : bool
         Whether signs do not matter: all points of K are nonnegative, or the sign of any entry of a
         point can be changed within K.
@@ -68,6 +70,7 @@ class Set(ABC):
     default_noise: str = "gaussian"
     closed_forms: tuple[str, ...] = ()
     cheap_projection: bool = True
+    cheap_violation: bool = True
     unconditional: bool = False
 
     # of a set at another place, see `at`: the set itself, and an array of that place

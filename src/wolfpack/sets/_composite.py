@@ -43,6 +43,10 @@ class Composite(Set):
         return all(part.releases_gil for part in self.parts)
 
     @property
+    def cheap_violation(self) -> bool:  # type: ignore[override]
+        return all(part.cheap_violation for part in self.parts)
+
+    @property
     def one_by_one(self) -> bool:  # type: ignore[override]
         return all(part.one_by_one for part in self.parts)
 

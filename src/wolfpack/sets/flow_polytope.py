@@ -65,6 +65,7 @@ class FlowPolytope(Set):
 
     polytope: ClassVar[bool] = True
     one_by_one: ClassVar[bool] = True
+    cheap_violation: ClassVar[bool] = False
 
     def __init__(self, graph: Any, demands: Any, capacity: Any = None) -> None:
         self.graph = Graph(graph, "graph")

@@ -58,6 +58,7 @@ class MixedInteger(Set):
 
     polytope: ClassVar[bool] = True
     one_by_one: ClassVar[bool] = True
+    cheap_violation: ClassVar[bool] = False
     batch_hint: ClassVar[int | None] = 1
     releases_gil: ClassVar[bool] = True
 
