@@ -25,13 +25,13 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_matrix, csr_matrix, issparse
+from scipy.sparse import csr_matrix, issparse
 from scipy.sparse import random as random_sparse
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.linear_model import LogisticRegression, SGDClassifier
@@ -183,7 +183,12 @@ def sgd(task: Task) -> Trace:
 
         return ladder(task, make, most)
 
-    return run(best_of(task, "sgd", SCHEDULES, lambda schedule: run(schedule, 100)))
+    return run(best_of(task, "sgd", SCHEDULES, lambda schedule: run(schedule, trial(task))))
+
+
+def trial(task: Task) -> int:
+    """Passes for which each schedule is tried."""
+    return 30 if issparse(task.X) else 60
 
 
 def best_of(task: Task, name: str, grid: list[Any], run: Callable[[Any], Trace]) -> Any:
@@ -217,7 +222,7 @@ def minibatch_sgd(task: Task, m: int) -> Trace:
                     break
         return trace
 
-    return run(best_of(task, f"batch {m}", STEPS, lambda step: run(step, 100)))
+    return run(best_of(task, f"batch {m}", STEPS, lambda step: run(step, trial(task))))
 
 
 def copt(task: Task, name: str) -> Trace:
@@ -273,7 +278,6 @@ def skglm(task: Task) -> Trace:
         solver = ProxNewton(max_iter=k, tol=1e-12, fit_intercept=False)
         return GeneralizedLinearEstimator(Logistic(), L1_plus_L2(alpha, task.l1 / alpha), solver)
 
-    task = replace(task, X=csc_matrix(task.X)) if issparse(task.X) else task
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         make(1).fit(task.X, task.b)  # compiles
@@ -300,7 +304,7 @@ def methods(task: Task) -> Iterator[tuple[str, Callable[[], Trace]]]:
     if find_spec("copt") and task.l1 == 0:
         yield "copt saga", lambda: copt(task, "saga")
         yield "copt svrg", lambda: copt(task, "svrg")
-    if find_spec("skglm"):
+    if find_spec("skglm") and not issparse(task.X):
         yield "skglm prox-Newton", lambda: skglm(task)
 
 
@@ -352,6 +356,7 @@ def main() -> None:
     given = parser.parse_args()
     file = given.show or given.json
     results = json.loads(file.read_text(encoding="utf-8")) if file and file.exists() else {}
+    choices = results.pop("steps of SGD", {})
     if given.show:
         for title, table in results.items():
             show(title, table)
@@ -361,11 +366,13 @@ def main() -> None:
             if given.problem and name not in given.problem:
                 continue
             task = make()
+            task.tuned = choices.setdefault(task.name, {})
             ratio = task.G.L / task.mu
             title = f"{task.name} (n = {task.n:,}, d = {task.d:,}, beta/mu = {ratio:,.0f})"
             results.setdefault(title, {}).update(measure(task, given.repeats, given.method))
             show(title, results[title])
     if given.json:
+        results["steps of SGD"] = choices
         given.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
 
 
