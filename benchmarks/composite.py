@@ -192,11 +192,12 @@ def trial(task: Task) -> int:
 
 
 def best_of(task: Task, name: str, grid: list[Any], run: Callable[[Any], Trace]) -> Any:
-    """Return the entry of ``grid`` with the fewest passes to 1e-3, remembered for repeats."""
+    """Return the entry of ``grid`` with the fewest passes to 1e-3, or the lowest value."""
     if name not in task.tuned:
         level = task.best + TARGETS[0] * (task.start - task.best)
-        found = [(reached(run(entry), level)[0], i) for i, entry in enumerate(grid)]
-        task.tuned[name] = grid[min(found)[1]]
+        traces = [run(entry) for entry in grid]
+        found = [(reached(trace, level)[0], min(value for *_, value in trace)) for trace in traces]
+        task.tuned[name] = grid[found.index(min(found))]
         print(f"<!-- {task.name}, {name}: {task.tuned[name]} -->", flush=True)
     return task.tuned[name]
 
