@@ -380,3 +380,16 @@ def test_sparse_rows_come_in_blocks():
         Logistic(A, LABELS), H, batch=30, variance_reduction=True, tol=1e-6
     )
     assert len(set(dense.state.anchor.rows)) < 30  # drawn with replacement, by importance
+
+
+def test_the_table_certifies():
+    """Slopes of many rounds bracket the minimum more closely than those of the last one."""
+    G = Logistic(A, LABELS)
+    reference = best(G)
+    res = wp.minimize_composite(G, H, batch=8, variance_reduction=True, tol=0, max_rounds=300)
+    table = res.state.anchor
+    bound = H.minimum(G.A.T @ table.theta) - G.conjugate_bound(table.theta)
+    last = H.minimum(G.gradient(res.state.y)) - G.conjugate_bound(G.evaluate(res.state.y).dual)
+    assert bound <= res.lower_bound <= reference.fun
+    assert reference.fun - bound <= 1e-6
+    assert max(bound, last) <= res.lower_bound + 1e-15

@@ -27,7 +27,8 @@ Guarantee
 Certificate
     By Fenchel's inequality min F >= -G*(g) - H*(-g) at every g. Exact gradients give it at the
     average g = d_k / A_k; full evaluations of G give it at grad G(y_k) and, where the gradients of
-    rounds are random and y_k fluctuates, at the average of these (weights 1, 2, 3, ...).
+    rounds are random and y_k fluctuates, at the average of these (weights 1, 2, 3, ...) and at the
+    control variate, whose slopes were taken along many rounds.
 
 Symbols
     A_k grows geometrically and would overflow, so the state holds the average ``d`` = d_k / A_k:
@@ -182,6 +183,11 @@ class StochasticComposite:
             bound = max(bound, problem.dual_bound(state.d, state.dual))
         if state.seen.count > 1:
             bound = max(bound, problem.dual_bound(state.seen.gradient, state.seen.dual))
+        if state.anchor is not None:
+            state.anchor.settle()
+            theta = state.anchor.theta
+            gradient = problem.objective.pull_back(theta[None])[0]  # anew: no rounding adds up
+            bound = max(bound, problem.dual_bound(gradient, theta))
         return bound
 
     def growth(
