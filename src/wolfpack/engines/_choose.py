@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from concurrent.futures import Executor as AnyExecutor
@@ -117,9 +118,13 @@ def _measured(job: Job, m: Any) -> tuple[str | None, str]:
     K, count = job.smoothing.K, cores()
     question = Question(0, np.zeros(K.shape), 1.0, m)
     job.compute(question, range(1))  # caches and imports are no part of an oracle's time
-    began = time.perf_counter()
-    job.compute(question, range(1))
-    seconds = (time.perf_counter() - began) * job.blocks(m)
+    seconds = math.inf
+    for _ in range(3):  # something else may take the processor for a moment
+        began = time.perf_counter()
+        job.compute(question, range(1))
+        seconds = min(seconds, (time.perf_counter() - began) * job.blocks(m))
+        if seconds > 1e2 * _WORTH:
+            break
     work = f"{m} oracles take {1e3 * seconds:.3g} ms"
     if count == 1:
         return None, f"{work}, and there is one core: in process"
