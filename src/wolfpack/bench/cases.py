@@ -77,7 +77,7 @@ def spectrahedron() -> Case:
     rng = np.random.default_rng(3)
     B, noise = rng.standard_normal((60, 10)), rng.standard_normal((60, 60))
     t = B @ B.T / 60 + 0.02 * (noise + noise.T)
-    return nearest("spectrahedron n = 60, trace 5", sets.Spectrahedron(60, 5.0), t)
+    return nearest("spectrahedron n = 60", sets.Spectrahedron(60), t)
 
 
 def trace_ball() -> Case:
