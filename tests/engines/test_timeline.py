@@ -61,6 +61,7 @@ def test_a_worker_that_dies_and_the_one_that_takes_over(tmp_path):
     assert (line["end_s"][line["worker"] == failure["worker"]] <= failure["end_s"]).all()
 
 
+@pytest.mark.slow  # the clock decides, which a busy machine stretches
 def test_a_slow_worker_is_a_straggler(tmp_path):
     oracle = Flaky("slow", tmp_path / "flag", after=30)
     oracle.seconds = 0.002  # so that the run is not over before the slow worker answers
