@@ -157,3 +157,27 @@ def test_limits_are_looked_at_between_rounds():
     result = wp.minimize(least_squares(), K, method="anytime", m=64, tol=0, max_lmo=100)
     assert result.status == wp.Status.MAX_LMO
     assert result.nlmo >= 100
+
+
+@pytest.mark.parametrize("method", ["fw", "fw-short", "fw-ls", "lazy", "momentum"])
+@pytest.mark.parametrize("K", [wp.sets.L2Ball(5), wp.sets.Box(-np.ones(5), np.ones(5))])
+def test_single_precision_is_kept_by_dense_vertices(method, K):
+    rng = np.random.default_rng(0)
+    A, b = rng.standard_normal((9, 5)).astype("f"), rng.standard_normal(9).astype("f")
+    f = wp.objectives.LeastSquares(A, b)
+    assert wp.minimize(f, K, method=method, max_rounds=3).x.dtype == np.float32
+
+
+def test_f_may_use_the_memory_of_its_gradient_again():
+    rng = np.random.default_rng(0)
+    F = wp.objectives.LeastSquares(rng.standard_normal((9, 5)), rng.standard_normal(9))
+    memory = np.zeros(5)
+
+    def f(x):
+        value, memory[:] = F(x)
+        return value, memory
+
+    options = {"method": "projected", "tol": 1e-8}
+    found, expected = (wp.minimize(g, wp.sets.L1Ball(5), **options) for g in (f, lambda x: F(x)))
+    assert found.status == expected.status == "converged"
+    assert found.nit == expected.nit

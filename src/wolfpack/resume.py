@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from .arrays import describe, is_foreign
 from .composite import CompositeConfig
 from .execute import Config, as_checkpoint, execute
 from .loop import Limits, Result
@@ -88,7 +89,12 @@ def resume(
     objective = as_objective(f)
     if not isinstance(K, Set):
         raise TypeError(f"K must be a set (wolfpack.sets), found {type(K).__name__}")
-    _check_problem(path, config, Fingerprint.of(objective, K))
+    if is_foreign(like) and not is_foreign(snapshot.state.x):
+        raise TypeError(
+            f"{path} holds arrays of NumPy, and the data of f are {describe(like)}: resume it with "
+            "NumPy's data"
+        )
+    _check_problem(path, config, Fingerprint.of(objective, K, like))
     config = replace(
         config, limits=_limits(config.limits, limits), checkpoint=as_checkpoint(checkpoint)
     )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._ops import all_finite
-from ._place import is_foreign, namespace, to_host
+from ._place import is_foreign, library, namespace, to_host
 
 Array = Any
 
@@ -68,9 +68,10 @@ def same_type(values: Array, x: Array) -> Array:
 
 
 def read_only(x: Array) -> Array:
-    """Return a view of a NumPy array that cannot be written to; anything else as it is."""
+    """Return a view of a NumPy array that cannot be written to; a copy, where there are none."""
     if type(x) is not np.ndarray:
-        return x
+        kind = library(x)
+        return x.clone() if kind == "torch" else x.copy() if kind == "cupy" else x
     view = x.view()
     view.flags.writeable = False
     return view

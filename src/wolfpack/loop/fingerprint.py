@@ -32,9 +32,9 @@ class Fingerprint(NamedTuple):
     support: float
 
     @classmethod
-    def of(cls, objective: Any, K: Any) -> Fingerprint:
-        """Ask f and K one question each, uncounted."""
-        place = getattr(objective, "like", None)
+    def of(cls, objective: Any, K: Any, place: Any = None) -> Fingerprint:
+        """Ask f and K one question each, uncounted; f at an array like ``place``, if given."""
+        place = getattr(objective, "like", None) if place is None else place
         place = getattr(K, "like", None) if place is None else place
         K = K.at(np.zeros(0)) if hasattr(K, "at") else K
         u = np.random.Generator(np.random.Philox(key=0)).standard_normal(K.shape)

@@ -133,7 +133,12 @@ class _Differentiated(Objective):
         """Return value and gradient for an array of the library."""
 
 
-def _check_number(value: Any) -> None:
+def _check_number(value: Any, x: Array) -> None:
+    if value.dtype != x.dtype and "float64" not in str(value.dtype):
+        raise TypeError(
+            f"fn must return a number of x's type, {x.dtype}, found {value.dtype}: no gap could be "
+            "certified with it"
+        )
     if tuple(value.shape) != ():
         raise ValueError(
             f"fn must return one number, found an array of shape {tuple(value.shape)}: "
@@ -171,7 +176,7 @@ class _Torch(_Differentiated):
             value = self._call(point)
         if not torch.is_tensor(value):
             raise TypeError(f"fn must return a tensor, found {type(value).__name__}")
-        _check_number(value)
+        _check_number(value, x)
         gradient = None
         if value.requires_grad:
             (gradient,) = torch.autograd.grad(value, point, allow_unused=True)
@@ -205,7 +210,7 @@ class _Jax(_Differentiated):
     def _look(self, x: Array) -> None:
         """Refuse, at the first x, what has no gradient."""
         if not self._jit:
-            _check_number(self._jax.numpy.asarray(self.fn(x)))
+            _check_number(self._jax.numpy.asarray(self.fn(x)), x)
             self._traced = True
             return
         try:
@@ -216,7 +221,7 @@ class _Jax(_Differentiated):
                 "or pass jit=False"
             ) from error
         for value in trace.outvars:
-            _check_number(value.aval)
+            _check_number(value.aval, x)
         (given,) = trace.invars
         uses = [v for step in trace.eqns for v in step.invars] + list(trace.outvars)
         if not any(v is given for v in uses):

@@ -69,8 +69,9 @@ def _checked(value: Any, gradient: Any, x: Array) -> Evaluation:
     if tuple(getattr(gradient, "shape", ())) != tuple(x.shape):
         found = getattr(gradient, "shape", type(gradient).__name__)
         raise ValueError(f"the gradient of f must have x's shape {tuple(x.shape)}, found {found}")
-    if isinstance(gradient, np.ndarray) and gradient.dtype.kind in "iub":
-        gradient = gradient.astype(np.float64)
+    if isinstance(gradient, np.ndarray):
+        # a copy: f may use the same memory again
+        gradient = gradient.astype(np.float64 if gradient.dtype.kind in "iub" else gradient.dtype)
     if is_foreign(x) or is_foreign(gradient):
         same_place(x=x, **{"the gradient of f": gradient})
     number, product = settle(value, x, gradient)

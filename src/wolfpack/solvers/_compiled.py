@@ -20,9 +20,11 @@ def need_compilable(problem: Problem, oracles: Oracles, x0: Array, m: Any) -> No
     """Raise unless whole rounds of this problem can be recorded, and say what is missing."""
     missing = None
     if not is_foreign(x0):
-        missing = "arrays of PyTorch on CUDA or of JAX, and x0 is NumPy's"
+        missing = "arrays of PyTorch or JAX, and x0 is NumPy's"
     elif not hasattr(problem.objective, "look"):
         missing = f"a linear model, and {type(problem.objective).__name__} is none"
+    elif not getattr(problem.set, "traceable", False):
+        missing = f"a simplex or an l1 ball, and {problem.set} is none"
     elif m != "exact" and not (isinstance(m, int) and oracles.draws_directly(m)):
         missing = "a closed form or, for a number m, a set that draws answers directly"
     if missing is not None:

@@ -97,8 +97,8 @@ class Anytime:
     compile : bool
         Whether rounds on another device are recorded once and then launched as a whole: CUDA graphs
         with PyTorch, jit with JAX. It pays where launching takes longer than computing. It needs a
-        linear model f(x) = loss(A x), and a closed form or a set that draws answers directly
-        (Simplex, L1Ball); numbers are the same up to rounding.
+        linear model f(x) = loss(A x) and a simplex or an l1 ball, with a number m or the closed
+        form; numbers are the same up to rounding.
 
     Notes
     -----

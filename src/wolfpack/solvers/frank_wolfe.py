@@ -29,6 +29,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from ..arrays import same_type
 from ..atoms import Atoms
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
@@ -75,7 +76,7 @@ class FrankWolfe:
         k, x, at, vertex, memory = state
         d = vertex.to_dense() - x if self.rule.looks else None
         gamma, memory = self.rule(problem, Ray(k, x, at, d, 1.0, memory))
-        x_next = vertex.add_scaled(x, 1.0 - gamma, gamma)
+        x_next = same_type(vertex.add_scaled(x, 1.0 - gamma, gamma), x)
         at_next = problem.evaluate(x_next)
         return State(k + 1, x_next, at_next, oracles.lmo(at_next.gradient), memory)
 

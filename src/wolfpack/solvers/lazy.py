@@ -42,7 +42,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..arrays import inner, to_host
+from ..arrays import inner, same_type, to_host
 from ..atoms import Atoms
 from ..atoms._pool import join
 from ..problem import Evaluation, Problem
@@ -158,7 +158,7 @@ class LazyFrankWolfe:
             phi = phi if gap >= phi / self.J else 0.5 * gap
         d = towards(vertex, x)
         gamma, memory = self.rule(problem, Ray(k, x, at, d, 1.0, memory))
-        x_next = vertex.add_scaled(x, 1.0 - gamma, gamma)
+        x_next = same_type(vertex.add_scaled(x, 1.0 - gamma, gamma), x)
         at_next = problem.evaluate(x_next)
         patience = patience.saw(at_next.value, bound)
         return State(k + 1, x_next, at_next, bound, phi, cache, memory, patience)

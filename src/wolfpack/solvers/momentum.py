@@ -48,6 +48,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from ..arrays import same_type
 from ..atoms import Atoms
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
@@ -98,7 +99,7 @@ class Momentum:
         theta_next = (1 - delta) * theta + delta * at.gradient
         dual_next = (1 - delta) * dual + delta * at.dual
         vertex_next = oracles.lmo(theta_next)
-        x_next = vertex_next.add_scaled(x, 1 - delta, delta)
+        x_next = same_type(vertex_next.add_scaled(x, 1 - delta, delta), x)
         at_next = None if self.kind == "nesterov" else problem.evaluate(x_next)
         return State(k + 1, x_next, at_next, vertex_next, theta_next, dual_next)
 

@@ -31,6 +31,8 @@ from ._base import Exact, Twin
 class SimplexTwin(Exact, Twin, anywhere=True):
     """The simplex."""
 
+    traceable = True
+
     def _lmo(self, g: Array) -> OneHot:
         space, K = namespace(g), self.K
         if g.ndim == len(K.shape):
@@ -71,6 +73,8 @@ class SimplexTwin(Exact, Twin, anywhere=True):
 
 class L1Twin(Exact, Twin, anywhere=True):
     """The l1 ball, with or without weights."""
+
+    traceable = True
 
     def __init__(self, K: Any, x: Array) -> None:
         super().__init__(K, x)
