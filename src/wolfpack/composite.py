@@ -8,26 +8,21 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
 from . import theory
 from .arrays import Streams, as_float_array, check_finite, check_shape, is_foreign, zeros
+from .composite_parts import assemble
 from .loop import Limits, Result, run
 from .loop.checkpoint import Checkpoint, Saver
 from .loop.run import Options
-from .objectives import Batches, Function, Objective
-from .objectives.batches import InTurn
+from .objectives import Function, Objective
 from .objectives.finite_sum import FiniteSum
-from .objectives.minibatches import Minibatches, accelerating_batch, stable_smoothness
-from .objectives.stochastic import Draws, ExactGradients, Gradients, Stochastic
+from .objectives.stochastic import Gradients, Stochastic
 from .regularizers import Regularizer, Same, Shifted
 from .regularizers.composite import Composite
 from .regularizers.pairs import as_mirror, minimization_step
-from .solvers import SearchedComposite
-from .solvers._options import check_positive
 
 Array = Any
-_BLOCKS = 4096  # more blocks than this cost more than they save
 
 
 class CompositeFingerprint(NamedTuple):
@@ -105,9 +100,7 @@ def execute_composite(config: CompositeConfig, G: Any, H: Any, talk: Options) ->
     check_regularizer(H)
     start = config.y0 if config.y0 is None or scales is None else config.y0 / scales
     y0, w = first_point(smooth, H, start, config.w)
-    solver, gradients = _gradients(config, smooth, H, w, y0)
-    problem = _problem(config.beta, (smooth, H, w), gradients, y0)
-    solver = _solver(config, solver, gradients)
+    problem, solver, gradients = assemble(config, (smooth, H, w), y0)
     if config.fingerprint is None and config.checkpoint is not None:
         config = replace(config, fingerprint=fingerprint(G, H, y0))
     every = _once_per_pass(solver, gradients) if config.record_every is None else None
@@ -221,101 +214,6 @@ def fingerprint(G: Any, H: Regularizer, y0: Array) -> CompositeFingerprint:
     value = G.value(y0) if isinstance(G, FiniteSum) else math.nan
     minimum = H.minimum(Streams(0).at(0).standard_normal(y0.shape))
     return CompositeFingerprint(type(G).__name__, repr(H), y0.shape, float(value), float(minimum))
-
-
-def _gradients(
-    config: CompositeConfig, G: Objective, H: Regularizer, w: Any, y0: Array
-) -> tuple[Any, Gradients]:
-    """Return the solver, its batch a number where Theorem 1 chooses it, and its gradients."""
-    solver = config.solver
-    if solver.batch == "theory":
-        one = _source(G, 1, config)
-        problem = _problem(config.beta, (G, H, w), one, y0)
-        sigma2 = one.variance(y0, 1, problem.norm)
-        m = theory.batch_for(0.5 * config.limits.tol, problem.beta, problem.mu, sigma2)
-        solver = replace(solver, batch=min(m, one.most))
-    if config.reduced and solver.batch is None and isinstance(G, FiniteSum) and G.batch is None:
-        beta = _problem(None, (G, H, w), ExactGradients(G), y0).beta
-        # few blocks: their size is what is sought here
-        likely = "importance" if _sampling(config, G, G.n) == "importance" else "uniform"
-        m = accelerating_batch(Minibatches(G, 1, 0, likely), beta, H.mu)
-        # a pass in two rounds or fewer is better made with the whole sum
-        exact = 2 * m >= G.n
-        return solver, ExactGradients(G, config.seed) if exact else _source(G, m, config)
-    # growing batches begin with few draws
-    batch = solver.batch
-    size: Any = batch(0) if callable(batch) else 1 if batch == "auto" else batch
-    if config.beta == "search" and isinstance(G, FiniteSum) and (size or G.batch) == G.n:
-        return solver, ExactGradients(G, config.seed)
-    return solver, _source(G, size, config)
-
-
-def _source(G: Objective, size: Any, config: CompositeConfig) -> Gradients:
-    """Return the source of gradients: random draws, minibatches or exact ones."""
-    fixed = not callable(config.solver.batch) and config.solver.batch != "auto"
-    sampled = config.sampling not in (None, "uniform") or config.reduced is not None
-    if isinstance(G, FiniteSum):
-        size = G.batch if size is None else size
-        if size is None:
-            return ExactGradients(G, config.seed)
-        if config.sampling in ("shuffle", "blocks") and not fixed:
-            raise ValueError(
-                f"sampling={config.sampling!r} needs a batch that stays the same in all rounds"
-            )
-        sampling = _sampling(config, G, size if fixed else 1)
-        return Minibatches(G, size, config.seed, sampling, config.reduced or False)
-    if sampled:
-        raise TypeError(
-            "sampling and variance_reduction need a finite sum with its rows at hand, found "
-            f"{type(G).__name__}"
-        )
-    if isinstance(G, Stochastic):
-        return Draws(G, size or 1, config.seed)
-    if isinstance(G, Batches):
-        if not fixed:
-            raise ValueError("minibatches that come in turn need a batch that stays the same")
-        return InTurn(G, size or 1, config.seed)
-    if size is not None:
-        raise TypeError(f"batch needs a finite sum or random gradients, found {type(G).__name__}")
-    return ExactGradients(G, config.seed)
-
-
-def _sampling(config: CompositeConfig, G: FiniteSum, size: int) -> str:
-    """Return how rows are drawn: the user's choice, or what suits the data."""
-    if config.sampling is not None or config.reduced is None:
-        return config.sampling or "uniform"
-    few = G.n <= _BLOCKS * size
-    # rows of sparse matrices are slow to collect, and blocks of them need not be
-    return "blocks" if issparse(G.A) and few else "importance"
-
-
-def _solver(config: CompositeConfig, solver: Any, gradients: Gradients) -> Any:
-    """Return the solver; with all rows there is no noise, and a searched beta is the faster one."""
-    if not gradients.exact:
-        return solver
-    whole = config.reduced is not None and solver.batch is None and solver.name == "accelerated"
-    return SearchedComposite() if config.beta == "search" or whole else solver
-
-
-def _problem(beta: Any, parts: tuple[Any, ...], gradients: Gradients, y0: Array) -> Composite:
-    """Return the problem with beta: the user's, G's own, raised for stability, or estimated."""
-    G, H, w = parts
-    problem = Composite(G, H, w, None if beta is None or isinstance(beta, str) else float(beta))
-    if problem.L is None:
-        found = gradients.smoothness(y0, gradients.batch, problem.norm)
-        problem.L, problem.estimated = 2.0 * found if found > 0 else problem.mu, True
-    check_positive("beta", problem.beta)
-    if beta == "stable" and isinstance(gradients, Minibatches):
-        problem.L = stable_smoothness(gradients, problem.beta, problem.mu)
-    if beta == "search" and not gradients.exact:
-        if not isinstance(gradients, Minibatches):
-            raise TypeError(
-                "beta='search' needs exact gradients or a finite sum, whose rows tell how much "
-                f"noise a small beta would let in; found {type(G).__name__}"
-            )
-        problem.floor = stable_smoothness(gradients, 1e-12 * problem.beta, problem.mu)
-        problem.L = max(problem.floor, problem.beta)
-    return problem
 
 
 def _once_per_pass(solver: Any, gradients: Gradients) -> int:

@@ -22,7 +22,8 @@ from .loop import Limits, Result
 from .loop.checkpoint import Snapshot
 from .loop.run import Options
 from .minimize import ConvergenceError, solver_of
-from .objectives.minibatches import REDUCTIONS, SAMPLINGS
+from .objectives.minibatches import REDUCTIONS
+from .objectives.rows import SAMPLINGS
 from .regularizers import Regularizer
 from .solvers import ConvergingComposite, StochasticComposite
 from .solvers._options import check_positive
@@ -112,8 +113,9 @@ def minimize_composite(
     **options
         ``record_every`` (evaluate F and certify every so many rounds, off the clock; by default
         once per pass over the data); for finite sums ``sampling`` ("uniform", "importance",
-        "shuffle" or "blocks", see the guide; by default uniform, with variance reduction
-        importance, or blocks where the data are sparse), ``variance_reduction`` (control variates:
+        "shuffle", "blocks" or "windows", see the guide; by default uniform, with variance reduction
+        importance, windows for large batches, or blocks where the data are sparse),
+        ``variance_reduction`` (control variates:
         True or "saga" from each row's gradient where it was last seen, "svrg" around an anchor that
         moves every two passes; it implies beta="stable" unless beta is given, and without a batch
         takes the least that costs no acceleration, or the whole sum with beta="search") and

@@ -161,9 +161,9 @@ def test_a_table_is_unbiased_and_keeps_its_sum(make, sampling):
 
 def test_importance_draws_have_their_probabilities():
     draws = Minibatches(LeastSquares(A, B), 100, 3, "importance")
-    rows = np.concatenate([draws._choose(100, draws.streams.at(k)).rows for k in range(400)])
+    rows = np.concatenate([draws.rows.of_round(k, 100).rows for k in range(400)])
     counts = np.bincount(rows, minlength=N)
-    expected = len(rows) * draws.probabilities
+    expected = len(rows) * draws.rows.probabilities
     assert np.all(np.abs(counts - expected) <= 5 * np.sqrt(expected))
 
 
@@ -175,8 +175,51 @@ def test_blocks_are_equally_likely_and_make_up_the_sum(features):
     sample = {tuple(draws.at(y, k, 50).mean) for k in range(40)}
     assert len(sample) == 3
     np.testing.assert_allclose(np.mean(list(sample), axis=0), G.gradient(y))
-    rows = np.concatenate([block.rows for block in draws._blocks])
+    rows = np.concatenate([block.rows for block in draws.rows._blocks])
     np.testing.assert_array_equal(np.sort(rows), np.arange(N))
+
+
+@pytest.mark.parametrize("features", [A, csr_array(A), A.astype(np.float32)])
+def test_windows_are_equally_likely_and_make_up_the_sum(features):
+    G = Logistic(features, LABELS)
+    draws = Minibatches(G, 50, 0, "windows")
+    y = RNG.standard_normal(D).astype(features.dtype)
+    windows = {tuple(c.rows): c for c in (draws.rows.of_round(k, 50) for k in range(40 * N))}
+    assert len(windows) == N
+    assert np.all(np.bincount(np.concatenate(list(windows))) == 50)
+    for chosen in list(windows.values())[:5]:
+        np.testing.assert_array_equal(chosen.part @ y, G.A[chosen.rows] @ y)
+    with_fewer = draws.rows.of_round(3, 20)
+    assert len(with_fewer.rows) == 20
+    assert len(set(draws.rows.of_round(3, 70).rows)) == 70
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "windows"])
+@pytest.mark.parametrize("m", [4, 60, 119])
+def test_choices_without_replacement_are_quieter(sampling, m):
+    G = Logistic(A, LABELS)
+    draws = Minibatches(G, m, 0, sampling, "svrg")
+    assert draws.rows.noise(m) == pytest.approx(draws.rows.noise(1) / m * (N - m) / (N - 1))
+    y, v = np.random.default_rng(1).standard_normal((2, D))
+    anchor = draws.anchor(None, y, 0, m)
+    excess = G.value(y) - G.value(v) - G.gradient(v) @ (y - v)
+    bound = 2 * draws.rows.noise(m) * excess
+    assert draws.variance(v, m, "l2", 500, anchor=anchor) <= 1.15 * bound
+
+
+def test_what_is_drawn_by_default_follows_the_noise_and_where_the_data_are(tmp_path):
+    np.save(tmp_path / "rows.npy", A)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+
+    def run(data, batch, sampling=None):
+        G, how = Logistic(data, LABELS), {"variance_reduction": True, "sampling": sampling}
+        return wp.minimize_composite(G, H, batch=batch, tol=0, max_rounds=30, **how).x
+
+    np.testing.assert_array_equal(run(A, 115), run(A, 115, "windows"))
+    np.testing.assert_array_equal(run(mapped, 115), run(A, 115, "uniform"))
+    np.testing.assert_array_equal(run(A, 5), run(A, 5, "importance"))
+    np.testing.assert_array_equal(run(csr_array(A), 5), run(csr_array(A), 5, "blocks"))
+    assert not np.array_equal(run(A, 115, "uniform"), run(A, 115, "windows"))
 
 
 def test_shuffled_passes_see_every_row_once_and_can_be_entered_anywhere():
@@ -205,7 +248,7 @@ def test_lemma_c2_bounds_the_variance(make):
         y, v = np.random.default_rng(seed).standard_normal((2, D))
         anchor = draws.anchor(None, y, 0, 4)
         excess = G.value(y) - G.value(v) - G.gradient(v) @ (y - v)
-        bound = 2 * draws.row_smoothness / 4 * excess
+        bound = 2 * draws.rows.noise(1) / 4 * excess
         assert draws.variance(v, 4, "l2", 500, anchor=anchor) <= 1.15 * bound
 
 
@@ -373,7 +416,7 @@ def test_sparse_rows_come_in_blocks():
     G = Logistic(csr_array(A), LABELS)
     res = wp.minimize_composite(G, H, batch=30, variance_reduction=True, tol=1e-6)
     assert res.success
-    blocks = {tuple(block.rows) for block in Minibatches(G, 30, 0, "blocks")._blocks}
+    blocks = {tuple(block.rows) for block in Minibatches(G, 30, 0, "blocks").rows._blocks}
     assert len(blocks) == 4
     assert tuple(res.state.anchor.rows) in blocks
     dense = wp.minimize_composite(

@@ -107,6 +107,7 @@ def test_rounds_are_those_of_algorithm_1_with_their_own_betas():
 def test_searched_batches_stay_above_the_stable_beta():
     G, H = PROBLEMS["ridge"]
     options = {"batch": 50, "variance_reduction": True, "tol": 0.0, "max_rounds": 600}
+    options["sampling"] = "importance"
     res, states = searched(G, H, **options)
     plain = wp.minimize_composite(G, H, **options)
     draws = Minibatches(G, 50, 0, "importance")
@@ -116,6 +117,21 @@ def test_searched_batches_stay_above_the_stable_beta():
     assert betas.min() < 0.8 * plain.beta
     best = wp.minimize_composite(G, H, tol=1e-11, max_rounds=20_000).fun
     assert res.fun - best <= 1e-6
+
+
+@pytest.mark.parametrize("batch", [None, 60])
+def test_runs_begin_anew_only_where_structure_can_be_found(batch):
+    rng = np.random.default_rng(5)
+    data = rng.standard_normal((100, 30)) * np.geomspace(1, 0.05, 30)
+    G = wp.objectives.LeastSquares(
+        data, data @ (rng.random(30) < 0.2), batch=batch, reduction="mean"
+    )
+    options = {"variance_reduction": batch is not None, "tol": 1e-7, "max_rounds": 4000}
+    for H in (ElasticNet(1e-3, 1e-4), SquaredNorm(1e-4)):
+        res, states = searched(G, H, **options)
+        anew = np.diff([state.A_k for state in states]) <= 0
+        assert anew.any() == isinstance(H, ElasticNet)
+        assert res.success
 
 
 def test_noise_of_unknown_origin_cannot_be_searched():

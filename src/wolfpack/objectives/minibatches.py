@@ -21,14 +21,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import inner, is_foreign, like, take
+from ..arrays import inner
 from ._base import Array
-from ._matrix import entries
 from .finite_sum import FiniteSum
+from .rows import SAMPLINGS, Choice
 from .stochastic import Gradient, Gradients, checked, norm_squared
 
-SAMPLINGS = ("uniform", "importance", "shuffle", "blocks")
-_PERMUTATIONS = 2**32  # block of the streams that order the rows of a pass
 REDUCTIONS = ("saga", "svrg")
 _PERIOD = 2  # passes between anchors
 
@@ -62,25 +60,6 @@ class Anchor(NamedTuple):
             self.theta[self.rows] = self.fresh
 
 
-class Choice(NamedTuple):
-    """The rows of a round.
-
-    Attributes
-    ----------
-    rows : array of int
-        Which.
-    weights : float or array
-        With these the mean of the weighted sum over the rows is the whole sum.
-    part, transposed : matrix
-        The rows of A, and their transpose.
-    """
-
-    rows: Array
-    weights: Any
-    part: Any
-    transposed: Any
-
-
 class Minibatches(Gradients):
     """Gradients of a sum over a few of its rows.
 
@@ -92,12 +71,8 @@ class Minibatches(Gradients):
         Rows in a round.
     seed : int
         Seed of the streams.
-    sampling : {"uniform", "importance", "shuffle", "blocks"}
-        Uniform without replacement within a round; with replacement, half of the probability
-        uniform and half proportional to ||a_i||^2; one pass after the other, each in a new random
-        order; or one of fixed random blocks, which lie together in a copy of the data. Rounds of
-        "shuffle" are not independent: their errors cancel over a pass, which no theorem of the
-        paper uses.
+    sampling : {"uniform", "importance", "shuffle", "blocks", "windows"}
+        Which rows a round sees: see `wolfpack.objectives.rows`.
     reduced : bool, "saga" or "svrg"
         Use control variates: each row's gradient where it was last seen (True, "saga"), or those at
         an anchor that moves after every two passes, which costs a pass.
@@ -116,27 +91,14 @@ class Minibatches(Gradients):
         self.per_pass = self.most = objective.n
         self.sampling = sampling
         self.reduced = "saga" if reduced is True else reduced
-        self.probabilities = None
-        if sampling == "importance":
-            self.probabilities = _importance(objective.row_norms_squared)
-            self._cumulative = np.cumsum(self.probabilities)
-            starts = np.arange(objective.n) * (self._cumulative[-1] / objective.n)
-            self._guide = np.searchsorted(self._cumulative, starts, "right")
-        self._order: tuple[int, Array] = (-1, None)
-        self._blocks = self._cut(self.batch) if sampling == "blocks" else []
+        self.rows = SAMPLINGS[sampling](objective, self.batch, self.streams)
         self._last: Array | None = None
         self._round: tuple[Any, Any, Any] = (None, None, None)
-
-    @property
-    def row_smoothness(self) -> float:
-        """Lipschitz constant of the gradient of a single draw."""
-        return self.objective.row_smoothness(self.probabilities)
 
     def at(self, v: Array, k: int, m: Any, anchor: Any = None) -> Gradient:
         if m >= self.objective.n:
             return super().at(v, k, m)
-        chosen = self._turn(k, m) if self.sampling == "shuffle" else None
-        chosen = self._choose(m, self.streams.at(k)) if chosen is None else chosen
+        chosen = self.rows.of_round(k, m)
         image = chosen.part @ v
         slopes = self.objective.row_loss_gradient(image, chosen.rows)
         self._round = chosen, image, slopes
@@ -180,34 +142,9 @@ class Minibatches(Gradients):
             return self.objective.gradient(v)
         if anchor is not None:
             anchor.settle()
-        chosen = self._choose(m, rng)
+        chosen = self.rows.draw(m, rng)
         slopes = self.objective.row_loss_gradient(chosen.part @ v, chosen.rows)
         return _around(chosen, slopes, anchor)
-
-    def _choose(self, m: int, rng: np.random.Generator) -> Choice:
-        n = self.objective.n
-        if self.sampling == "blocks":
-            return self._blocks[rng.integers(len(self._blocks))]
-        if self.probabilities is None:
-            return self._choice(rng.choice(n, m, replace=False, shuffle=False), n / m)
-        u = rng.random(m)
-        rows = self._guide[(u * n).astype(np.intp)]
-        u *= self._cumulative[-1]
-        # every row has probability 1/2n or more, so that three of them end in an interval of 1/n
-        for _ in range(3):
-            rows = rows + (self._cumulative[rows] <= u)
-        return self._choice(rows, 1.0 / (m * self.probabilities[rows]))
-
-    def _choice(self, rows: Array, weights: Any) -> Choice:
-        A = entries(self.objective.A)
-        part = take(A, like(rows, A)) if is_foreign(A) else A[rows]
-        return Choice(rows, weights, part, part.T)
-
-    def _cut(self, m: int) -> list[Choice]:
-        """Cut a random order of the rows into blocks of ``m`` rows, or one less."""
-        count = -(-self.objective.n // m)
-        pieces = np.array_split(self._permutation(0), count)
-        return [self._choice(rows, float(count)) for rows in pieces]
 
     def _saga(self, chosen: Choice, change: Array) -> tuple[Array, Array]:
         """Return the weighted sum of the changes of the rows, and the plain one."""
@@ -224,20 +161,6 @@ class Minibatches(Gradients):
             both = transposed @ np.stack([weights * change, once], axis=1)
             return both[:, 0], both[:, 1]
         return transposed @ _weighted(weights, change), transposed @ once
-
-    def _turn(self, k: int, m: int) -> Choice:
-        """Return the rows whose turn it is in round ``k`` when all rounds take ``m``."""
-        turn, start = divmod(k * m, self.objective.n)
-        rows = self._permutation(turn)[start : start + m]
-        if len(rows) < m:
-            rows = np.concatenate([rows, self._permutation(turn + 1)[: m - len(rows)]])
-        return self._choice(rows, self.objective.n / m)
-
-    def _permutation(self, turn: int) -> Array:
-        if self._order[0] != turn:
-            rng = self.streams.at(turn, _PERMUTATIONS)
-            self._order = turn, rng.permutation(self.objective.n)
-        return self._order[1]
 
 
 def _around(chosen: Choice, slopes: Array, anchor: Any) -> Array:
@@ -258,27 +181,21 @@ def _weighted(weights: Any, slopes: Array) -> Array:
 def stable_smoothness(gradients: Minibatches, beta: float, mu: float) -> float:
     r"""Return a beta at which gradients whose variance grows with y cannot drive them away.
 
-    The variance of a round grows like :math:`\frac{\ell}{m}` times the excess of F, with
-    :math:`\ell` the smoothness of a single draw. In Theorem 1 it enters divided by
-    :math:`2 \sqrt{\mu\beta}`: with :math:`\sqrt{\mu \beta} \ge \ell / (4 m)` it is absorbed. The
-    factor 4 is measured, not proved (docs/theory/composite.md).
+    The variance of a round grows like `Uniform.noise` times the excess of F. In Theorem 1 it enters
+    divided by :math:`2 \sqrt{\mu\beta}`: with :math:`\sqrt{\mu \beta}` at least a quarter of the
+    noise it is absorbed. The factor 4 is measured, not proved (docs/theory/composite.md).
     """
     if gradients.batch >= gradients.objective.n:
         return beta
-    return max(beta, (gradients.row_smoothness / (4.0 * gradients.batch)) ** 2 / mu)
+    return max(beta, (0.25 * gradients.rows.noise(gradients.batch)) ** 2 / mu)
 
 
 def accelerating_batch(gradients: Minibatches, beta: float, mu: float) -> int:
     r"""Return the least batch for which `stable_smoothness` is beta itself.
 
     :math:`m = \lceil \ell / (4 \sqrt{\mu\beta}) \rceil`, at most n: with fewer rows variance
-    reduction slows rounds down, with more it does not speed them up.
+    reduction slows rounds down, with more it does not speed them up. What choices without
+    replacement spare is left out, as blocks are fixed.
     """
-    need = math.ceil(gradients.row_smoothness / (4.0 * math.sqrt(mu * beta)))
+    need = math.ceil(gradients.rows.noise(1) / (4.0 * math.sqrt(mu * beta)))
     return min(max(1, need), gradients.objective.n)
-
-
-def _importance(squares: Array) -> Array:
-    total = float(squares.sum())
-    n = len(squares)
-    return np.full(n, 1.0 / n) if total == 0.0 else 0.5 / n + (0.5 / total) * squares

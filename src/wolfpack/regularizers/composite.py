@@ -119,6 +119,19 @@ class Composite:
             )
         return self.L
 
+    def shift(self, y: Array) -> Array | None:
+        """Return the slope by which w is shifted to begin anew at ``y``; None where it cannot be.
+
+        Only where H makes zeros, groups, low rank or flat pieces: once these are found, a run may
+        be far better conditioned than mu tells. Else mu is in the weights already.
+        """
+        if not self.regularizer.structured:
+            return None
+        try:
+            return self.mirror.gradient(y)
+        except (AttributeError, CapabilityError):
+            return None
+
     def raise_beta(self, curvature: float) -> None:
         """Take twice a measured curvature for beta where that exceeds it."""
         if curvature > self.beta:

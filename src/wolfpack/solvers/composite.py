@@ -36,8 +36,8 @@ Symbols
     A_{k+1}. ``dual`` is the average of the dual points of exact gradients (it stands for c_k / A_k,
     taken at the points v_i as in the paper's proof), None when gradients are random; ``m`` is the
     number of gradients averaged in a round, ``anchor`` where their control variate is taken and
-    ``rows`` how many observations have been read; ``beta`` is None unless it is searched. Other
-    letters are the paper's.
+    ``rows`` how many observations have been read; ``beta`` is None unless it is searched, and
+    ``slope`` shifts w to where the last restart was. Other letters are the paper's.
 
 Cost of a round
     One (averaged) stochastic gradient, one minimisation step; memory O(d). F is evaluated only when
@@ -47,7 +47,8 @@ Cost of a round
     every fourth round looks at the curvature of its own draws along its step, and the rounds after
     it use 1.5 times that, changed by a factor of 2 at most and never below what keeps noise at bay.
     Such a beta_k is known before the gradient of its round is drawn, so gradients stay unbiased;
-    that the curvature of draws stands for that of G is a heuristic.
+    that the curvature of draws stands for that of G is a heuristic. There the run also begins anew
+    where H makes structure and a step turns against the one before.
 
 Sources
     B. Dubois-Taine, F. Bach, Q. Berthet, A. Taylor, Fast stochastic composite minimization and an
@@ -62,6 +63,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from .. import theory
+from ..arrays import inner
 from ..problem import NonFiniteError
 from ._options import check_count
 
@@ -98,12 +100,18 @@ class State(NamedTuple):
     anchor: Any = None
     rows: int = 0
     beta: float | None = None
+    slope: Any = 0.0
     at: Any = None
 
     @property
     def x(self) -> Array:
         """The iterate, by the name that the loop uses."""
         return self.y
+
+
+def turns(v: Array, y: Array, y_next: Array) -> bool:
+    """Tell whether the step from v to y_next goes against that from y to y_next."""
+    return inner(v - y_next, y_next - y) > 0.0
 
 
 @dataclass(frozen=True)
@@ -142,13 +150,14 @@ class StochasticComposite:
 
     def step(self, problem: Any, state: State, gradients: Any) -> State:
         """Return the state after one more round."""
-        k, y, z, d, dual, A_k, m, growth, seen, anchor, rows, beta, _ = state
+        k, y, z, d, dual, A_k, m, growth, seen, anchor, rows, beta, slope, _ = state
         A_next, tau = self.weight(problem, k, A_k, gradients.exact, beta)
         v = (1 - tau) * y + tau * z
         variate = gradients.anchor(anchor, y, k, m)
         g = gradients.at(v, k, m, variate)
         d_next = (1 - tau) * d + tau * g.mean
-        z_next = problem.solve(d_next, problem.beta / A_next)
+        lam = problem.beta / A_next
+        z_next = problem.solve(d_next if beta is None else d_next - lam * slope, lam)
         y_next = (1 - tau) * y + tau * z_next
         problem.counts.njev += 1
         dual_next = None if dual is None else (1 - tau) * dual + tau * g.dual
@@ -161,9 +170,12 @@ class StochasticComposite:
             found = gradients.along(v, y_next, problem.norm)
             beta = max(problem.floor, min(max(1.5 * found, 0.5 * beta), 2.0 * beta))
             rows += gradients.read(m, False) // 2  # one product with the rows at hand
+            shift = problem.shift(y_next) if turns(v, y, y_next) else None
+            if shift is not None:
+                slope, z_next, d_next, A_next = shift, y_next, 0.0 * d, 0.0
         anchor_next = variate if g.anchor is None else g.anchor
         moved = k + 1, y_next, z_next, d_next, dual_next, A_next, m_next
-        return State(*moved, growth_next, seen, anchor_next, rows, beta)
+        return State(*moved, growth_next, seen, anchor_next, rows, beta, slope)
 
     def observe(self, problem: Any, state: State) -> State:
         """Return the state with F evaluated at y_k."""

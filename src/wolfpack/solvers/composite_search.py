@@ -25,9 +25,9 @@ Iteration
 
     with D_G(y, v) = G(y) - G(v) - <grad G(v), y - v>; otherwise it is made again with a larger
     beta_k. The next round tries the curvature 2 D_G / ||y_{k+1} - v_k||^2 that this one has seen,
-    changed by a factor of 2 at most. Where the step turns against the one before,
-    <v_k - y_{k+1}, y_{k+1} - y_k> > 0 (B. O'Donoghue, E. Candes, Adaptive restart for accelerated
-    gradient schemes, 2015), Algorithm 1 begins anew at y_{k+1}.
+    changed by a factor of 2 at most. Where H makes zeros or other structure and the step turns
+    against the one before, <v_k - y_{k+1}, y_{k+1} - y_k> > 0 (B. O'Donoghue, E. Candes, Adaptive
+    restart for accelerated gradient schemes, 2015), Algorithm 1 begins anew at y_{k+1}.
 
 Guarantee
     Theorem C3 (docs/theory/composite.md): F(y_k) - F* <= gamma (w(y*) - w(y_r)) / A_k, y_r where
@@ -51,8 +51,8 @@ from typing import Any, NamedTuple
 
 from .. import theory
 from ..arrays import epsilon, inner
-from ..problem import CapabilityError, NonFiniteError
-from .composite import Seen, StochasticComposite
+from ..problem import NonFiniteError
+from .composite import Seen, StochasticComposite, turns
 
 Array = Any
 _TRIES = 100
@@ -114,10 +114,9 @@ class SearchedComposite(StochasticComposite):
         assert trial is not None
         tried = min(max(1.05 * trial.curvature, 0.5 * beta), 2.0 * beta)
         state_next = trial.state._replace(k=state.k + 1, beta=tried)
-        y_next = state_next.y
-        if inner(trial.v - y_next, y_next - state.y) > 0.0:
-            return _restart(problem, state_next)
-        return state_next
+        return (
+            _restart(problem, state_next) if turns(trial.v, state.y, state_next.y) else state_next
+        )
 
 
 def _attempt(problem: Any, state: SearchState, beta: float, per_pass: int) -> Trial:
@@ -163,9 +162,8 @@ def _bend(G: Any, at: Any, move: Array, image_v: Array, image: Array) -> float:
 
 def _restart(problem: Any, state: SearchState) -> SearchState:
     """Begin anew at y_k, if w can be shifted there."""
-    try:
-        slope = problem.mirror.gradient(state.y)
-    except (AttributeError, CapabilityError):
+    slope = problem.shift(state.y)
+    if slope is None:
         return state
     begun = {"d": 0.0 * state.d, "dual": 0.0, "A_k": 0.0, "slack": 0.0, "slope": slope}
     return state._replace(z=state.y, image_z=state.image_y, **begun)

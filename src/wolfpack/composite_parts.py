@@ -1,0 +1,146 @@
+"""From the description of a composite run to its problem, its solver and its gradients."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from . import theory
+from .arrays import Streams
+from .objectives import Batches, Objective
+from .objectives._matrix import entries
+from .objectives.batches import InTurn
+from .objectives.finite_sum import FiniteSum
+from .objectives.minibatches import Minibatches, accelerating_batch, stable_smoothness
+from .objectives.rows import FIXED, Importance, Uniform
+from .objectives.stochastic import Draws, ExactGradients, Gradients, Stochastic
+from .regularizers import Regularizer
+from .regularizers.composite import Composite
+from .solvers import SearchedComposite
+from .solvers._options import check_positive
+
+if TYPE_CHECKING:
+    from .composite import CompositeConfig
+
+Array = Any
+_BLOCKS = 4096  # more blocks than this cost more than they save
+
+
+def assemble(
+    config: CompositeConfig, parts: tuple[Any, ...], y0: Array
+) -> tuple[Composite, Any, Gradients]:
+    """Return the problem of the parts G, H, w, the solver, and the gradients that it asks for."""
+    G, H, w = parts
+    solver, gradients = _gradients(config, G, H, w, y0)
+    problem = _problem(config.beta, parts, gradients, y0)
+    return problem, _solver(config, solver, gradients), gradients
+
+
+def _gradients(
+    config: CompositeConfig, G: Objective, H: Regularizer, w: Any, y0: Array
+) -> tuple[Any, Gradients]:
+    """Return the solver, its batch a number where Theorem 1 chooses it, and its gradients."""
+    solver = config.solver
+    if solver.batch == "theory":
+        one = _source(G, 1, config)
+        problem = _problem(config.beta, (G, H, w), one, y0)
+        sigma2 = one.variance(y0, 1, problem.norm)
+        m = theory.batch_for(0.5 * config.limits.tol, problem.beta, problem.mu, sigma2)
+        solver = replace(solver, batch=min(m, one.most))
+    if config.reduced and solver.batch is None and isinstance(G, FiniteSum) and G.batch is None:
+        beta = _problem(None, (G, H, w), ExactGradients(G), y0).beta
+        # "blocks" and "windows" are as noisy as uniform choices
+        weighted = config.sampling == "importance" or (
+            config.sampling is None and not issparse(G.A)
+        )
+        likely = "importance" if weighted else "uniform"
+        m = accelerating_batch(Minibatches(G, 1, 0, likely), beta, H.mu)
+        # a pass in two rounds or fewer is better made with the whole sum
+        exact = 2 * m >= G.n
+        return solver, ExactGradients(G, config.seed) if exact else _source(G, m, config)
+    # growing batches begin with few draws
+    batch = solver.batch
+    size: Any = batch(0) if callable(batch) else 1 if batch == "auto" else batch
+    if config.beta == "search" and isinstance(G, FiniteSum) and (size or G.batch) == G.n:
+        return solver, ExactGradients(G, config.seed)
+    return solver, _source(G, size, config)
+
+
+def _source(G: Objective, size: Any, config: CompositeConfig) -> Gradients:
+    """Return the source of gradients: random draws, minibatches or exact ones."""
+    fixed = not callable(config.solver.batch) and config.solver.batch != "auto"
+    sampled = config.sampling not in (None, "uniform") or config.reduced is not None
+    if isinstance(G, FiniteSum):
+        size = G.batch if size is None else size
+        if size is None:
+            return ExactGradients(G, config.seed)
+        if config.sampling in FIXED and not fixed:
+            raise ValueError(
+                f"sampling={config.sampling!r} needs a batch that stays the same in all rounds"
+            )
+        sampling = _sampling(config, G, size, fixed)
+        return Minibatches(G, size, config.seed, sampling, config.reduced or False)
+    if sampled:
+        raise TypeError(
+            "sampling and variance_reduction need a finite sum with its rows at hand, found "
+            f"{type(G).__name__}"
+        )
+    if isinstance(G, Stochastic):
+        return Draws(G, size or 1, config.seed)
+    if isinstance(G, Batches):
+        if not fixed:
+            raise ValueError("minibatches that come in turn need a batch that stays the same")
+        return InTurn(G, size or 1, config.seed)
+    if size is not None:
+        raise TypeError(f"batch needs a finite sum or random gradients, found {type(G).__name__}")
+    return ExactGradients(G, config.seed)
+
+
+def _sampling(config: CompositeConfig, G: FiniteSum, size: int, fixed: bool) -> str:
+    """Return how rows are drawn: the user's choice, or what suits the data."""
+    if config.sampling is not None or config.reduced is None:
+        return config.sampling or "uniform"
+    if issparse(G.A):
+        # rows of sparse matrices are slow to collect, and blocks of them need not be
+        return "blocks" if G.n <= _BLOCKS * (size if fixed else 1) else "importance"
+    weighted, even = (rows(G, size, Streams(0)).noise(size) for rows in (Importance, Uniform))
+    if even > weighted:
+        return "importance"
+    return "windows" if fixed and _in_memory(entries(G.A)) else "uniform"
+
+
+def _in_memory(A: Any) -> bool:
+    """Tell whether a copy of ``A`` is as good as A: not so where it is mapped from a file."""
+    return not isinstance(A, np.memmap) and not isinstance(getattr(A, "base", None), np.memmap)
+
+
+def _solver(config: CompositeConfig, solver: Any, gradients: Gradients) -> Any:
+    """Return the solver; with all rows there is no noise, and a searched beta is the faster one."""
+    if not gradients.exact:
+        return solver
+    whole = config.reduced is not None and solver.batch is None and solver.name == "accelerated"
+    return SearchedComposite() if config.beta == "search" or whole else solver
+
+
+def _problem(beta: Any, parts: tuple[Any, ...], gradients: Gradients, y0: Array) -> Composite:
+    """Return the problem with beta: the user's, G's own, raised for stability, or estimated."""
+    G, H, w = parts
+    problem = Composite(G, H, w, None if beta is None or isinstance(beta, str) else float(beta))
+    if problem.L is None:
+        found = gradients.smoothness(y0, gradients.batch, problem.norm)
+        problem.L, problem.estimated = 2.0 * found if found > 0 else problem.mu, True
+    check_positive("beta", problem.beta)
+    if beta == "stable" and isinstance(gradients, Minibatches):
+        problem.L = stable_smoothness(gradients, problem.beta, problem.mu)
+    if beta == "search" and not gradients.exact:
+        if not isinstance(gradients, Minibatches):
+            raise TypeError(
+                "beta='search' needs exact gradients or a finite sum, whose rows tell how much "
+                f"noise a small beta would let in; found {type(G).__name__}"
+            )
+        problem.floor = stable_smoothness(gradients, 1e-12 * problem.beta, problem.mu)
+        problem.L = max(problem.floor, problem.beta)
+    return problem

@@ -1,0 +1,181 @@
+r"""Which rows of a finite sum a round sees.
+
+Every way of choosing is unbiased: with the weights :math:`c_i` of the chosen rows B,
+:math:`E \sum_{i \in B} c_i \nabla \ell_i = \sum_i \nabla \ell_i` (of "shuffle", each round by
+itself). One seed gives the same rows in round k, whatever was drawn before.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import Streams, is_foreign, like, take
+from ._base import Array
+from ._matrix import entries
+from .finite_sum import FiniteSum
+
+_PERMUTATIONS = 2**32  # block of the streams that order the rows
+
+
+class Choice(NamedTuple):
+    """The rows of a round.
+
+    Attributes
+    ----------
+    rows : array of int
+        Which.
+    weights : float or array
+        With these the mean of the weighted sum over the rows is the whole sum.
+    part, transposed : matrix
+        The rows of A, and their transpose.
+    """
+
+    rows: Array
+    weights: Any
+    part: Any
+    transposed: Any
+
+
+class Uniform:
+    """All rows alike, without replacement within a round.
+
+    Parameters
+    ----------
+    objective : FiniteSum
+        G.
+    batch : int
+        Rows in a round.
+    streams : Streams
+        Where random numbers come from.
+
+    Attributes
+    ----------
+    probabilities : array or None
+        Of the rows, where they are drawn with replacement.
+    """
+
+    probabilities: Any = None
+
+    def __init__(self, objective: FiniteSum, batch: int, streams: Streams) -> None:
+        self.objective, self.batch, self.streams = objective, batch, streams
+        self.n = objective.n
+
+    def of_round(self, k: int, m: int) -> Choice:
+        """Return the ``m`` rows of round ``k``."""
+        return self.draw(m, self.streams.at(k))
+
+    def draw(self, m: int, rng: np.random.Generator) -> Choice:
+        """Return ``m`` rows."""
+        return self.choice(rng.choice(self.n, m, replace=False, shuffle=False), self.n / m)
+
+    def choice(self, rows: Array, weights: Any) -> Choice:
+        """Return the given rows, collected."""
+        part = _collected(self.objective, rows)
+        return Choice(rows, weights, part, part.T)
+
+    def noise(self, m: int) -> float:
+        r"""Return a bound on the noise of a mean of ``m``, in units of smoothness.
+
+        The variance of a round is at most this times the excess of F: :math:`\ell / m` with
+        :math:`\ell` the smoothness of a single draw, and :math:`(n-m)/(n-1)` of that without
+        replacement.
+        """
+        left = 1.0 if self.probabilities is not None else (self.n - m) / max(1, self.n - 1)
+        return left * self.objective.row_smoothness(self.probabilities) / m
+
+
+class Importance(Uniform):
+    """With replacement, half of the probability uniform and half proportional to ||a_i||^2."""
+
+    def __init__(self, objective: FiniteSum, batch: int, streams: Streams) -> None:
+        super().__init__(objective, batch, streams)
+        squares = objective.row_norms_squared
+        n, total = self.n, float(squares.sum())
+        even = np.full(n, 1.0 / n)
+        self.probabilities = even if total == 0.0 else 0.5 * even + (0.5 / total) * squares
+        self._cumulative = np.cumsum(self.probabilities)
+        starts = np.arange(n) * (self._cumulative[-1] / n)
+        self._guide = np.searchsorted(self._cumulative, starts, "right")
+
+    def draw(self, m: int, rng: np.random.Generator) -> Choice:
+        u = rng.random(m)
+        rows = self._guide[(u * self.n).astype(np.intp)]
+        u *= self._cumulative[-1]
+        # every row has probability 1/2n or more, so that three of them end in an interval of 1/n
+        for _ in range(3):
+            rows = rows + (self._cumulative[rows] <= u)
+        return self.choice(rows, 1.0 / (m * self.probabilities[rows]))
+
+
+class Shuffle(Uniform):
+    """One pass after the other, each in a new random order.
+
+    Rounds are not independent: their errors cancel over a pass, which no theorem of the paper uses.
+    """
+
+    _order: tuple[int, Any] = (-1, None)
+
+    def of_round(self, k: int, m: int) -> Choice:
+        turn, start = divmod(k * m, self.n)
+        rows = self._permutation(turn)[start : start + m]
+        if len(rows) < m:
+            rows = np.concatenate([rows, self._permutation(turn + 1)[: m - len(rows)]])
+        return self.choice(rows, self.n / m)
+
+    def _permutation(self, turn: int) -> Array:
+        if self._order[0] != turn:
+            self._order = turn, _permutation(self.streams, self.n, turn)
+        return self._order[1]
+
+
+class Blocks(Uniform):
+    """One of fixed random blocks, of ``batch`` rows or one less, that lie together in a copy."""
+
+    def __init__(self, objective: FiniteSum, batch: int, streams: Streams) -> None:
+        super().__init__(objective, batch, streams)
+        count = -(-self.n // batch)
+        pieces = np.array_split(_permutation(streams, self.n), count)
+        # in the order of memory, what else is kept of the rows is faster to collect
+        self._blocks = [self.choice(np.sort(rows), float(count)) for rows in pieces]
+
+    def draw(self, m: int, rng: np.random.Generator) -> Choice:
+        return self._blocks[rng.integers(len(self._blocks))]
+
+
+class Windows(Uniform):
+    """``batch`` rows that follow each other in a copy whose rows are in a random, cyclic order."""
+
+    def __init__(self, objective: FiniteSum, batch: int, streams: Streams) -> None:
+        super().__init__(objective, batch, streams)
+        order = _permutation(streams, self.n)
+        self._order = np.concatenate([order, order[: batch - 1]])
+        self._copy = _collected(objective, self._order)
+
+    def draw(self, m: int, rng: np.random.Generator) -> Choice:
+        if m > self.batch:
+            return super().draw(m, rng)
+        first = int(rng.integers(self.n))
+        part = self._copy[first : first + m]
+        return Choice(self._order[first : first + m], self.n / m, part, part.T)
+
+
+SAMPLINGS: dict[str, type[Uniform]] = {
+    "uniform": Uniform,
+    "importance": Importance,
+    "shuffle": Shuffle,
+    "blocks": Blocks,
+    "windows": Windows,
+}
+FIXED = ("shuffle", "blocks", "windows")
+"""Ways that need a batch of the same size in all rounds."""
+
+
+def _permutation(streams: Streams, n: int, turn: int = 0) -> Array:
+    return streams.at(turn, _PERMUTATIONS).permutation(n)
+
+
+def _collected(objective: FiniteSum, rows: Array) -> Any:
+    A = entries(objective.A)
+    return take(A, like(rows, A)) if is_foreign(A) else A[rows]
