@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import zlib
 from typing import Any
 
 import numpy as np
@@ -73,6 +75,25 @@ def test_a_slow_worker_is_a_straggler(tmp_path):
     slow = line[np.argmax(line["end_s"] - line["begin_s"])]
     assert slow["end_s"] - slow["begin_s"] >= 0.3
     assert slow["status"] in ("ok", "late")
+
+
+class Uneven(Corner):
+    """The same oracle, which now and then takes a hundred times as long."""
+
+    def __call__(self, g: np.ndarray) -> np.ndarray:
+        if zlib.crc32(g.tobytes()) % 8 == 0:
+            time.sleep(0.1)
+        return super().__call__(g)
+
+
+@pytest.mark.slow
+def test_blocks_are_not_repeated_because_some_take_longer_than_others():
+    log = run(cube(Uneven(0.001)), engine="threads:2", rounds=24).engine
+    line = log.timeline
+    long = line[line["end_s"] - line["begin_s"] > 0.09]
+    assert len(long) > 20
+    # until both workers have met one
+    assert log["recomputed"][8:].sum() == 0
 
 
 def test_dropped_blocks_are_stragglers(tmp_path):

@@ -85,6 +85,7 @@ class Pool(ABC):
         """Ship the job to every worker, starting them if need be."""
         self.job, self._late, self._pace = job, [], 0.0
         for worker in self.workers:
+            worker.longest = 0.0
             for ticket in worker.queue.values():
                 ticket.done = True  # what an earlier job left behind is of no use
         try:
@@ -128,6 +129,8 @@ class Pool(ABC):
         began = time.perf_counter()
         self._sent += self._announce(question)
         todo, done = deque(self._cut(question, blocks, timeout)), dict[int, Partial]()
+        if question.also is not None:
+            todo.rotate(1)  # the last block, which may take longest, must not be begun last
         wait = 1.0 if timeout is None else min(1.0, timeout / 4)
         wanted = len(blocks) if need is None else need
         free, there = self.workers, len(self.workers)
@@ -185,7 +188,7 @@ class Pool(ABC):
         share = math.ceil(count / workers)
         if self._slow_blocks or (timeout is not None and self._pace == 0):
             sizes = [1] * count  # also when it is not known yet how long a block takes
-        elif self._pace * share < 20 * self.latency or share < 4:
+        elif 0 < self._pace * share < 20 * self.latency or share < 4:
             sizes = [share] * workers  # not worth more messages
         else:
             sizes = [math.ceil(share / 2)] * workers + [math.ceil(share / 4)] * (2 * workers + 2)
@@ -250,11 +253,14 @@ class Pool(ABC):
         if now < self._calm_until:
             return None
         self._calm_until = math.inf
+        # where some blocks take much longer than others, one that does is no reason to repeat it
+        known = (worker.longest for worker in self.workers if worker.longest)
+        pace = max(self._pace, min(known, default=0.0))
         for worker in self.workers:
             for i, ticket in enumerate(worker.queue.values()):
                 if ticket.question is not question or ticket.copied or ticket.done:
                     continue
-                expected = self._pace * len(ticket.blocks) + 20 * self.latency
+                expected = pace * len(ticket.blocks) + 20 * self.latency
                 if i > 0 or now - ticket.began > 3 * expected:
                     ticket.copied = True
                     self._again += len(ticket.blocks)
@@ -282,6 +288,8 @@ class Pool(ABC):
             time.perf_counter() - reply.busy,
             "failed" if reply.error is not None else status,
         )
+        pace = reply.busy / len(ticket.blocks)
+        worker.longest = max(0.99 * worker.longest, pace)
         if ticket.done:
             return
         if reply.error is not None:
@@ -289,7 +297,6 @@ class Pool(ABC):
             raise OracleError(text) from cause
         assert reply.partials is not None
         ticket.done = True
-        pace = reply.busy / len(ticket.blocks)
         self._pace = pace if self._pace == 0 else 0.8 * self._pace + 0.2 * pace
         self._busy += reply.busy
         if ticket.question is question:

@@ -56,14 +56,18 @@ class Ticket:
 
 
 class Worker:
-    """A worker as the driver sees it: its address and what it has been asked, oldest first."""
+    """A worker as the driver sees it: its address and what it has been asked, oldest first.
 
-    __slots__ = ("address", "alive", "name", "queue")
+    ``longest`` is the time that its slowest block took, which fades with those after it.
+    """
+
+    __slots__ = ("address", "alive", "longest", "name", "queue")
 
     def __init__(self, address: Any, name: str) -> None:
         self.address = address
         self.name = name
         self.alive = True
+        self.longest = 0.0
         self.queue: dict[int, Ticket] = {}
 
     def head(self) -> Ticket | None:
