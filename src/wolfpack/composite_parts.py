@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -22,17 +22,22 @@ from .regularizers.composite import Composite
 from .solvers import SearchedComposite
 from .solvers._options import check_positive
 
-if TYPE_CHECKING:
-    from .composite import CompositeConfig
-
 Array = Any
 _BLOCKS = 4096  # more blocks than this cost more than they save
 
 
-def assemble(
-    config: CompositeConfig, parts: tuple[Any, ...], y0: Array
-) -> tuple[Composite, Any, Gradients]:
-    """Return the problem of the parts G, H, w, the solver, and the gradients that it asks for."""
+def assemble(config: Any, parts: tuple[Any, ...], y0: Array) -> tuple[Composite, Any, Gradients]:
+    """Return the problem of the parts G, H, w, the solver, and the gradients that it asks for.
+
+    Parameters
+    ----------
+    config : CompositeConfig
+        What the user asked for.
+    parts : tuple
+        G, H and w.
+    y0 : array
+        Where the run begins.
+    """
     G, H, w = parts
     solver, gradients = _gradients(config, G, H, w, y0)
     problem = _problem(config.beta, parts, gradients, y0)
@@ -40,7 +45,7 @@ def assemble(
 
 
 def _gradients(
-    config: CompositeConfig, G: Objective, H: Regularizer, w: Any, y0: Array
+    config: Any, G: Objective, H: Regularizer, w: Any, y0: Array
 ) -> tuple[Any, Gradients]:
     """Return the solver, its batch a number where Theorem 1 chooses it, and its gradients."""
     solver = config.solver
@@ -69,7 +74,7 @@ def _gradients(
     return solver, _source(G, size, config)
 
 
-def _source(G: Objective, size: Any, config: CompositeConfig) -> Gradients:
+def _source(G: Objective, size: Any, config: Any) -> Gradients:
     """Return the source of gradients: random draws, minibatches or exact ones."""
     fixed = not callable(config.solver.batch) and config.solver.batch != "auto"
     sampled = config.sampling not in (None, "uniform") or config.reduced is not None
@@ -99,7 +104,7 @@ def _source(G: Objective, size: Any, config: CompositeConfig) -> Gradients:
     return ExactGradients(G, config.seed)
 
 
-def _sampling(config: CompositeConfig, G: FiniteSum, size: int, fixed: bool) -> str:
+def _sampling(config: Any, G: FiniteSum, size: int, fixed: bool) -> str:
     """Return how rows are drawn: the user's choice, or what suits the data."""
     if config.sampling is not None or config.reduced is None:
         return config.sampling or "uniform"
@@ -117,7 +122,7 @@ def _in_memory(A: Any) -> bool:
     return not isinstance(A, np.memmap) and not isinstance(getattr(A, "base", None), np.memmap)
 
 
-def _solver(config: CompositeConfig, solver: Any, gradients: Gradients) -> Any:
+def _solver(config: Any, solver: Any, gradients: Gradients) -> Any:
     """Return the solver; with all rows there is no noise, and a searched beta is the faster one."""
     if not gradients.exact:
         return solver
@@ -141,6 +146,8 @@ def _problem(beta: Any, parts: tuple[Any, ...], gradients: Gradients, y0: Array)
                 "beta='search' needs exact gradients or a finite sum, whose rows tell how much "
                 f"noise a small beta would let in; found {type(G).__name__}"
             )
-        problem.floor = stable_smoothness(gradients, 1e-12 * problem.beta, problem.mu)
-        problem.L = max(problem.floor, problem.beta)
+        floor = stable_smoothness(gradients, 1e-12 * problem.beta, problem.mu)
+        # where noise alone asks for more than G's own constant there is nothing to look for
+        problem.floor = floor if floor < problem.beta else None
+        problem.L = max(floor, problem.beta)
     return problem

@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 
 import wolfpack as wp
 from wolfpack.objectives import Batches, Huber, LeastSquares, Logistic, Multinomial
+from wolfpack.objectives._sparse_rows import SparseRows
 from wolfpack.objectives.minibatches import Minibatches, stable_smoothness
 from wolfpack.regularizers import ElasticNet, SquaredNorm
 
@@ -157,6 +158,29 @@ def test_a_table_is_unbiased_and_keeps_its_sum(make, sampling):
     np.testing.assert_array_equal(again.theta, seen)
     error = np.linalg.norm(sample.mean(axis=0) - G.gradient(v))
     assert error <= 4 * np.sqrt(draws.variance(v, 50, "l2", 400, anchor=again) / 2000)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_few_sparse_rows_multiply_like_the_matrix(dtype):
+    dense = np.where(RNG.random((9, 7)) < 0.3, RNG.standard_normal((9, 7)), 0).astype(dtype)
+    dense[4] = 0
+    A = csr_array(dense)
+    y, theta = RNG.standard_normal(7).astype(dtype), RNG.standard_normal(4).astype(dtype)
+    for rows in ([3, 0, 3, 4], [4, 4, 4, 4], [8, 7, 6, 5]):
+        part = SparseRows(A, np.array(rows))
+        np.testing.assert_allclose(part @ y, dense[rows] @ y, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(part.T @ theta, dense[rows].T @ theta, rtol=1e-5, atol=1e-6)
+        assert (part @ y).dtype == (part.T @ theta).dtype == dtype
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "importance", "blocks", "windows"])
+@pytest.mark.parametrize("batch", [1, 6])
+def test_sparse_and_dense_rows_give_the_same_run(sampling, batch):
+    def run(data):
+        G, how = Logistic(data, LABELS), {"variance_reduction": True, "sampling": sampling}
+        return wp.minimize_composite(G, H, batch=batch, tol=0, max_rounds=50, **how).x
+
+    np.testing.assert_allclose(run(csr_array(A)), run(A), rtol=1e-9, atol=1e-12)
 
 
 def test_importance_draws_have_their_probabilities():

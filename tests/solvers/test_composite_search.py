@@ -119,7 +119,7 @@ def test_searched_batches_stay_above_the_stable_beta():
     assert res.fun - best <= 1e-6
 
 
-@pytest.mark.parametrize("batch", [None, 60])
+@pytest.mark.parametrize("batch", [None, 90])
 def test_runs_begin_anew_only_where_structure_can_be_found(batch):
     rng = np.random.default_rng(5)
     data = rng.standard_normal((100, 30)) * np.geomspace(1, 0.05, 30)

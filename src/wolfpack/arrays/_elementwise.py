@@ -20,9 +20,8 @@ def clip(a: Array, low: float | None, high: float | None) -> Array:
     """Return the entries of ``a``, moved into [low, high]; None is no bound."""
     if type(a) is not np.ndarray:
         return namespace(a).clip(a, low, high)
-    if high is None:
-        return a if low is None else np.maximum(a, low)
-    return np.minimum(a, high) if low is None else np.clip(a, low, high)
+    a = a if low is None else np.maximum(a, low)  # two ufuncs start faster than np.clip
+    return a if high is None else np.minimum(a, high)
 
 
 def softplus(a: Array) -> Array:

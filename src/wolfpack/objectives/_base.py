@@ -91,9 +91,13 @@ class Objective(ABC):
         """Return value, gradient and dual point at every x of which ``z`` is the image."""
         return self.evaluate(z)
 
-    def image_loss(self, z: Array) -> tuple[float, Array]:
-        """Return f as a function of the image: value and gradient at ``z``."""
-        return self.value_and_gradient(z)
+    def image_value(self, z: Array) -> float:
+        """Return f at every x of which ``z`` is the image."""
+        return self.value(z)
+
+    def image_slopes(self, z: Array) -> Array:
+        """Return the gradient of f as a function of the image, at ``z``."""
+        return self.gradient(z)
 
     def image_gradient(self, at: Evaluation) -> Array:
         """Return the gradient as a function of the image, from an evaluation."""
@@ -192,9 +196,11 @@ class LinearModel(Objective):
         value, theta = self.loss(z)
         return Evaluation(fetch(value)[0], matmul(self._At, theta), theta)
 
-    def image_loss(self, z: Array) -> tuple[float, Array]:
-        value, theta = self.loss(z)
-        return fetch(value)[0], theta
+    def image_value(self, z: Array) -> float:
+        return fetch(self.loss(z)[0])[0]
+
+    def image_slopes(self, z: Array) -> Array:
+        return self.loss(z)[1]
 
     def image_gradient(self, at: Evaluation) -> Array:
         return at.dual

@@ -50,6 +50,13 @@ class Logistic(RowLoss):
         values = np.log1p(small) + np.maximum(0.0, -margins)
         return values, -labels * np.where(margins < 0.0, 1.0, small) / (1.0 + small)
 
+    def image_value(self, z: Array) -> float:
+        if type(z) is not np.ndarray:
+            return super().image_value(z)
+        margins = self.labels * z
+        values = np.log1p(np.exp(-abs(margins))) - np.minimum(0.0, margins)
+        return self.weight * float(values.sum(dtype=np.float64))
+
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         labels = (-self.weight) * self._of(self.labels, rows)
         return labels * expit(labels * z / self.weight)

@@ -148,7 +148,7 @@ class Minibatches(Gradients):
 
     def _saga(self, chosen: Choice, change: Array) -> tuple[Array, Array]:
         """Return the weighted sum of the changes of the rows, and the plain one."""
-        rows, weights, _, transposed = chosen
+        rows, weights, part, transposed = chosen
         if not isinstance(weights, np.ndarray):
             moved = transposed @ change
             return weights * moved, moved
@@ -157,7 +157,7 @@ class Minibatches(Gradients):
         numbers = np.arange(len(rows))
         last[rows], self._last = numbers, last
         once = _weighted(last[rows] == numbers, change)
-        if change.ndim == 1:
+        if change.ndim == 1 and isinstance(part, np.ndarray):
             both = transposed @ np.stack([weights * change, once], axis=1)
             return both[:, 0], both[:, 1]
         return transposed @ _weighted(weights, change), transposed @ once

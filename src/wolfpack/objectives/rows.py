@@ -10,13 +10,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ..arrays import Streams, is_foreign, like, take
 from ._base import Array
 from ._matrix import entries
+from ._sparse_rows import SparseRows
 from .finite_sum import FiniteSum
 
 _PERMUTATIONS = 2**32  # block of the streams that order the rows
+_FEW = 128  # sparse rows up to which SciPy takes longer to collect them than their products take
 
 
 class Choice(NamedTuple):
@@ -72,7 +75,9 @@ class Uniform:
 
     def choice(self, rows: Array, weights: Any) -> Choice:
         """Return the given rows, collected."""
-        part = _collected(self.objective, rows)
+        A, shape = self.objective.A, self.objective.shape or ()
+        few = len(rows) <= _FEW and len(shape) == 1 and issparse(A)
+        part = SparseRows(A, rows) if few else _collected(self.objective, rows)
         return Choice(rows, weights, part, part.T)
 
     def noise(self, m: int) -> float:
@@ -106,7 +111,8 @@ class Importance(Uniform):
         # every row has probability 1/2n or more, so that three of them end in an interval of 1/n
         for _ in range(3):
             rows = rows + (self._cumulative[rows] <= u)
-        return self.choice(rows, 1.0 / (m * self.probabilities[rows]))
+        weights = 1.0 / (m * self.probabilities[rows])
+        return self.choice(rows, weights if m > 1 else float(weights[0]))
 
 
 class Shuffle(Uniform):
@@ -138,7 +144,7 @@ class Blocks(Uniform):
         count = -(-self.n // batch)
         pieces = np.array_split(_permutation(streams, self.n), count)
         # in the order of memory, what else is kept of the rows is faster to collect
-        self._blocks = [self.choice(np.sort(rows), float(count)) for rows in pieces]
+        self._blocks = [_kept(objective, np.sort(rows), float(count)) for rows in pieces]
 
     def draw(self, m: int, rng: np.random.Generator) -> Choice:
         return self._blocks[rng.integers(len(self._blocks))]
@@ -174,6 +180,12 @@ FIXED = ("shuffle", "blocks", "windows")
 
 def _permutation(streams: Streams, n: int, turn: int = 0) -> Array:
     return streams.at(turn, _PERMUTATIONS).permutation(n)
+
+
+def _kept(objective: FiniteSum, rows: Array, weight: float) -> Choice:
+    """Return rows that are collected once, for many products."""
+    part = _collected(objective, rows)
+    return Choice(rows, weight, part, part.T)
 
 
 def _collected(objective: FiniteSum, rows: Array) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..arrays import all_finite, epsilon, inner
@@ -75,7 +76,7 @@ class Composite:
         if self.L is None:
             self.L = self._smoothness()
 
-    @property
+    @cached_property
     def norm(self) -> str:
         """The norm in which G is smooth and both H and w strongly convex: "l2", "l1", "l1.5"...
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_float_array, check_finite
+from ..arrays import as_float_array, check_finite, clip
 from ._base import Array, Ridged, nonnegative
 
 
@@ -46,7 +46,7 @@ class ElasticNet(Ridged):
 
     def solve(self, g: Array, c: float) -> Array:
         # clip(g) - g is -sign(g) max(|g| - l1, 0), with a positive zero where g is small
-        return (np.clip(g, -self.l1, self.l1) - g) / c
+        return (clip(g, -self.l1, self.l1) - g) / c
 
     def __repr__(self) -> str:
         l1 = f"{self.l1:g}" if np.ndim(self.l1) == 0 else f"{self.l1.size} weights"

@@ -100,7 +100,7 @@ class State(NamedTuple):
     anchor: Any = None
     rows: int = 0
     beta: float | None = None
-    slope: Any = 0.0
+    slope: Any = None
     at: Any = None
 
     @property
@@ -157,7 +157,7 @@ class StochasticComposite:
         g = gradients.at(v, k, m, variate)
         d_next = (1 - tau) * d + tau * g.mean
         lam = problem.beta / A_next
-        z_next = problem.solve(d_next if beta is None else d_next - lam * slope, lam)
+        z_next = problem.solve(d_next if slope is None else d_next - lam * slope, lam)
         y_next = (1 - tau) * y + tau * z_next
         problem.counts.njev += 1
         dual_next = None if dual is None else (1 - tau) * dual + tau * g.dual

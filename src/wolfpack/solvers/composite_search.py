@@ -35,7 +35,8 @@ Guarantee
     restarts come at good moments is a heuristic.
 
 Symbols
-    As in `wolfpack.solvers.composite`; ``slack`` = S_k / A_k, ``slope`` = grad w(y_r), ``image_y``
+    As in `wolfpack.solvers.composite`; ``slack`` = S_k / A_k, ``slope`` = grad w(y_r) (None before
+    the first restart), ``move`` = y_{k+1} - v_k = tau_k (z_{k+1} - z_k), ``image_y``
     and ``image_z`` what G sees of y and z (A y and A z where G(y) = loss(A y)): images are combined
     as the points are, so that a round costs one product with A and one with A'.
 
@@ -100,7 +101,7 @@ class SearchedComposite(StochasticComposite):
         image = problem.objective.image(y0)
         points = y0, y0, image, image, 0.0 * y0
         rows = gradients.per_pass // 2 if y0.any() else 0  # one product
-        return SearchState(0, *points, 0.0, 0.0, problem.beta, 0.0, 0.0, rows)
+        return SearchState(0, *points, 0.0, 0.0, problem.beta, 0.0, None, rows)
 
     def step(self, problem: Any, state: Any, gradients: Any) -> Any:
         beta, trial = state.beta, None
@@ -129,13 +130,12 @@ def _attempt(problem: Any, state: SearchState, beta: float, per_pass: int) -> Tr
     at = G.evaluate_image(image_v)
     d_next = (1 - tau) * d + tau * at.gradient
     lam = gamma / A_next
-    z_next = problem.solve(d_next - lam * slope, lam)
+    z_next = problem.solve(d_next if slope is None else d_next - lam * slope, lam)
     image_z_next = G.image(z_next)
-    y_next = (1 - tau) * y + tau * z_next
-    image_y_next = (1 - tau) * image_y + tau * image_z_next
-    move = y_next - v
+    move, image_move = tau * (z_next - z), tau * (image_z_next - image_z)
+    y_next, image_y_next = v + move, image_v + image_move
     size = problem.norm_squared(move)
-    curvature = 2.0 * _bend(G, at, move, image_v, image_y_next) / size if size > 0.0 else beta
+    curvature = 2.0 * _bend(G, at, move, image_y_next, image_move) / size if size > 0.0 else beta
     slack_next = (1 - tau) * slack + 0.5 * (beta - curvature) * size
     points = y_next, z_next, image_y_next, image_z_next, d_next
     dual_next = (1 - tau) * dual + tau * at.dual
@@ -143,13 +143,13 @@ def _attempt(problem: Any, state: SearchState, beta: float, per_pass: int) -> Tr
     return Trial(SearchState(state.k, *points, *rest), v, curvature)
 
 
-def _bend(G: Any, at: Any, move: Array, image_v: Array, image: Array) -> float:
-    """Return D_G(y, v) from the evaluation at v, the move y - v and the images of both.
+def _bend(G: Any, at: Any, move: Array, image: Array, image_move: Array) -> float:
+    """Return D_G(y, v) from the evaluation at v, the move y - v, y's image and its move.
 
     Where rounding hides it in the difference of values, the slopes along the move tell it by the
     trapezoidal rule.
     """
-    value, slopes = G.image_loss(image)
+    value = G.image_value(image)
     along = inner(at.gradient, move)
     bend = value - at.value - along
     if not bend < math.inf:
@@ -157,7 +157,7 @@ def _bend(G: Any, at: Any, move: Array, image_v: Array, image: Array) -> float:
     noise = 1e3 * epsilon(move) * (abs(value) + abs(at.value) + abs(along))
     if bend > noise:
         return bend
-    return 0.5 * inner(slopes - G.image_gradient(at), image - image_v)
+    return 0.5 * inner(G.image_slopes(image) - G.image_gradient(at), image_move)
 
 
 def _restart(problem: Any, state: SearchState) -> SearchState:
