@@ -10,7 +10,14 @@ import pytest
 import wolfpack as wp
 from wolfpack import theory
 from wolfpack.objectives.minibatches import Minibatches, stable_smoothness
-from wolfpack.regularizers import ElasticNet, Entropy, SimplexRidge, SquaredNorm, SquaredPNorm
+from wolfpack.regularizers import (
+    BoxRidge,
+    ElasticNet,
+    Entropy,
+    SimplexRidge,
+    SquaredNorm,
+    SquaredPNorm,
+)
 
 N, D = 60, 6
 RNG = np.random.default_rng(5)
@@ -102,6 +109,17 @@ def test_rounds_are_those_of_algorithm_1_with_their_own_betas():
         excess = G.value(now.y) - G.value(v) - G.gradient(v) @ (now.y - v)
         saved = (1 - tau) * last.slack + 0.5 * beta * np.sum((now.y - v) ** 2) - excess
         assert now.slack == pytest.approx(saved, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["logistic", "huber"])
+def test_rounds_that_do_not_move_shorten_none(name):
+    # every coordinate ends at a bound, where z stays while y is still on its way
+    G = {"logistic": LOGISTIC, "huber": wp.objectives.Huber(A, B + 50.0, 0.5)}[name]
+    H = BoxRidge(np.full(D, -0.01), 0.01, 1e-3)
+    res, states = searched(G, H, tol=1e-13, max_rounds=200)
+    assert res.success
+    assert max(state.beta for state in states) <= 1.5 * G.L
+    assert res.nit < 60
 
 
 def test_searched_batches_stay_above_the_stable_beta():

@@ -57,6 +57,7 @@ from .composite import Seen, StochasticComposite, turns
 
 Array = Any
 _TRIES = 100
+_LEAST = 1e-12  # of G's own beta: rounds that do not move, or meet no curvature, halve beta
 
 
 class SearchState(NamedTuple):
@@ -113,7 +114,7 @@ class SearchedComposite(StochasticComposite):
                 break
             beta = max(1.5 * beta, 1.1 * trial.curvature)
         assert trial is not None
-        tried = min(max(1.05 * trial.curvature, 0.5 * beta), 2.0 * beta)
+        tried = min(max(1.05 * trial.curvature, 0.5 * beta, _LEAST * problem.beta), 2.0 * beta)
         state_next = trial.state._replace(k=state.k + 1, beta=tried)
         return (
             _restart(problem, state_next) if turns(trial.v, state.y, state_next.y) else state_next
@@ -135,7 +136,7 @@ def _attempt(problem: Any, state: SearchState, beta: float, per_pass: int) -> Tr
     move, image_move = tau * (z_next - z), tau * (image_z_next - image_z)
     y_next, image_y_next = v + move, image_v + image_move
     size = problem.norm_squared(move)
-    curvature = 2.0 * _bend(G, at, move, image_y_next, image_move) / size if size > 0.0 else beta
+    curvature = 2.0 * _bend(G, at, move, image_y_next, image_move) / size if size > 0.0 else 0.0
     slack_next = (1 - tau) * slack + 0.5 * (beta - curvature) * size
     points = y_next, z_next, image_y_next, image_z_next, d_next
     dual_next = (1 - tau) * dual + tau * at.dual
