@@ -165,6 +165,17 @@ def test_data_in_different_places():
         assert caught.match(one)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, bool])
+def test_sparse_integers_do_not_overflow(dtype):
+    whole = (40 * abs(A)).astype(dtype)
+    f, true = LeastSquares(sp.csr_array(whole), B), LeastSquares(whole.astype(float), B)
+    np.testing.assert_array_equal(f.row_norms_squared, true.row_norms_squared)
+    assert pytest.approx(true.L) == f.L
+    np.testing.assert_allclose(f.gradient(X), true.gradient(X))
+    with pytest.raises(TypeError, match="A must be an array of real numbers"):
+        LeastSquares(sp.csr_array(A + 1j), B)
+
+
 @pytest.mark.extras
 def test_lists_and_integers_go_where_the_matrix_is():
     torch = pytest.importorskip("torch")

@@ -78,8 +78,9 @@ def as_matrix(A: Any, name: str) -> tuple[Any, Any]:
     if isinstance(A, LinearOperator):
         pair = A, A.adjoint()
     elif issparse(A):
-        check_finite(A.data, name)
-        matrix = A.tocsr(copy=True)
+        data = check_finite(as_float_array(A.data, name), name)
+        # sums and squares of integers overflow
+        matrix = A.tocsr(copy=True).astype(data.dtype, copy=False)
         pair = matrix, matrix.T.tocsr()
     elif is_sparse_tensor(A):
         pair = _sparse_tensor(A, name)
