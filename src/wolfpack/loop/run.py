@@ -183,7 +183,7 @@ def run(
             raise
         state = state if state.at is not None else solver.observe(problem, state)  # pyright: ignore
         tracker.see(state)
-        status = Status.MAX_ROUNDS
+        status = Status.DATA_END
         watch.remarks.append(str(end))
     except EngineFailure as failure:
         if tracker.x is None:

@@ -17,6 +17,7 @@ class Status(StrEnum):
     STALLED = "stalled"
     NONFINITE = "nonfinite"
     ENGINE_FAILURE = "engine_failure"
+    DATA_END = "data_end"
 
     @property
     def advice(self) -> str:
@@ -41,4 +42,5 @@ _ADVICE = {
     "the returned point, which is the best before that happened.",
     Status.ENGINE_FAILURE: "No worker is left: restart the engine and continue from the "
     "checkpoint with wolfpack.resume.",
+    Status.DATA_END: "The source of minibatches ended before a tolerance or a limit was met.",
 }
