@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import theory
-from .arrays import Streams, as_float_array, check_finite, check_shape, is_foreign, zeros
+from .arrays import Streams, as_float_array, check_finite, check_shape, is_foreign, like, zeros
 from .composite_parts import assemble
 from .loop import Limits, Result, run
 from .loop.checkpoint import Checkpoint, Saver
@@ -116,7 +116,7 @@ def execute_composite(config: CompositeConfig, G: Any, H: Any, talk: Options) ->
     _polish(result, problem)
     result.passes = result.state.rows / gradients.per_pass
     if scales is not None:
-        result.x, result.scale = scales * result.x, scales
+        result.x, result.scale = like(scales, result.x) * result.x, scales
     return result
 
 
@@ -212,8 +212,9 @@ def first_point(G: Objective, H: Regularizer, y0: Any, w: Any) -> tuple[Array, A
 def fingerprint(G: Any, H: Regularizer, y0: Array) -> CompositeFingerprint:
     """Ask G and H one question each, uncounted."""
     value = G.value(y0) if isinstance(G, FiniteSum) else math.nan
-    minimum = H.minimum(Streams(0).at(0).standard_normal(y0.shape))
-    return CompositeFingerprint(type(G).__name__, repr(H), y0.shape, float(value), float(minimum))
+    minimum = H.minimum(like(Streams(0).at(0).standard_normal(y0.shape), y0))
+    asked = tuple(y0.shape), float(value), float(minimum)
+    return CompositeFingerprint(type(G).__name__, repr(H), *asked)
 
 
 def _once_per_pass(solver: Any, gradients: Gradients) -> int:

@@ -154,7 +154,7 @@ def minimize_composite(
     every, scale = options.pop("record_every", None), options.pop("scale", None)
     reduced = _reduction(options.pop("variance_reduction", False))
     sampling = options.pop("sampling", None)
-    if sampling is not None and sampling not in SAMPLINGS:
+    if sampling is not None and sampling not in tuple(SAMPLINGS):
         raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, found {sampling!r}")
     name, solver = solver_of(method, {"batch": batch, **options}, METHODS, _EVERYWHERE)
     if not isinstance(solver, StochasticComposite):

@@ -320,6 +320,7 @@ BAD = [
     ({"H": SimplexRidge(D + 1, MU)}, ValueError, r"y of shape \(6,\), H has shape \(7,\)"),
     ({"w": "entropy"}, CapabilityError, "Euclidean, Same"),
     ({"sampling": "random"}, ValueError, "sampling must be one of"),
+    ({"sampling": ["uniform"]}, ValueError, "sampling must be one of"),
     ({"sampling": "shuffle", "batch": lambda k: 2}, ValueError, "stays the same in all rounds"),
     ({"sampling": "blocks", "batch": lambda k: 2}, ValueError, "stays the same in all rounds"),
     ({"G": lambda y: (0.0, y), "y0": B[:D], "sampling": "shuffle"}, TypeError, "need a finite sum"),
@@ -358,6 +359,24 @@ def test_bad_input(change, error, message):
     arguments = {"G": SMOOTH["least squares"][0](), "H": SquaredNorm(MU)} | change
     with pytest.raises(error, match=message):
         wp.minimize_composite(arguments.pop("G"), arguments.pop("H"), **arguments)
+
+
+def test_a_callable_may_write_into_its_argument():
+    def smooth(y):
+        y -= 1.0
+        return float(y @ y), 2.0 * y
+
+    def random(y, rng):
+        y -= 1.0
+        y *= 2.0
+        return y
+
+    ridge = SquaredNorm(1.0)
+    res = wp.minimize_composite(smooth, ridge, np.zeros(3), beta=2.0, tol=1e-9)
+    np.testing.assert_allclose(res.x, 2 / 3, atol=1e-4)
+    assert res.fun == pytest.approx(1.0)
+    noisy = wp.minimize_composite(random, ridge, np.zeros(3), beta=2.0, batch=2, max_rounds=50)
+    np.testing.assert_allclose(noisy.x, 2 / 3, atol=1e-4)
 
 
 def test_missing_shape():

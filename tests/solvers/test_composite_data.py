@@ -84,7 +84,7 @@ def test_minibatches_from_a_source_minimise_the_mean(source):
 def test_a_generator_ends_the_run_with_the_last_point():
     G = Batches("huber", iter([(X, X @ np.ones(D)) for X, _ in PAIRS] * 4), delta=2.0)
     res = wp.minimize_composite(G, H, max_rounds=100)
-    assert (res.status, res.nit) == ("max_rounds", 20)
+    assert (res.status, res.nit) == ("data_end", 20)
     assert "ended after 20 minibatches" in res.message
     assert "a function that returns a new generator" in res.message
     assert "no gap can be certified" in res.message
@@ -419,6 +419,47 @@ def test_a_data_loader_of_pytorch():
     res = wp.minimize_composite(Batches("logistic", loader), H, method="converging", tol=5e-3)
     assert res.success
     assert res.lower_bound <= best(Logistic(A, LABELS)).fun
+
+
+def test_all_minibatches_of_a_source_are_enough():
+    # Theorem 1 would ask for thousands, but one pass has no noise
+    sources = [(PAIRS, 5), (lambda: iter(PAIRS), 5)]
+    for source, count in sources:
+        G = Batches("logistic", source)
+        res = wp.minimize_composite(G, H, batch="theory", tol=1e-6, max_rounds=3)
+        assert res.state.m == count
+
+
+def test_batches_of_numpy_integers():
+    G = Logistic(A, LABELS)
+    mine = wp.minimize_composite(G, H, batch=lambda k: np.int64(k + 1), max_rounds=20)
+    same = wp.minimize_composite(G, H, batch=lambda k: k + 1, max_rounds=20)
+    np.testing.assert_array_equal(mine.x, same.x)
+    with pytest.raises(TypeError, match="batch must be an integer, found True"):
+        Logistic(A, LABELS, batch=True)
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"variance_reduction": True},
+        {"variance_reduction": True, "sampling": "importance"},
+        {"variance_reduction": "svrg", "sampling": "windows", "scale": "columns"},
+        {"sampling": "importance"},
+    ],
+)
+@pytest.mark.parametrize("make", [Logistic, lambda X, y: Multinomial(X, y > 0)])
+def test_minibatches_of_tensors(make, options, tmp_path):
+    torch = pytest.importorskip("torch")
+    features, labels = torch.from_numpy(A), torch.from_numpy(LABELS)
+    options = options | {"batch": 9, "tol": 0.0}
+    here = wp.minimize_composite(make(A, LABELS), H, **options, max_rounds=40)
+    path = tmp_path / "run.ckpt"
+    wp.minimize_composite(make(features, labels), H, **options, max_rounds=23, checkpoint=path)
+    there = wp.resume(path, make(features, labels), H, max_rounds=40)
+    assert isinstance(there.x, torch.Tensor)
+    np.testing.assert_allclose(there.state.y.numpy(), here.state.y, atol=1e-10)
 
 
 @pytest.mark.extras

@@ -121,8 +121,12 @@ class Batches(Objective):
             self.shape = self.first[0].shape
         if not self.first:
             raise ValueError("the source of minibatches is empty")
+        known = hasattr(self._source, "__len__")
+        few = self.repeats and len(self.first) < _KEPT
+        found = len(self._source) if known else len(self.first) if few else None
+        self.counted = found is not None
         # without a length: as many as there can be before the first look
-        self.length: int = len(self._source) if hasattr(self._source, "__len__") else 100
+        self.length: int = 100 if found is None else found
         if not self.repeats:
             self._rest = batches
 
@@ -203,6 +207,8 @@ class InTurn(Gradients):
         super().__init__(objective, seed)
         self.batch = batch
         self.per_pass = objective.length
+        if objective.counted:
+            self.most = objective.length  # all of them, and the mean is exact
         self._stream: Iterator[FiniteSum] | None = None
         self._position = 0
         self._recent: deque[FiniteSum] = deque(objective.first, _KEPT)

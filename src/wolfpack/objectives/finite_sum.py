@@ -170,6 +170,8 @@ class FiniteSum(LinearModel):
             size = operator.index(batch)
         except TypeError:
             raise TypeError(f"batch must be an integer, found {batch!r}") from None
+        if isinstance(batch, bool):
+            raise TypeError(f"batch must be an integer, found {batch!r}")
         if not 1 <= size <= self.n:
             raise ValueError(
                 f"batch must be between 1 and the {self.n} observations, found {batch}"

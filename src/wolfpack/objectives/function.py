@@ -50,7 +50,8 @@ class Function(Objective):
 
     def evaluate(self, x: Array) -> Evaluation:
         try:
-            value, gradient = self.fun(x)
+            # a copy: f may write into its argument
+            value, gradient = self.fun(x.copy() if type(x) is np.ndarray else x)
         except (TypeError, ValueError) as error:
             raise TypeError(
                 f"f(x) must accept x of shape {tuple(x.shape)} and return (value, gradient): "

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import inner
+from ..arrays import inner, is_foreign, library, like, zeros
 from ._base import Array
 from .finite_sum import FiniteSum
 from .rows import SAMPLINGS, Choice
@@ -91,6 +91,11 @@ class Minibatches(Gradients):
         self.per_pass = self.most = objective.n
         self.sampling = sampling
         self.reduced = "saga" if reduced is True else reduced
+        if self.reduced == "saga" and library(objective.like) == "jax":
+            raise TypeError(
+                "the table of gradients is written in place, and arrays of JAX cannot be: take "
+                "variance_reduction='svrg'"
+            )
         self.rows = SAMPLINGS[sampling](objective, self.batch, self.streams)
         self._last: Array | None = None
         self._round: tuple[Any, Any, Any] = (None, None, None)
@@ -115,7 +120,7 @@ class Minibatches(Gradients):
         if self.reduced == "saga":
             if anchor is None:
                 # nothing has been seen: the first gradients are plain ones
-                return Anchor(k, np.zeros(G.image_shape, y.dtype), np.zeros_like(y))
+                return Anchor(k, zeros(G.image_shape, y), 0.0 * y)
             anchor.settle()
             return anchor
         if anchor is not None and (k - anchor.k) * m < _PERIOD * G.n:
@@ -175,7 +180,7 @@ def _weighted(weights: Any, slopes: Array) -> Array:
     """Return the slopes, one row per observation, times their weights."""
     if isinstance(weights, np.ndarray) and slopes.ndim > 1:
         weights = weights[:, None]
-    return weights * slopes
+    return (like(weights, slopes) if is_foreign(slopes) else weights) * slopes
 
 
 def stable_smoothness(gradients: Minibatches, beta: float, mu: float) -> float:

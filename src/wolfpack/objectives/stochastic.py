@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..arrays import Streams, all_finite, as_float_array, inner, to_host
+from ..arrays import Streams, all_finite, as_float_array, inner, own, to_host
 from ..problem import Evaluation, NonFiniteError
 from ._base import Array, Objective
 
@@ -225,8 +225,9 @@ class Draws(Gradients):
         self.batch = batch
 
     def _draw(self, v: Array, m: int, rng: np.random.Generator, anchor: Any = None) -> Array:
-        draw = self.objective.draw
-        return draw(v, rng) if m == 1 else sum(draw(v, rng) for _ in range(m)) / m
+        # copies: a user's function may write into its argument, or return it
+        draws = (self.objective.draw(own(v, v), rng) for _ in range(m))
+        return next(draws) if m == 1 else sum(draws) / m
 
 
 def spread(sample: list[Array], norm: str) -> float:

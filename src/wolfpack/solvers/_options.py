@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral
 from typing import Any
 
 
@@ -28,5 +29,5 @@ def check_count(name: str, value: Any, *, names: tuple[str, ...] = ()) -> None:
     if isinstance(value, str) and value in names:
         return
     allowed = " or ".join(["an integer >= 1", *map(repr, names)])
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise ValueError(f"{name} must be {allowed}, found {value!r}")

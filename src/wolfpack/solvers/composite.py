@@ -216,7 +216,7 @@ class StochasticComposite:
             return self.batch
         size = self.batch(k)
         check_count(f"batch({k})", size)
-        return size
+        return int(size)
 
 
 @dataclass(frozen=True)
