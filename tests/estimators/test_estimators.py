@@ -206,13 +206,27 @@ def test_low_rank_regression_and_completion():
         ({"penalty": "l1"}, "penalty must be 'l2' or 'elasticnet', found 'l1'"),
         ({"penalty": "elasticnet", "l1_ratio": 1.0}, "must be a ridge"),
         ({"loss": "hinge"}, "loss must be one of log_loss, squared_hinge, found 'hinge'"),
-        ({"batch_size": 0}, "batch_size must be 'auto' or at least 1, found 0"),
-        ({"batch_size": "big"}, "batch_size must be 'auto' or at least 1, found 'big'"),
+        ({"alpha": "small"}, "alpha must be positive, found 'small'"),
+        ({"penalty": "elasticnet", "l1_ratio": None}, "l1_ratio must satisfy"),
+        ({"batch_size": 0}, "batch_size must be 'auto' or an integer of at least 1, found 0"),
+        ({"batch_size": "big"}, "batch_size must be 'auto' or an integer.* found 'big'"),
+        ({"batch_size": 2.5}, "batch_size must be 'auto' or an integer.* found 2.5"),
+        ({"batch_size": True}, "batch_size must be 'auto' or an integer.* found True"),
+        ({"max_iter": 0}, "max_iter must be an integer of at least 1, found 0"),
+        ({"tol": -1.0}, "tol must be a number >= 0, found -1.0"),
+        ({"class_weight": dict.fromkeys(range(10), 0.0)}, "must not be 0 in all rows"),
     ],
 )
 def test_bad_parameters(change, message):
     with pytest.raises(ValueError, match=message):
         estimators.AcceleratedClassifier(**change).fit(X[:50], Y[:50])
+
+
+def test_streams_keep_their_classes():
+    model = estimators.AcceleratedClassifier().partial_fit(X[:50], Y[:50], classes=range(10))
+    model.partial_fit(X[:50], Y[:50], classes=range(10))
+    with pytest.raises(ValueError, match="classes must be those of the first call"):
+        model.partial_fit(X[:50], Y[:50], classes=range(11))
 
 
 def test_too_few_passes_are_told():

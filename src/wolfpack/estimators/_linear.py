@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,8 @@ class AcceleratedLinear(BaseEstimator):
         self._check()
         self._stream: Any = None
         if weights is not None:
+            if not weights.any():
+                raise ValueError("class_weight and sample_weight must not be 0 in all rows")
             weights = weights / weights.mean()
         self._set_bias(X, weights)
         G: Any = self._objective(self._features(X), y, weights)
@@ -128,19 +131,26 @@ class AcceleratedLinear(BaseEstimator):
         """Refuse parameters that make no problem, in one clear message."""
         if self.penalty not in ("l2", "elasticnet"):
             raise ValueError(f"penalty must be 'l2' or 'elasticnet', found {self.penalty!r}")
-        if not self.alpha > 0:
+        if not (isinstance(self.alpha, Real) and 0 < self.alpha < math.inf):
             raise ValueError(
                 f"alpha must be positive, found {self.alpha!r}: Algorithm 1 needs a ridge, however "
                 "small"
             )
-        if self.penalty == "elasticnet" and not 0 <= self.l1_ratio < 1:
+        ratio = self.l1_ratio
+        if self.penalty == "elasticnet" and not (isinstance(ratio, Real) and 0 <= ratio < 1):
             raise ValueError(
                 f"l1_ratio must satisfy 0 <= l1_ratio < 1, found {self.l1_ratio!r}: a part of the "
                 "penalty must be a ridge"
             )
         auto = isinstance(self.batch_size, str) and self.batch_size == "auto"
-        if not auto and (isinstance(self.batch_size, str) or self.batch_size < 1):
-            raise ValueError(f"batch_size must be 'auto' or at least 1, found {self.batch_size!r}")
+        if not (auto or _is_count(self.batch_size)):
+            raise ValueError(
+                f"batch_size must be 'auto' or an integer of at least 1, found {self.batch_size!r}"
+            )
+        if not _is_count(self.max_iter):
+            raise ValueError(f"max_iter must be an integer of at least 1, found {self.max_iter!r}")
+        if not (isinstance(self.tol, Real) and self.tol >= 0):
+            raise ValueError(f"tol must be a number >= 0, found {self.tol!r}")
 
     def _weights(self, X: Array, given: Any) -> Array | None:
         """Return the weights of rows as checked numbers, None for none."""
@@ -201,6 +211,10 @@ class AcceleratedLinear(BaseEstimator):
 def rows_times(X: Array, factors: Array) -> Array:
     """Return the rows of a matrix, dense or sparse, each times its factor."""
     return csr_array(diags_array(factors) @ X) if issparse(X) else X * factors[:, None]
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
 def _entries(X: Array) -> int:

@@ -130,6 +130,10 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit")
             self.classes_ = np.unique(classes)
+        elif classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes_}, found {classes!r}"
+            )
         codes = np.searchsorted(self.classes_, y)
         if not np.array_equal(self.classes_[np.minimum(codes, len(self.classes_) - 1)], y):
             raise ValueError(f"y must hold labels among {self.classes_}, found {np.unique(y)}")
