@@ -101,6 +101,8 @@ def execute_composite(config: CompositeConfig, G: Any, H: Any, talk: Options) ->
     start = config.y0 if config.y0 is None or scales is None else config.y0 / scales
     y0, w = first_point(smooth, H, start, config.w)
     problem, solver, gradients = assemble(config, (smooth, H, w), y0)
+    if talk.origin is not None:
+        problem.best_bound = talk.origin.best["lower_bound"]  # with its rounding, which is restored
     if config.fingerprint is None and config.checkpoint is not None:
         config = replace(config, fingerprint=fingerprint(G, H, y0))
     every = _once_per_pass(solver, gradients) if config.record_every is None else None

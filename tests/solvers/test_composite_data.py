@@ -386,6 +386,17 @@ def test_a_resumed_run_has_the_same_bits(name, tmp_path):
     assert res.passes == whole.passes
 
 
+def test_a_resumed_run_that_runs_away_stalls_no_sooner(tmp_path):
+    # bounds of iterates that have run away must not set the floor of the gap
+    G, path = LeastSquares(A.astype(np.float32), B.astype(np.float32)), tmp_path / "run.ckpt"
+    options = {"batch": 1, "seed": 4, "tol": 0.0, "record_every": 10}
+    whole = wp.minimize_composite(G, H, **options, max_rounds=400)
+    wp.minimize_composite(G, H, **options, max_rounds=300, checkpoint=path)
+    res = wp.resume(path, G, H, max_rounds=400)
+    assert "run away" in whole.message
+    assert (res.nit, res.status) == (whole.nit, whole.status) == (400, "max_rounds")
+
+
 def test_another_problem_is_refused(tmp_path):
     path = tmp_path / "run.ckpt"
     wp.minimize_composite(Logistic(A, LABELS), H, max_rounds=3, tol=0, checkpoint=path)

@@ -58,6 +58,8 @@ class Composite:
         Full evaluations ``nfev`` and gradients of rounds ``njev`` so far.
     rounding : float
         What the best dual bound left for rounding errors: no gap can be certified below it.
+    best_bound : float
+        The best dual bound so far.
     """
 
     objective: Any
@@ -68,8 +70,8 @@ class Composite:
     floor: float | None = None
     counts: Counts = field(default_factory=Counts)
     rounding: float = 0.0
+    best_bound: float = -math.inf
     solve: Step = field(init=False, repr=False)
-    _best_bound: float = field(default=-math.inf, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.solve = minimization_step(self.regularizer, self.mirror)
@@ -174,8 +176,8 @@ class Composite:
         rounding = 4.0 * epsilon(g) * (abs(minimum) + abs(conjugate))
         bound = minimum - conjugate - rounding
         # noisy iterates may run away, and their bounds say nothing about what can be certified
-        if bound >= self._best_bound:
-            self._best_bound, self.rounding = bound, rounding
+        if bound >= self.best_bound:
+            self.best_bound, self.rounding = bound, rounding
         return bound
 
     def violates_descent(
