@@ -174,3 +174,9 @@ def test_get():
         ValueError, match=r"gumbel, gaussian, logistic.*NoneType lacks name, sample"
     ):
         noise.get(None)
+
+
+@pytest.mark.parametrize("law", [noise.Gumbel, noise.Gaussian, noise.Logistic])
+def test_native_is_a_truth_value(law):
+    with pytest.raises(TypeError, match="native must be True or False, found 'x'"):
+        law(native="x")

@@ -114,6 +114,26 @@ def test_fn_must_be_callable(make):
         make(3)
 
 
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"L": -1}, ValueError, "L must be a finite number >= 0, or None if unknown, found -1"),
+        ({"L": True}, ValueError, "L must be a finite number >= 0"),
+        ({"shape": "ab"}, TypeError, "shape must be a tuple of integers or one, found 'ab'"),
+        ({"shape": (3, 0)}, ValueError, "shape must have positive sizes, found .3, 0."),
+        ({"like": int}, TypeError, "like must be an array of .*, found <class 'int'>"),
+        ({"like": 3}, TypeError, "like must be an array of .*, found 3"),
+    ],
+)
+def test_options_are_checked(backend, make, options, error, text):
+    with pytest.raises(error, match=text):
+        make(squares(backend), **options)
+
+
+def test_a_number_is_the_shape_of_a_vector(backend, make):
+    assert make(squares(backend), shape=12).shape == (12,)
+
+
 @pytest.mark.extras
 def test_torch_functions_must_return_tensors():
     torch = pytest.importorskip("torch")

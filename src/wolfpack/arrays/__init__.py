@@ -7,7 +7,15 @@ so that NumPy and any other library of the Array API standard can be served by t
 from __future__ import annotations
 
 from ._compile import Compiled
-from ._convert import as_float_array, check_finite, check_shape, own, read_only, same_type
+from ._convert import (
+    as_float_array,
+    check_finite,
+    check_shape,
+    own,
+    read_only,
+    same_type,
+    spare,
+)
 from ._devices import devices
 from ._elementwise import clip, expit, log_sum_exp, softplus, xlogy
 from ._factor import factorises
@@ -121,6 +129,7 @@ __all__ = [
     "size",
     "softmax",
     "softplus",
+    "spare",
     "sum_last",
     "take",
     "take_along",

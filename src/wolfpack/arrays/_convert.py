@@ -67,11 +67,18 @@ def same_type(values: Array, x: Array) -> Array:
     return values.astype(x.dtype)
 
 
+def spare(x: Array) -> Array:
+    """Return a copy of ``x`` that may be written to; x itself where its library forbids that."""
+    if type(x) is np.ndarray:
+        return x.copy("K")
+    kind = library(x)
+    return x.clone() if kind == "torch" else x.copy() if kind == "cupy" else x
+
+
 def read_only(x: Array) -> Array:
     """Return a view of a NumPy array that cannot be written to; a copy, where there are none."""
     if type(x) is not np.ndarray:
-        kind = library(x)
-        return x.clone() if kind == "torch" else x.copy() if kind == "cupy" else x
+        return spare(x)
     view = x.view()
     view.flags.writeable = False
     return view

@@ -252,8 +252,9 @@ class Options:
             raise TypeError(f"callback must be callable, found {type(self.callback).__name__}")
         if not (self.progress is None or isinstance(self.progress, bool)):
             raise TypeError(f"progress must be True, False or None, found {self.progress!r}")
-        if not isinstance(self.record_every, int) or self.record_every < 1:
-            raise ValueError(f"record_every must be an integer >= 1, found {self.record_every!r}")
+        every = self.record_every
+        if not isinstance(every, int) or isinstance(every, bool) or every < 1:
+            raise ValueError(f"record_every must be an integer >= 1, found {every!r}")
 
 
 def _due(state: Any, tracker: Tracker, limits: Limits, options: Options) -> bool:

@@ -43,10 +43,10 @@ class Limits:
             value = getattr(self, name)
             if value is not None:
                 try:
-                    negative = operator.index(value) < 0
+                    wrong = isinstance(value, bool) or operator.index(value) < 0
                 except TypeError:
                     raise TypeError(f"{name} must be an integer >= 0, found {value!r}") from None
-                if negative:
+                if wrong:
                     raise ValueError(f"{name} must be an integer >= 0, found {value!r}")
         if self.max_rounds is None and self.max_seconds is None and self.max_lmo is None:
             object.__setattr__(self, "max_rounds", DEFAULT_ROUNDS)
@@ -68,6 +68,6 @@ class Limits:
 
 def _is_nonnegative(value: float) -> bool:
     try:
-        return math.isfinite(value) and value >= 0
+        return not isinstance(value, bool) and math.isfinite(value) and value >= 0
     except TypeError:
         return False

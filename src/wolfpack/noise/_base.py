@@ -52,6 +52,8 @@ class Noise(ABC):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", _checked_scale(self.scale))
+        if not isinstance(self.native, bool):
+            raise TypeError(f"native must be True or False, found {self.native!r}")
 
     @abstractmethod
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:

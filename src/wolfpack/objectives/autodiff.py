@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import describe, is_foreign, library, to_host
 from ..problem import Evaluation
 from ._base import Array, Objective, settle
+from ._options import as_constant, as_shape
 
 
 def from_torch(
@@ -30,7 +31,7 @@ def from_torch(
         autograd follows.
     L : float, optional
         Lipschitz constant of the gradient, if known.
-    shape : tuple of int, optional
+    shape : int or tuple of int, optional
         Shape of x, if fixed.
     like : tensor, optional
         A tensor of the type and the device that x should have: runs without x0 start there.
@@ -73,7 +74,7 @@ def from_jax(
         differentiate.
     L : float, optional
         Lipschitz constant of the gradient, if known.
-    shape : tuple of int, optional
+    shape : int or tuple of int, optional
         Shape of x, if fixed.
     like : array, optional
         An array of the type and the device that x should have: runs without x0 start there.
@@ -106,9 +107,12 @@ class _Differentiated(Objective):
     def __init__(self, fn: Any, L: Any, shape: Any, like: Any) -> None:
         if not callable(fn):
             raise TypeError(f"fn must be callable, found {type(fn).__name__}")
-        self.fn, self._L, self.shape, self.like = fn, L, shape, like
-        if like is not None and library(like) != self.module:
-            raise TypeError(f"like must be an array of {self.title}, found {describe(like)}")
+        self.fn, self.like = fn, like
+        self._L, self.shape = as_constant(L), as_shape(shape)
+        known = not isinstance(like, type) and hasattr(like, "dtype")
+        if like is not None and not (known and library(like) == self.module):
+            found = describe(like) if known else repr(like)
+            raise TypeError(f"like must be an array of {self.title}, found {found}")
 
     @property
     def L(self) -> float | None:
@@ -159,6 +163,8 @@ class _Torch(_Differentiated):
         super().__init__(fn, L, shape, like)
         self._torch = _library("torch", "from_torch", "torch")
         self._call = fn
+        if not isinstance(compile, bool | str):
+            raise TypeError(f"compile must be True, False or a backend's name, found {compile!r}")
         if compile:
             backend = "inductor" if compile is True else compile
             self._call = self._torch.compile(fn, backend=backend)
@@ -191,6 +197,8 @@ class _Jax(_Differentiated):
     def __init__(self, fn: Any, L: Any, shape: Any, like: Any, jit: bool) -> None:
         super().__init__(fn, L, shape, like)
         self._jax = _library("jax", "from_jax", "jax")
+        if not isinstance(jit, bool):
+            raise TypeError(f"jit must be True or False, found {jit!r}")
         both = self._jax.value_and_grad(fn)
         self._call = self._jax.jit(both) if jit else both
         self._jit, self._traced = jit, False

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import is_foreign, same_place
+from ..arrays import is_foreign, same_place, spare
 from ..problem import Evaluation
 from ._base import Array, Objective, settle
+from ._options import as_constant, as_shape
 
 
 class Function(Objective):
@@ -18,10 +19,11 @@ class Function(Objective):
     Parameters
     ----------
     fun : callable
-        Returns the value and the gradient of a smooth convex function at x.
+        Returns the value and the gradient of a smooth convex function at x, an array of its own
+        that it may write to.
     L : float, optional
         Lipschitz constant of the gradient, if known.
-    shape : tuple of int, optional
+    shape : int or tuple of int, optional
         Shape of x, if fixed.
 
     Examples
@@ -41,8 +43,8 @@ class Function(Objective):
         shape: tuple[int, ...] | None = None,
     ) -> None:
         self.fun = fun
-        self._L = L
-        self.shape = shape
+        self._L = as_constant(L)
+        self.shape = as_shape(shape)
 
     @property
     def L(self) -> float | None:
@@ -51,7 +53,7 @@ class Function(Objective):
     def evaluate(self, x: Array) -> Evaluation:
         try:
             # a copy: f may write into its argument
-            value, gradient = self.fun(x.copy() if type(x) is np.ndarray else x)
+            value, gradient = self.fun(spare(x))
         except (TypeError, ValueError) as error:
             raise TypeError(
                 f"f(x) must accept x of shape {tuple(x.shape)} and return (value, gradient): "
