@@ -181,3 +181,41 @@ def test_f_may_use_the_memory_of_its_gradient_again():
     found, expected = (wp.minimize(g, wp.sets.L1Ball(5), **options) for g in (f, lambda x: F(x)))
     assert found.status == expected.status == "converged"
     assert found.nit == expected.nit
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_f_may_write_into_its_argument(method):
+    F = least_squares()
+
+    def f(x):
+        found = F(x)
+        x[:] = 7.0
+        return found
+
+    options = {"method": method, "tol": 1e-6, "max_rounds": 25, "L": F.L}
+    found, expected = (wp.minimize(g, K, **options) for g in (f, lambda x: F(x)))
+    np.testing.assert_array_equal(found.x, expected.x)
+    assert found.fun == expected.fun
+
+
+@pytest.mark.parametrize("size", [1e-290, 1e-300, 1e-310, 1e-320])
+@pytest.mark.parametrize("known", [True, False])
+def test_values_that_underflow_end_a_run(size, known):
+    def f(x):
+        r = A @ x - b
+        return 0.5 * size * float(r @ r), size * (A.T @ r)
+
+    g = wp.objectives.LeastSquares(size**0.5 * A, size**0.5 * b) if known else f
+    result = wp.minimize(g, K, method="fcfw", tol=0, max_rounds=500)
+    assert result.status == wp.Status.STALLED
+    assert size * wp.minimize(least_squares(), K, tol=1e-10).gap <= result.gap < 1e-289
+
+
+def test_a_loss_that_rounds_to_zero_is_no_gap_of_zero():
+    f = wp.objectives.Logistic(np.eye(2, dtype="f"), np.ones(2, dtype="f"))
+    x0 = np.full(2, 150.0, dtype="f")
+    result = wp.minimize(f, wp.sets.Box([100.0, 100.0], [200.0, 200.0]), x0, tol=0, method="fw")
+    assert result.fun == 0.0
+    # the loss is exp(-150) there and less elsewhere
+    assert result.gap >= np.exp(-150.0) - np.exp(-200.0)
+    assert result.status == wp.Status.STALLED

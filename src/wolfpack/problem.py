@@ -66,6 +66,15 @@ class Pending(NamedTuple):
     product: Any
 
 
+def underflow(eps: float) -> float:
+    """Return the size below which numbers of precision ``eps`` may have lost digits, or be zero.
+
+    A logarithmic loss in single precision is zero from 1e-45 on, and its gradient with it: that
+    proves no gap of zero. In double precision, eps times the number must not vanish either.
+    """
+    return 2.0**-970 if eps < 1e-10 else 2.0**-126
+
+
 class Objective(Protocol):
     """A smooth convex function f."""
 
@@ -222,7 +231,8 @@ class Problem:
         value = self.set.certify(y, vertex)
         conjugate = self.objective.conjugate_bound(dual)
         # rounding of the two sums above must not be mistaken for progress
-        self.rounding = 4.0 * epsilon(y) * (abs(value) + abs(conjugate))
+        eps = epsilon(y)
+        self.rounding = 4.0 * eps * (abs(value) + abs(conjugate)) + underflow(eps)
         if getattr(self.objective, "error", 0.0):
             self.rounding += self.objective.rounding(dual, self.set)
         return value - conjugate - self.rounding
@@ -234,11 +244,12 @@ class Problem:
         change = at_next.value - at.value - slope
         lowest = min(change, at.value - at_next.value + slope_back)  # below either tangent
         size = abs(at.value) + abs(at_next.value) + abs(slope) + abs(slope_back)
-        noise = 1e3 * epsilon(at.gradient) * size
+        eps = epsilon(at.gradient)
+        noise = 1e3 * (eps * size + underflow(eps))
         if lowest < -noise:
             # where f and its gradient vanish together, the rounding of x itself is what remains
             slopes = norm(at.gradient) + norm(at_next.gradient)
-            noise += 1e3 * max(epsilon(at.gradient), epsilon(x)) * slopes * norm(x)
+            noise += 1e3 * max(eps, epsilon(x)) * slopes * norm(x)
         if lowest < -noise:
             return "convexity"
         if self.L is not None and change > 0.5 * self.L * inner(step, step) * (1 + 1e-6) + noise:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..arrays import all_finite, epsilon, inner
 from ..objectives.stochastic import norm_order, norm_squared
-from ..problem import CapabilityError, Counts, NonFiniteError
+from ..problem import CapabilityError, Counts, NonFiniteError, underflow
 from ._base import Array, Regularizer
 from .pairs import Step, minimization_step
 
@@ -173,7 +173,8 @@ class Composite:
         minimum = self.regularizer.minimum(g)
         conjugate = self.objective.conjugate_bound(dual)
         # rounding of the two sums above must not be mistaken for progress
-        rounding = 4.0 * epsilon(g) * (abs(minimum) + abs(conjugate))
+        eps = epsilon(g)
+        rounding = 4.0 * eps * (abs(minimum) + abs(conjugate)) + underflow(eps)
         bound = minimum - conjugate - rounding
         # noisy iterates may run away, and their bounds say nothing about what can be certified
         if bound >= self.best_bound:
