@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 
 
@@ -29,6 +30,14 @@ def origin() -> str:
     script = os.path.relpath(sys.argv[0])
     command = shlex.join(["python", script, *_without_page(sys.argv[1:])])
     return f"`{command}`, {datetime.now(UTC).date().isoformat()}."
+
+
+def lines_below(page: Path, heading: str) -> list[str]:
+    """Return the rows of the first table of a page with this line of headings."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    if heading not in lines:
+        return []
+    return list(takewhile(lambda line: line.startswith("|"), lines[lines.index(heading) + 2 :]))
 
 
 def insert(page: Path, name: str, text: str) -> None:

@@ -7,7 +7,8 @@ An accuracy is a certified gap as a fraction of the first one, which is the Fran
 starting point. Other libraries take part where they are installed (`wolfpack.bench.outside`,
 ``make install-bench``); the points that they report are certified here in the same way, with the
 clock stopped. One BLAS thread; methods take turns, numbers are medians. Each case leaves one JSON
-file in the folder; --page writes the tables of all of them into the documentation.
+file in the folder; --page writes the tables of all of them into the documentation, where those of
+other cases stay.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pages import insert, table, where
+from pages import insert, lines_below, table, where
 from rich.console import Console
 from rich.markdown import Markdown
 
@@ -110,16 +111,31 @@ def write(folder: Path, page: Path) -> None:
     files = {name: folder / f"{name}.json" for name in CASES}
     found = {name: read(path) for name, path in files.items() if path.exists()}
     numbers = {name: rows for name, (rows, _) in found.items()}
-    machines = dict.fromkeys(where(how["machine"]) for _, how in found.values())
-    tables = [winners_table(numbers), "Of the methods of linear oracles:", counts_table(numbers)]
-    insert(page, "winners", "\n\n".join([*tables, *(f"{words}." for words in machines)]))
+    fastest, fewest = (_joined(one(numbers), page) for one in (winners_table, counts_table))
+    versions = [where(how["machine"]).split("; ")[-1] for _, how in found.values()]
+    text = f"{fastest}\n\nOf the methods of linear oracles:\n\n{fewest}"
+    insert(page, "winners", "\n\n".join([text, *(f"Two cores, {v}." for v in versions[-1:])]))
     for name, (rows, how) in found.items():
         failed = "".join(f"\n\n{one['method']}: {one['error']}" for one in how["failures"])
         facts = f"`python benchmarks/rivals.py --only {name} --repeats {how['repeats']} --limit "
-        facts += f"{how['limit']:g}`, {how['started'][:10]}."
+        facts += f"{how['limit']:g}`, {how['started'][:10]}, on {how['machine']['processor']}."
         title = CASES[name]().title
         text = f"### {title[0].upper()}{title[1:]}\n\n{methods_table(rows)}{failed}\n\n{facts}"
         insert(page, name, text)
+
+
+def _joined(new: str, page: Path) -> str:
+    """Return a table with what the page holds of the cases that are not in it."""
+    heading, rule, *lines = new.splitlines()
+    measured = {_case(line) for line in lines}
+    lines += [line for line in lines_below(page, heading) if _case(line) not in measured]
+    order = list(CASES)
+    return "\n".join([heading, rule, *sorted(lines, key=lambda line: order.index(_case(line)))])
+
+
+def _case(line: str) -> str:
+    """Return the first cell of a row."""
+    return line.split(" | ")[0].removeprefix("| ")
 
 
 def main() -> None:
