@@ -12,7 +12,7 @@ import numpy as np
 from . import theory
 from .arrays import Streams, as_float_array, check_finite, check_shape, is_foreign, like, zeros
 from .composite_parts import assemble
-from .loop import Limits, Result, run
+from .loop import Limits, Result, Status, run
 from .loop.checkpoint import Checkpoint, Saver
 from .loop.run import Options
 from .objectives import Function, Objective
@@ -23,6 +23,7 @@ from .regularizers.composite import Composite
 from .regularizers.pairs import as_mirror, minimization_step
 
 Array = Any
+_LIMITS = (Status.MAX_ROUNDS, Status.MAX_SECONDS, Status.STALLED)
 
 
 class CompositeFingerprint(NamedTuple):
@@ -115,7 +116,7 @@ def execute_composite(config: CompositeConfig, G: Any, H: Any, talk: Options) ->
     result = run(*task)
     result.method = config.method
     _add_noise_level(result, problem, gradients, y0, config.variance)
-    _polish(result, problem)
+    _polish(result, problem, config.limits)
     result.passes = result.state.rows / gradients.per_pass
     if scales is not None:
         result.x, result.scale = like(scales, result.x) * result.x, scales
@@ -228,10 +229,11 @@ def _once_per_pass(solver: Any, gradients: Gradients) -> int:
     return max(1, gradients.per_pass // gradients.batch)
 
 
-def _polish(result: Result, problem: Composite) -> None:
+def _polish(result: Result, problem: Composite, limits: Limits) -> None:
     """Give y the structure of H: one proximal gradient step, which does not increase F.
 
-    Iterates are averages of minimisation steps and have no exact zeros of their own.
+    Iterates are averages of minimisation steps and have no exact zeros of their own. A run that was
+    stopped by a limit may so come within its tolerance.
     """
     H, G = problem.regularizer, problem.objective
     if not (H.structured and H.has("prox") and math.isfinite(result.fun)):
@@ -246,6 +248,10 @@ def _polish(result: Result, problem: Composite) -> None:
     if value <= result.fun:
         result.x, result.fun = y, value
         result.gap = max(0.0, value - result.lower_bound)
+        if result.status in _LIMITS and limits.satisfied(result.fun, result.gap):
+            advice = result.status.advice, Status.CONVERGED.advice
+            result.message = result.message.replace(*advice)
+            result.status, result.success = Status.CONVERGED, True
 
 
 def _add_noise_level(

@@ -81,6 +81,11 @@ def _source(G: Objective, size: Any, config: Any) -> Gradients:
     if isinstance(G, FiniteSum):
         size = G.batch if size is None else size
         if size is None:
+            if config.sampling is not None and not config.reduced:
+                raise ValueError(
+                    f"sampling={config.sampling!r} needs a batch, or variance_reduction=True, "
+                    "which chooses one: without it a round sees all rows"
+                )
             return ExactGradients(G, config.seed)
         if config.sampling in FIXED and not fixed:
             raise ValueError(

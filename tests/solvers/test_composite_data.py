@@ -512,3 +512,24 @@ def test_the_table_certifies():
     assert bound <= res.lower_bound <= reference.fun
     assert reference.fun - bound <= 1e-6
     assert max(bound, last) <= res.lower_bound + 1e-15
+
+
+def test_a_last_step_into_the_tolerance_counts():
+    """Found by the proximal step after the run, which a limit had ended."""
+    rng, ended = np.random.default_rng(0), []
+    features = rng.standard_normal((60, 12))
+    G = Logistic(features, np.sign(features[:, 0] + 0.3 * rng.standard_normal(60)))
+    for rounds in range(20, 40):
+        H = ElasticNet(0.02, 0.05)
+        res = wp.minimize_composite(G, H, max_rounds=rounds, tol=1e-6, record_every=7)
+        assert res.success == (res.gap <= 1e-6) == (res.status == "converged")
+        assert ("within the tolerance" in res.message) == res.success
+        ended.append(res.success and min(res.history["gap"]) > 1e-6)
+    assert any(ended)
+
+
+def test_a_sampling_without_a_batch_is_refused():
+    G = Logistic(A, LABELS)
+    with pytest.raises(ValueError, match="'windows' needs a batch"):
+        wp.minimize_composite(G, H, sampling="windows")
+    assert wp.minimize_composite(G, H, sampling="windows", variance_reduction=True).success

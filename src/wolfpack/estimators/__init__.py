@@ -13,6 +13,8 @@ _HOME = {
     "TraceNormRegressor": "constrained",
 }
 
+__all__ = list(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
@@ -29,4 +31,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return list(_HOME)
+    return __all__
