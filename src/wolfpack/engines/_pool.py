@@ -1,7 +1,7 @@
 """Handing the blocks of a round to workers that may be slow, hang, die or join late.
 
-Blocks travel in *tickets*, runs of consecutive blocks. Each worker has a short queue of them, so
-that it need not wait for the next message. What a lost worker had is given to others; when a worker
+Blocks travel in *tickets*, runs of consecutive blocks. A worker has up to two of them, so that it
+need not wait for the next message. What a lost worker had is given to others; when a worker
 has nothing to do, it repeats what a slower one has not begun or not finished. All of this changes
 when a block is computed, never what it is.
 """
@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from ..smoothing.job import Job, Partial, Question
 from ._protocol import EngineFailure, OracleError, Span, Stats
-from ._ticket import Patience, Ticket, Worker
+from ._ticket import Patience, Ticket, Worker, shares
 from ._worker import Reply
 
 _CHANCES = 5
@@ -33,15 +33,12 @@ class Pool(ABC):
         Those that are alive and have the job.
     latency : float
         About how many seconds a message and its reply take, for choosing the size of tickets.
-    depth : int
-        Tickets that a worker may have at a time.
     patience : float
         Seconds to wait for a worker when none is left.
     """
 
     name: str
     latency: ClassVar[float] = 1e-4
-    depth: ClassVar[int] = 2
     patience: float = 30.0
 
     def __init__(self) -> None:
@@ -49,7 +46,7 @@ class Pool(ABC):
         self.job: Job | None = None
         self._ids = itertools.count()
         self._late: list[tuple[int, int, Partial]] = []
-        self._pace = 0.0
+        self._pace, self._range = 0.0, (math.inf, 0.0)
         self._stats = Stats(0)
         self._reset()
 
@@ -83,7 +80,7 @@ class Pool(ABC):
 
     def open(self, job: Job) -> None:
         """Ship the job to every worker, starting them if need be."""
-        self.job, self._late, self._pace = job, [], 0.0
+        self.job, self._late, self._pace, self._range = job, [], 0.0, (math.inf, 0.0)
         for worker in self.workers:
             worker.longest = 0.0
             for ticket in worker.queue.values():
@@ -133,6 +130,7 @@ class Pool(ABC):
             todo.rotate(1)  # the last block, which may take longest, must not be begun last
         wait = 1.0 if timeout is None else min(1.0, timeout / 4)
         wanted = len(blocks) if need is None else need
+        self._all = need is None
         free, there = self.workers, len(self.workers)
         try:
             while len(done) < wanted:
@@ -140,6 +138,7 @@ class Pool(ABC):
                 if self._shaken or len(self.workers) != there:
                     free, there, self._shaken = self.workers, len(self.workers), False
                 self._hand_out(todo, question, free)
+                self._together = self._all and not todo
                 heard = self._receive(self._until_late(wait))
                 for worker, reply, size in heard:
                     self._got += size
@@ -162,7 +161,7 @@ class Pool(ABC):
         self._spans: list[Span] = []
         self._alone: Patience | None = None
         self._calm_until = 0.0
-        self._shaken = False
+        self._shaken = self._all = self._together = False
 
     def _until_late(self, wait: float) -> float:
         """Return how long to wait for replies before an idle worker should repeat a ticket."""
@@ -183,23 +182,22 @@ class Pool(ABC):
         self._spans.append(Span(k, worker.name, first, last, begin, end, status))
 
     def _cut(self, question: Question, blocks: range, timeout: float | None) -> list[Ticket]:
-        """Cut a round into tickets: even shares, or larger first where imbalance costs more."""
-        count, workers = len(blocks), max(1, len(self.workers))
-        share = math.ceil(count / workers)
-        if self._slow_blocks or (timeout is not None and self._pace == 0):
-            sizes = [1] * count  # also when it is not known yet how long a block takes
-        elif 0 < self._pace * share < 20 * self.latency or share < 4:
-            sizes = [share] * workers  # not worth more messages
+        """Cut a round into tickets."""
+        count = len(blocks)
+        if timeout is not None and self._pace == 0:
+            sizes = [1] * count  # it is not known yet how long a block takes
         else:
-            sizes = [math.ceil(share / 2)] * workers + [math.ceil(share / 4)] * (2 * workers + 2)
+            even = self._even and timeout is None  # what hangs is to be noticed soon
+            sizes = shares(count, max(1, len(self.workers)), self._pace, self.latency, even)
         ends = [min(end, count) for end in itertools.accumulate(sizes)]
         pairs = zip([0, *ends], ends, strict=False)
         return [self._ticket(question, blocks[a:b]) for a, b in pairs if a < b]
 
     @property
-    def _slow_blocks(self) -> bool:
-        """Whether a message costs little next to one block."""
-        return self._pace > 50 * self.latency
+    def _even(self) -> bool:
+        """Whether it is known that blocks take about the same time."""
+        shortest, longest = self._range
+        return 0 < longest <= 3 * shortest
 
     def _ticket(self, question: Question, blocks: range) -> Ticket:
         return Ticket(next(self._ids), question, blocks)
@@ -211,10 +209,9 @@ class Pool(ABC):
 
     def _handed(self, todo: deque[Ticket], question: Question, free: list[Worker]) -> bool:
         """Hand out what there is; False if a worker was lost on the way."""
-        # a slow block that waits behind another would be computed twice: by whoever is idle too
-        for length in range(1 if self._slow_blocks else self.depth):
+        for length in range(2):
             for worker in free if todo else ():
-                if not todo:
+                if not todo or (length > 0 and not self._may_queue(todo)):
                     break
                 if worker.alive and len(worker.queue) == length:
                     ticket = todo.popleft()
@@ -228,6 +225,17 @@ class Pool(ABC):
                 if not self._give(worker, ticket, todo, question):
                     return False
         return True
+
+    def _may_queue(self, todo: deque[Ticket]) -> bool:
+        """Tell whether the next ticket may wait behind another, where its worker finds it at once.
+
+        Not where some blocks take much longer than others, nor near the end of a round unless it is
+        brief: whoever is idle would compute it, and then, needlessly, the worker that has it.
+        """
+        if not self._even:
+            return False
+        brief = self._pace * len(todo[0].blocks) < 20 * self.latency
+        return brief or (self._all and len(todo) > 2 * len(self.workers))
 
     def _give(
         self, worker: Worker, ticket: Ticket, todo: deque[Ticket], question: Question
@@ -290,6 +298,9 @@ class Pool(ABC):
         )
         pace = reply.busy / len(ticket.blocks)
         worker.longest = max(0.99 * worker.longest, pace)
+        # what was long ago fades
+        shortest, longest = self._range
+        self._range = min(1.01 * shortest, pace), max(0.99 * longest, pace)
         if ticket.done:
             return
         if reply.error is not None:

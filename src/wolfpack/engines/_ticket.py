@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -73,3 +74,38 @@ class Worker:
     def head(self) -> Ticket | None:
         """Return what the worker is computing."""
         return next(iter(self.queue.values()), None)
+
+
+def shares(count: int, workers: int, pace: float, latency: float, even: bool) -> list[int]:
+    """Return how many blocks go into each ticket of a round; the sum may be more than ``count``.
+
+    One share for every worker where blocks are quick. Otherwise half of what is left, evenly, again
+    and again, so that in the end little is left to wait for: as long as a ticket is worth its
+    message, and no longer than can be lost with a worker or be waited for when it is slow.
+
+    Parameters
+    ----------
+    count, workers : int
+        Blocks, and who computes them.
+    pace : float
+        Seconds per block; 0 if not known yet.
+    latency : float
+        Seconds that a message and its reply take.
+    even : bool
+        Whether blocks take about the same time; if not, fewer of them travel together.
+    """
+    share = math.ceil(count / workers)
+    if 0 < pace * share < 20 * latency:
+        return [share] * workers
+    least, most = math.ceil(share / 4), share
+    if pace > 0:
+        least = min(least, math.ceil(10 * latency / pace))
+        most = max(1, int((300 if even else 100) * latency / pace))
+    sizes, left = [], count
+    while left > 0:
+        size = min(most, math.ceil(left / (2 * workers)))
+        if size < least:
+            size = math.ceil(left / workers)
+        sizes += [size] * workers
+        left -= size * workers
+    return sizes

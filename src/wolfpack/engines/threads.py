@@ -30,8 +30,7 @@ class Threads(Pool):
     behind and replaced.
     """
 
-    latency: ClassVar[float] = 5e-5
-    depth: ClassVar[int] = 1
+    latency: ClassVar[float] = 1e-4
 
     def __init__(self, workers: int) -> None:
         super().__init__()

@@ -1,0 +1,98 @@
+"""How a round is cut into messages, and who gets them when."""
+
+from collections import deque
+
+import numpy as np
+import pytest
+
+from wolfpack.engines._pool import Pool
+from wolfpack.engines._ticket import Worker, shares
+from wolfpack.engines._worker import Reply
+from wolfpack.smoothing.job import Question
+
+LATENCY = 1e-3
+
+
+@pytest.mark.parametrize("pace", [0.0, 1e-6, 1e-3, 2e-2, 1.0])
+@pytest.mark.parametrize("even", [True, False])
+@pytest.mark.parametrize(("count", "workers"), [(1, 2), (2, 2), (32, 2), (33, 2), (64, 5)])
+def test_tickets_cover_the_round(count, workers, pace, even):
+    sizes = shares(count, workers, pace, LATENCY, even)
+    assert min(sizes) >= 1
+    # what is beyond the round is less than one ticket for every worker
+    assert count <= sum(sizes) < count + workers * sizes[-1]
+
+
+def test_equal_blocks_are_shared_evenly():
+    for pace in (0.0, 1e-6, 1e-3, 1e-2, 1.0):
+        sizes = shares(32, 2, pace, LATENCY, True)
+        assert sum(sizes[::2]) == sum(sizes[1::2]) == 16
+
+
+def test_quick_blocks_make_one_message_and_slow_ones_many():
+    assert shares(32, 2, 1e-6, LATENCY, True) == [16, 16]
+    assert shares(32, 2, 1.0, LATENCY, True) == [1] * 32
+    middle = shares(32, 2, 2e-2, LATENCY, True)
+    assert middle == sorted(middle, reverse=True)
+    assert (middle[0], middle[-1]) == (8, 1)
+    assert max(shares(32, 2, 2e-2, LATENCY, False)) < 8
+
+
+class Clockwork(Pool):
+    """Workers in turns, each block of which takes as long as it is told."""
+
+    name = "clockwork"
+    latency = LATENCY
+
+    def __init__(self, seconds):
+        super().__init__()
+        self.workers = [Worker(deque(), name) for name in "ab"]
+        self.seconds = seconds
+        self.turn = 0
+        self.waiting = []
+        self.given = []
+
+    def _start(self, job): ...
+
+    def _maintain(self): ...
+
+    def _abandon(self, worker): ...
+
+    def _stop(self): ...
+
+    def _send(self, worker, ticket):
+        worker.address.append(ticket)
+        self.given += ticket.blocks
+        return 0
+
+    def _receive(self, timeout):
+        self.waiting.append(max(len(worker.queue) for worker in self.workers))
+        self.turn += 1
+        worker = self.workers[self.turn % 2]
+        worker = worker if worker.address else self.workers[1 - self.turn % 2]
+        ticket = worker.address.popleft()
+        busy = sum(self.seconds(block) for block in ticket.blocks)
+        return [(worker, Reply(ticket.id, list(ticket.blocks), None, busy), 0)]
+
+    def round(self, need=None):
+        self.waiting, self.given = [], []
+        return self.run_round(Question(1, np.zeros(1), 0.1, 32), range(32), need)
+
+
+def test_workers_find_their_next_block_until_the_round_ends():
+    pool = Clockwork(lambda block: 1.0)
+    pool.round()
+    assert sorted(pool.round()) == sorted(pool.given) == list(range(32))
+    assert pool.waiting[0] == 2  # the one that it computes and one more
+    assert set(pool.waiting[-4:]) == {1}  # the last ones are for whoever is free
+
+
+@pytest.mark.parametrize("need", [None, 16])
+def test_nothing_waits_behind_a_block_that_may_take_long(need):
+    pool = Clockwork(lambda block: 1.0 if need or block % 8 else 100.0)
+    pool.round()
+    for worker in pool.workers:
+        worker.address.clear()
+        worker.queue.clear()
+    pool.round(need)
+    assert set(pool.waiting) == {1}
