@@ -42,3 +42,16 @@ def test_cpus_that_join_late_are_used_and_the_cluster_is_left_alone():
         assert len(cluster.list_all_nodes()) == 2
     finally:
         cluster.shutdown()
+
+
+def test_workers_of_our_own_beside_another_cluster():
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    try:
+        result = run(cube(), engine="ray:1")
+        assert result.engine.alive == 1
+        assert digest(result) == digest(run(cube()))
+        assert len(cluster.list_all_nodes()) == 1
+    finally:
+        cluster.shutdown()
