@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,7 @@ _TIMELINE = [
     ("end_s", np.float64),
     ("status", "U10"),
 ]
+_NOTHING = (0, 0, 0, 0.0, 0)
 _STATUSES = ("ok", "recomputed", "late", "failed")
 
 
@@ -46,6 +48,9 @@ class EngineLog(Mapping[str, np.ndarray]):
         Why, when it was chosen by ``engine="auto"``.
     alive : int
         Workers alive at the end of the last round.
+    unrecorded : tuple
+        Sums over the rounds since the history's last row: blocks recomputed, stragglers, bytes,
+        ``busy``, and the number of these rounds.
 
     Examples
     --------
@@ -57,6 +62,7 @@ class EngineLog(Mapping[str, np.ndarray]):
         self.name = name
         self.reason = reason
         self.alive = 0
+        self.unrecorded: tuple[float, ...] = _NOTHING
         self.rows: list[tuple[float, ...]] = []
         self._spans: deque[Span] = deque(maxlen=MOST_SPANS)
         self._began = time.perf_counter()
@@ -66,7 +72,22 @@ class EngineLog(Mapping[str, np.ndarray]):
         """Record a round."""
         self.alive = stats.workers
         self.rows.append((k, blocks, late, *stats[:-1]))
+        again, slow, traffic, busy, rounds = self.unrecorded
+        traffic += stats.bytes_out + stats.bytes_in
+        self.unrecorded = (
+            again + stats.recomputed,
+            slow + stats.stragglers,
+            traffic,
+            busy + stats.busy,
+            rounds + 1,
+        )
         self.see(stats.spans)
+
+    def recorded(self) -> tuple[float, ...]:
+        """Return the history's columns on the rounds since it was asked before."""
+        *sums, busy, rounds = self.unrecorded
+        self.unrecorded = _NOTHING
+        return self.alive, *sums, busy / rounds if rounds else math.nan
 
     def see(self, spans: tuple[Span, ...]) -> None:
         """Record who computed what."""

@@ -74,7 +74,7 @@ class Snapshot:
     state : object
         The solver's state, as its step left it.
     best : dict
-        The tracker's fields: best point, bounds and seconds.
+        The tracker's fields: best point, bounds, seconds, and what its engine did unrecorded.
     rows, length : list, int
         The history's rows, of which the first ``length`` belong to the rounds before.
     counts : dict
@@ -101,7 +101,7 @@ class Snapshot:
     @classmethod
     def take(cls, state: Any, tracker: Any, watch: Any) -> Snapshot:
         """Return what is needed to continue from here; rows are shared, being only appended."""
-        names = ("x", "fun", "lower_bound", "convex", "seconds", "rounding")
+        names = ("x", "fun", "lower_bound", "convex", "seconds", "rounding", "unrecorded")
         best = {name: getattr(tracker, name) for name in names}
         seen = {"remarks": list(watch.remarks), "seen": sorted(watch.seen)}
         rows, problem = tracker.history.rows, tracker.problem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,12 @@ COLUMNS = (
     "m",
 )
 
+ENGINE_COLUMNS = ("workers", "recomputed", "stragglers", "bytes", "busy")
+"""What a run with an engine records besides."""
+
+_NO_ENGINE = (0, 0, 0, 0, math.nan)
+_COUNTS = ("round", "nfev", "njev", "nlmo", *ENGINE_COLUMNS[:-1])
+
 
 class History(Mapping[str, np.ndarray]):
     """Columns of equal length, one entry per recorded round.
@@ -28,6 +35,11 @@ class History(Mapping[str, np.ndarray]):
     ``fun`` and ``lower_bound`` are the round's own; ``gap`` is the certified gap so far, the best
     ``fun`` minus the best ``lower_bound``. ``alpha`` is NaN and ``m`` 0 where a method has none;
     ``m`` is inf for closed-form smoothing.
+
+    A run with an engine has more columns, on the rounds since the last recorded one: ``workers``
+    alive at their end, blocks ``recomputed`` because a worker was lost or slow, ``stragglers``,
+    ``bytes`` to workers and from them, and ``busy``, the share of the workers' time that went into
+    oracles (NaN if none was asked). ``Result.engine`` has each round.
 
     Examples
     --------
@@ -40,27 +52,41 @@ class History(Mapping[str, np.ndarray]):
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> History:
         """Return the history that has these columns."""
-        return cls(list(zip(*(np.asarray(columns[c]).tolist() for c in COLUMNS), strict=True)))
+        names = COLUMNS + (ENGINE_COLUMNS if ENGINE_COLUMNS[0] in columns else ())
+        return cls(list(zip(*(np.asarray(columns[c]).tolist() for c in names), strict=True)))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        wide = self.rows and len(self.rows[0]) > len(COLUMNS)
+        return COLUMNS + ENGINE_COLUMNS if wide else COLUMNS
+
+    def add(self, row: tuple[float, ...], engine: tuple[float, ...] = ()) -> None:
+        """Add a row, with what an engine did; a resumed run may have one from now on, or none."""
+        wide = self.columns != COLUMNS
+        if engine and not wide:
+            self.rows[:] = [former + _NO_ENGINE for former in self.rows]
+        self.rows.append(row + (engine or (_NO_ENGINE if wide else ())))
 
     def __getitem__(self, column: str) -> np.ndarray:
         try:
-            index = COLUMNS.index(column)
+            index = self.columns.index(column)
         except ValueError:
-            raise KeyError(f"{column!r}; the columns are {', '.join(COLUMNS)}") from None
-        kind = np.int64 if column in ("round", "nfev", "njev", "nlmo") else np.float64
+            raise KeyError(f"{column!r}; the columns are {', '.join(self.columns)}") from None
+        kind = np.int64 if column in _COUNTS else np.float64
         return np.array([row[index] for row in self.rows], dtype=kind)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(COLUMNS)
+        return iter(self.columns)
 
     def __len__(self) -> int:
-        return len(COLUMNS)
+        return len(self.columns)
 
     def __repr__(self) -> str:
-        return f"History({len(self.rows)} rows of {', '.join(COLUMNS)})"
+        return f"History({len(self.rows)} rows of {', '.join(self.columns)})"
 
     def to_csv(self, path: str | Path) -> None:
         """Write the columns as a CSV file with a header."""
-        lines = [",".join(COLUMNS)]
+        lines = [",".join(self.columns)]
         lines += [",".join(repr(entry) for entry in row) for row in self.rows]
         Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")

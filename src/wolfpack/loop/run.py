@@ -39,9 +39,10 @@ class ConvexityWarning(UserWarning):
 
 @dataclass
 class Tracker:
-    """The best point, the best bound, the clock and the history of a run."""
+    """The best point, the best bound, the clock and the history of a run; its engine's log."""
 
     problem: Problem
+    log: Any = None
     x: Array = None
     fun: float = math.inf
     lower_bound: float = -math.inf
@@ -71,7 +72,7 @@ class Tracker:
             self.convex, self.contradicted = False, True
         counts = self.problem.counts
         m = getattr(state, "m", 0)
-        self.history.rows.append(
+        self.history.add(
             (
                 state.k,
                 self.seconds,
@@ -83,7 +84,8 @@ class Tracker:
                 counts.nlmo,
                 getattr(state, "alpha", math.nan),
                 math.inf if m == "exact" else m,
-            )
+            ),
+            () if self.log is None else self.log.recorded(),
         )
 
     @property
@@ -94,6 +96,16 @@ class Tracker:
     @rounding.setter
     def rounding(self, value: float) -> None:
         self.problem.rounding = value
+
+    @property
+    def unrecorded(self) -> tuple[float, ...]:
+        """What the engine did since the last row of the history."""
+        return () if self.log is None else self.log.unrecorded
+
+    @unrecorded.setter
+    def unrecorded(self, value: tuple[float, ...]) -> None:
+        if self.log is not None and value:
+            self.log.unrecorded = tuple(value)
 
     def floor(self, state: Any) -> float:
         """Return the gap below which rounding errors hide progress."""
@@ -139,7 +151,8 @@ def run(
     """
     options = options or Options()
     watched = 0 if is_foreign(x0) else WATCHED
-    tracker, watch, saver = Tracker(problem), Watch(problem), options.saver
+    log = getattr(oracles, "log", None)  # gradients of Algorithm 1 have none
+    tracker, watch, saver = Tracker(problem, log), Watch(problem), options.saver
     progress = Progress(options.progress, limits.max_rounds)
     state: Any = None
     previous: Any = None
@@ -279,7 +292,7 @@ def _inspect(
         try:
             now = tracker.result(state, None, "running")
             now.x = read_only(now.x)
-            now.engine = getattr(oracles, "log", None)  # gradients of Algorithm 1 have none
+            now.engine = tracker.log
             options.callback(now)
         except StopIteration:
             return Status.CALLBACK_STOP

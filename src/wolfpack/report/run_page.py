@@ -123,7 +123,17 @@ def _milestones(history: Mapping[str, np.ndarray]) -> Table:
         for i in rows.tolist()
     ]
     headers = ["Round", "Seconds", "Oracle calls", "f", "Lower bound", "Certified gap"]
+    if "workers" in history:
+        headers += ["Workers", "Blocks again", "Stragglers", "Bytes", "Busy"]
+        cells = [cell + _effort(history, i) for cell, i in zip(cells, rows.tolist(), strict=True)]
     return Table("Some rounds; history.csv has all", headers, cells)
+
+
+def _effort(history: Mapping[str, np.ndarray], i: int) -> tuple[str, ...]:
+    """Return what an engine did in the rounds before a row of the history."""
+    counts = (f"{history[name][i]:,}" for name in ("workers", "recomputed", "stragglers", "bytes"))
+    busy = history["busy"][i]
+    return *counts, "" if math.isnan(busy) else f"{busy:.0%}"
 
 
 def _certificate(result: Result) -> LiveChart:
