@@ -3,9 +3,10 @@
     python benchmarks/engines.py FILE --measure [ENGINE ...] [--quick] [--page FILE]
 
 Speed: seconds per round of m = 32 oracles in this process, one after the other, divided by seconds
-per round on two workers, in turns. Three kinds of oracle: one that computes and frees Python's
-lock, one that computes in Python, and one that waits (for a licence server, a database, another
-machine), whose speed does not depend on how busy this machine is.
+per round on two workers, in turns; what computes, also in two processes without an engine. Three
+kinds of oracle: one that computes and frees Python's lock, one that computes in Python, and one
+that waits (for a licence server, a database, another machine), whose speed does not depend on how
+busy this machine is.
 
 Price: milliseconds of a round with one cheap oracle per worker, less the time of these oracles, and
 of the engine's own round trip of an empty chunk (`empty_trips`), in turns. FILE keeps the numbers
@@ -27,6 +28,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from importlib.metadata import version
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +98,11 @@ def calibrated(kind: str, seconds: float) -> int:
 
 
 def per_round(f: Any, K: Any, engine: Any, rounds: int) -> float:
+    """Return seconds per round, of so many after as many others.
+
+    The first round of a run is one of the latter: runs have hundreds, and an engine does not know
+    yet how long a block takes. The one oracle call for a starting point is not counted either.
+    """
     result = wp.minimize(
         f,
         K,
@@ -104,11 +111,12 @@ def per_round(f: Any, K: Any, engine: Any, rounds: int) -> float:
         kappa=1.0,
         L=1.0,
         tol=0,
-        max_rounds=rounds,
-        record_every=10**9,
+        max_rounds=2 * rounds,
+        record_every=rounds,
         engine=engine,
     )
-    return result.seconds / rounds
+    _, middle, end = result.history["seconds"]
+    return (end - middle) / rounds
 
 
 def wanted(name: str, seconds: float) -> float:
@@ -120,15 +128,22 @@ def measure_speed(name: str, engine: Any, kind: str, seconds: float, turns: int)
     target = np.linspace(-2.0, 2.0, DIMENSION)
     f = wp.objectives.Quadratic(1.0, -target)
     K = wp.sets.Oracle(Oracle(kind, seconds), shape=DIMENSION, radius=DIMENSION**0.5)
-    per_round(f, K, engine, 1)
+    rounds = 1 if seconds > 0.05 else 3
     serial, parallel = [], []
     for _ in range(turns):
         if not getattr(engine, "follows", False):
-            serial.append(per_round(f, K, None, 1))
+            serial.append(per_round(f, K, None, rounds))
         meet(engine)
-        parallel.append(per_round(f, K, engine, 2))
+        parallel.append(per_round(f, K, engine, rounds))
     if getattr(engine, "follows", False):
         return {}
+    return speed_row(name, kind, seconds, serial, parallel) | {"wanted": wanted(name, seconds)}
+
+
+def speed_row(
+    name: str, kind: str, seconds: float, serial: list[float], parallel: list[float]
+) -> dict[str, Any]:
+    """Return what was measured; the best turn of each counts."""
     best = 1e3 * min(serial), 1e3 * min(parallel)
     return {
         "engine": name,
@@ -137,8 +152,29 @@ def measure_speed(name: str, engine: Any, kind: str, seconds: float, turns: int)
         "serial ms": best[0],
         "2 workers ms": best[1],
         "speed": best[0] / best[1],
-        "wanted": wanted(name, seconds),
     }
+
+
+def measure_bare(kind: str, seconds: float, turns: int) -> dict[str, Any]:
+    """Time the same work in two processes that know nothing of each other: what can be had here."""
+    size = calibrated(kind, seconds)
+    serial, parallel = [], []
+    with get_context("spawn").Pool(WORKERS) as pool:
+        pool.map(repeat, [(kind, size, 1)] * WORKERS, chunksize=1)
+        for _ in range(turns):
+            began = time.perf_counter()
+            repeat((kind, size, M))
+            middle = time.perf_counter()
+            pool.map(repeat, [(kind, size, M // WORKERS)] * WORKERS, chunksize=1)
+            serial.append(middle - began)
+            parallel.append(time.perf_counter() - middle)
+    return speed_row("none, two processes", kind, seconds, serial, parallel)
+
+
+def repeat(task: tuple[str, int, int]) -> None:
+    kind, size, times = task
+    for _ in range(times):
+        work(kind, size)
 
 
 def meet(engine: Any) -> None:
@@ -200,7 +236,10 @@ def measure_speeds(
         for kind in kinds:
             # what computes is measured more often: others on the machine disturb it
             turns = 2 if kind == "waits" else 4 if seconds > 0.05 else 16
-            yield measure_speed(name, engine, kind, seconds, 1 if quick else turns)
+            turns = 1 if quick else turns
+            yield measure_speed(name, engine, kind, seconds, turns)
+            if kind != "waits" and name in ("threads", "processes"):
+                yield measure_bare(kind, seconds, turns)
 
 
 def under_mpiexec(quick: bool) -> dict[str, list[Any]]:
@@ -269,7 +308,7 @@ def speed_table(rows: list[dict[str, Any]]) -> str:
             f"{row['serial ms']:.1f}",
             f"{row['2 workers ms']:.1f}",
             f"{row['speed']:.2f}",
-            f"{row['wanted']:g}",
+            f"{row['wanted']:g}" if "wanted" in row else "",
         ]
         for row in rows
     ]
