@@ -13,6 +13,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections import deque
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
 from ..smoothing.job import Job, Partial, Question
@@ -69,6 +70,10 @@ class Pool(ABC):
     def _announce(self, question: Question) -> int:
         """Make a round's question known before its tickets; return the bytes."""
         return 0
+
+    def _quiet(self) -> AbstractContextManager[Any]:
+        """Hold back what would disturb workers during a round."""
+        return nullcontext()
 
     @abstractmethod
     def _maintain(self) -> None:
@@ -133,24 +138,25 @@ class Pool(ABC):
         self._all = need is None
         free, there = self.workers, len(self.workers)
         try:
-            while len(done) < wanted:
-                self._maintain()
-                if self._shaken or len(self.workers) != there:
-                    free, there, self._shaken = self.workers, len(self.workers), False
-                self._hand_out(todo, question, free)
-                self._together = self._all and not todo
-                heard = self._receive(self._until_late(wait))
-                for worker, reply, size in heard:
-                    self._got += size
-                    if reply is None:
-                        self._lose(worker, todo, question)
-                    else:
-                        self._take(worker, reply, done, question)
-                if timeout is not None:
-                    self._expire(timeout, todo, question)
-                self._check_alive(question)
-                # who has just replied may be free; others were asked before, unless one was lost
-                free = [worker for worker, _, _ in heard] if heard else self.workers
+            with self._quiet():
+                while len(done) < wanted:
+                    self._maintain()
+                    if self._shaken or len(self.workers) != there:
+                        free, there, self._shaken = self.workers, len(self.workers), False
+                    self._hand_out(todo, question, free)
+                    self._together = self._all and not todo
+                    heard = self._receive(self._until_late(wait))
+                    for worker, reply, size in heard:
+                        self._got += size
+                        if reply is None:
+                            self._lose(worker, todo, question)
+                        else:
+                            self._take(worker, reply, done, question)
+                    if timeout is not None:
+                        self._expire(timeout, todo, question)
+                    self._check_alive(question)
+                    # who has just replied may be free; others were asked before, unless one is lost
+                    free = [worker for worker, _, _ in heard] if heard else self.workers
         finally:
             self._stats = self._summary(len(blocks) - len(done), time.perf_counter() - began)
         return done

@@ -13,7 +13,7 @@ from concurrent.futures import Executor as AnyExecutor
 from typing import Any, ClassVar
 
 from ..problem import CapabilityError
-from ..smoothing.job import Job, Partial, Question
+from ..smoothing.job import Job, Question
 from ._pool import Pool
 from ._protocol import EngineFailure, nbytes, serialize
 from ._ticket import Ticket, Worker
@@ -62,18 +62,10 @@ class Executor(Pool):
             worker.alive = False
         self.workers = [Worker(None, f"task {i}") for i in range(self._size())]
 
-    def run_round(
-        self,
-        question: Question,
-        blocks: range,
-        need: int | None = None,
-        timeout: float | None = None,
-    ) -> dict[int, Partial]:
-        """Return the contributions of the blocks, or of the first ``need`` of them to arrive."""
+    def _quiet(self) -> contextlib.AbstractContextManager[Any]:
         assert self.job is not None
         here = isinstance(self._executor, ThreadPoolExecutor)
-        with self.job.quiet() if here else contextlib.nullcontext():
-            return super().run_round(question, blocks, need, timeout)
+        return self.job.quiet() if here else contextlib.nullcontext()
 
     def _made(self) -> AnyExecutor:
         assert self._make is not None

@@ -6,9 +6,10 @@ import copy
 import itertools
 import queue
 import threading
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
-from ..smoothing.job import Job, Partial, Question
+from ..smoothing.job import Job
 from ._pool import Pool
 from ._ticket import Ticket, Worker
 from ._worker import Bench, Reply
@@ -39,17 +40,9 @@ class Threads(Pool):
         self._names = itertools.count()
         self._replies: Any = queue.SimpleQueue()
 
-    def run_round(
-        self,
-        question: Question,
-        blocks: range,
-        need: int | None = None,
-        timeout: float | None = None,
-    ) -> dict[int, Partial]:
-        """Return the contributions of the blocks, or of the first ``need`` of them to arrive."""
+    def _quiet(self) -> AbstractContextManager[Any]:
         assert self.job is not None
-        with self.job.quiet():
-            return super().run_round(question, blocks, need, timeout)
+        return self.job.quiet()
 
     def _start(self, job: Job) -> None:
         self.close()
