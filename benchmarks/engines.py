@@ -3,10 +3,9 @@
     python benchmarks/engines.py FILE --measure [ENGINE ...] [--quick] [--page FILE]
 
 Speed: seconds per round of m = 32 oracles in this process, one after the other, divided by seconds
-per round on two workers, in turns; what computes, also in two processes without an engine. Three
-kinds of oracle: one that computes and frees Python's lock, one that computes in Python, and one
-that waits (for a licence server, a database, another machine), whose speed does not depend on how
-busy this machine is.
+per round on two workers, in turns, beside two bare processes that share the same work. Two kinds of
+oracle: one that computes (SHA-256, which frees Python's lock), and one that waits (for a licence
+server, a database, another machine), whose speed does not depend on how busy this machine is.
 
 Price: milliseconds of a round with one cheap oracle per worker, less the time of these oracles, and
 of the engine's own round trip of an empty chunk (`empty_trips`), in turns. FILE keeps the numbers
@@ -56,41 +55,36 @@ from wolfpack.smoothing.job import Job, Question
 M, WORKERS, DIMENSION = 32, 2, 100
 MESSAGE = bytes(8 * DIMENSION + 300)
 ENGINES = ("threads", "processes", "dask", "ray", "mpi")
-_ZEROS = bytes(2**16)
+_ZEROS = memoryview(bytes(2**20))
 
 
 class Oracle:
-    """The cube's oracle after some seconds of waiting, hashing or counting."""
+    """The cube's oracle after some seconds of waiting or hashing."""
 
     def __init__(self, kind: str, seconds: float) -> None:
         self.kind, self.seconds = kind, seconds
-        self.size = 0 if kind == "waits" else calibrated(kind, seconds)
+        self.size = 0 if kind == "waits" else calibrated(seconds)
 
     def __call__(self, g: np.ndarray) -> np.ndarray:
         if self.kind == "waits":
             time.sleep(self.seconds)
         else:
-            work(self.kind, self.size)
+            work(self.size)
         return np.where(g > 0, -1.0, 1.0)
 
 
-def work(kind: str, size: int) -> None:
-    if kind == "frees the lock":
-        digest = hashlib.sha256()
-        for _ in range(size // 2**6):
-            digest.update(_ZEROS)
-    else:
-        total = 0
-        for i in range(2**6 * size):
-            total += i
+def work(size: int) -> None:
+    digest = hashlib.sha256()
+    for first in range(0, size, len(_ZEROS)):
+        digest.update(_ZEROS[: size - first])
 
 
-def calibrated(kind: str, seconds: float) -> int:
+def calibrated(seconds: float) -> int:
     """Return how much work takes so many seconds of one processor."""
-    size = 2**8
+    size = 2**16
     while True:
         began = time.process_time()
-        work(kind, size)
+        work(size)
         took = time.process_time() - began
         if took > 0.5 * seconds:
             return int(size * seconds / took)
@@ -155,26 +149,26 @@ def speed_row(
     }
 
 
-def measure_bare(kind: str, seconds: float, turns: int) -> dict[str, Any]:
+def measure_bare(seconds: float, turns: int) -> dict[str, Any]:
     """Time the same work in two processes that know nothing of each other: what can be had here."""
-    size = calibrated(kind, seconds)
+    size = calibrated(seconds)
     serial, parallel = [], []
     with get_context("spawn").Pool(WORKERS) as pool:
-        pool.map(repeat, [(kind, size, 1)] * WORKERS, chunksize=1)
+        pool.map(repeat, [(size, 1)] * WORKERS, chunksize=1)
         for _ in range(turns):
             began = time.perf_counter()
-            repeat((kind, size, M))
+            repeat((size, M))
             middle = time.perf_counter()
-            pool.map(repeat, [(kind, size, M // WORKERS)] * WORKERS, chunksize=1)
+            pool.map(repeat, [(size, M // WORKERS)] * WORKERS, chunksize=1)
             serial.append(middle - began)
             parallel.append(time.perf_counter() - middle)
-    return speed_row("none, two processes", kind, seconds, serial, parallel)
+    return speed_row("none, two processes", "computes", seconds, serial, parallel)
 
 
-def repeat(task: tuple[str, int, int]) -> None:
-    kind, size, times = task
+def repeat(task: tuple[int, int]) -> None:
+    size, times = task
     for _ in range(times):
-        work(kind, size)
+        work(size)
 
 
 def meet(engine: Any) -> None:
@@ -220,8 +214,7 @@ def measure(name: str, quick: bool) -> dict[str, list[Any]]:
         return under_mpiexec(quick)
     make: Any = {"threads": Threads, "processes": Processes, "dask": Dask, "ray": Ray}[name]
     with make(WORKERS) as engine:
-        kinds = "frees the lock" if name == "threads" else "Python", "waits"
-        speeds = list(measure_speeds(name, engine, kinds, quick))
+        speeds = list(measure_speeds(name, engine, quick))
         make_trip = getattr(empty_trips, name)
         trip, stop = make_trip(engine if name == "dask" else WORKERS, MESSAGE)
         price = measure_price(name, engine, trip, 50 if quick else 500)
@@ -229,17 +222,14 @@ def measure(name: str, quick: bool) -> dict[str, list[Any]]:
     return {"speed": speeds, "price": [price]}
 
 
-def measure_speeds(
-    name: str, engine: Any, kinds: Iterable[str], quick: bool
-) -> Iterable[dict[str, Any]]:
+def measure_speeds(name: str, engine: Any, quick: bool) -> Iterable[dict[str, Any]]:
     for seconds in (0.01,) if quick else (0.01, 0.1):
-        for kind in kinds:
+        for kind in ("computes", "waits"):
             # what computes is measured more often: others on the machine disturb it
-            turns = 2 if kind == "waits" else 4 if seconds > 0.05 else 16
-            turns = 1 if quick else turns
+            turns = 1 if quick else 2 if kind == "waits" else 3 if seconds > 0.05 else 8
             yield measure_speed(name, engine, kind, seconds, turns)
-            if kind != "waits" and name in ("threads", "processes"):
-                yield measure_bare(kind, seconds, turns)
+            if kind == "computes" and name == "processes":
+                yield measure_bare(seconds, turns)
 
 
 def under_mpiexec(quick: bool) -> dict[str, list[Any]]:
@@ -263,7 +253,7 @@ def under_mpiexec(quick: bool) -> dict[str, list[Any]]:
 
 def be_a_rank(out: Path, quick: bool) -> None:
     engine = Mpi()
-    speeds = list(measure_speeds("mpi", engine, ("Python", "waits"), quick))
+    speeds = list(measure_speeds("mpi", engine, quick))
     comm, turns = engine._comm, 50 if quick else 500
 
     def trip() -> None:
