@@ -28,6 +28,12 @@ from ._worker import Bench, Reply
 _LOOK = 0.5
 """Seconds between two looks at who is in the cluster."""
 
+_UNDISTURBED = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500ms",
+}
+"""Settings of a cluster of our own: nobody looks at the profiles that its workers would make."""
+
 
 class Desk:
     """A worker's bench; it remembers the last query point, which travels once per round.
@@ -114,6 +120,7 @@ class Dask(Pool):
 
     def _connected(self) -> Any:
         try:
+            import dask.config
             import distributed
         except ImportError:
             raise missing("dask and distributed", "dask") from None
@@ -123,16 +130,17 @@ class Dask(Pool):
             client = distributed.Client(self._wanted, set_as_default=False, timeout=self.patience)
             self._owned = [client]
             return client
-        cluster = distributed.LocalCluster(
-            n_workers=self._wanted,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            # None would serve pages on port 8787 all the same
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=logging.CRITICAL,
-        )
+        with dask.config.set(_UNDISTURBED):
+            cluster = distributed.LocalCluster(
+                n_workers=self._wanted,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                # None would serve pages on port 8787 all the same
+                dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False},
+                silence_logs=logging.CRITICAL,
+            )
         client = distributed.Client(cluster, set_as_default=False, direct_to_workers=True)
         self._owned = [client, cluster]
         self.name = f"dask:{self._wanted}"
