@@ -115,7 +115,7 @@ def _sampling(config: Any, G: FiniteSum, size: int, fixed: bool) -> str:
         return config.sampling or "uniform"
     if issparse(G.A):
         # rows of sparse matrices are slow to collect, and blocks of them need not be
-        return "blocks" if G.n <= _BLOCKS * (size if fixed else 1) else "importance"
+        return "blocks" if fixed and G.n <= _BLOCKS * size else "importance"
     weighted, even = (rows(G, size, Streams(0)).noise(size) for rows in (Importance, Uniform))
     if even > weighted:
         return "importance"

@@ -183,6 +183,19 @@ def test_sparse_and_dense_rows_give_the_same_run(sampling, batch):
     np.testing.assert_allclose(run(csr_array(A)), run(A), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("features", [A, csr_array(A)])
+def test_growing_batches_see_as_many_rows_as_they_say(features):
+    res = wp.minimize_composite(
+        Logistic(features, LABELS),
+        H,
+        batch=lambda k: 1 + k,
+        variance_reduction=True,
+        max_rounds=20,
+        tol=0,
+    )
+    assert len(res.state.anchor.rows) == 20
+
+
 def test_importance_draws_have_their_probabilities():
     draws = Minibatches(LeastSquares(A, B), 100, 3, "importance")
     rows = np.concatenate([draws.rows.of_round(k, 100).rows for k in range(400)])

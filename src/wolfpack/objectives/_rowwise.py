@@ -39,6 +39,10 @@ class RowLoss(FiniteSum):
     def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
         """Return phi_i(z_i) and its derivatives for the given rows (an index array or slice)."""
 
+    def unit_value(self, z: Array) -> Array:
+        """Return phi_i(z_i) for all rows."""
+        return self.unit(z, slice(None))[0]
+
     @abstractmethod
     def unit_conjugate(self, theta: Array) -> Array:
         """Return phi_i*(theta_i) for all rows, theta clipped to the domain of phi_i*."""
@@ -49,9 +53,16 @@ class RowLoss(FiniteSum):
 
     def loss(self, z: Array) -> tuple[float, Array]:
         values, slopes = self.unit(z, slice(None))
+        return self._total(values), self.weight * slopes
+
+    def image_value(self, z: Array) -> float:
+        return fetch(self._total(self.unit_value(z)))[0]
+
+    def _total(self, values: Array) -> Any:
+        """Return the weighted sum, where the values are."""
         if type(values) is np.ndarray:
-            return self.weight * float(values.sum(dtype=np.float64)), self.weight * slopes
-        return self.weight * device_sum(values), self.weight * slopes
+            return self.weight * float(values.sum(dtype=np.float64))
+        return self.weight * device_sum(values)
 
     def loss_conjugate(self, theta: Array) -> float:
         values = self.unit_conjugate(theta / self.weight)

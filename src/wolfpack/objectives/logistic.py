@@ -47,15 +47,14 @@ class Logistic(RowLoss):
         if type(margins) is not np.ndarray:
             return softplus(-margins), -labels * expit(-margins)
         small = np.exp(-abs(margins))  # one exponential for value and slope
-        values = np.log1p(small) + np.maximum(0.0, -margins)
-        return values, -labels * np.where(margins < 0.0, 1.0, small) / (1.0 + small)
+        slopes = -labels * np.where(margins < 0.0, 1.0, small) / (1.0 + small)
+        return _values(margins, small), slopes
 
-    def image_value(self, z: Array) -> float:
-        if type(z) is not np.ndarray:
-            return super().image_value(z)
+    def unit_value(self, z: Array) -> Array:
         margins = self.labels * z
-        values = np.log1p(np.exp(-abs(margins))) - np.minimum(0.0, margins)
-        return self.weight * float(values.sum(dtype=np.float64))
+        if type(margins) is not np.ndarray:
+            return softplus(-margins)
+        return _values(margins, np.exp(-abs(margins)))
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         labels = (-self.weight) * self._of(self.labels, rows)
@@ -65,3 +64,8 @@ class Logistic(RowLoss):
         # theta_i = -b_i p with p in [0, 1]: the conjugate is p log p + (1-p) log(1-p)
         p = clip(-self.labels * theta, 0.0, 1.0)
         return xlogy(p, p) + xlogy(1.0 - p, 1.0 - p)
+
+
+def _values(margins: Array, small: Array) -> Array:
+    """Return log(1 + e^-t) for the margins t, without overflow, from e^-|t|."""
+    return np.log1p(small) - np.minimum(0.0, margins)
