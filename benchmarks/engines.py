@@ -217,7 +217,7 @@ def measure(name: str, quick: bool) -> dict[str, list[Any]]:
         speeds = list(measure_speeds(name, engine, quick))
         make_trip = getattr(empty_trips, name)
         trip, stop = make_trip(engine if name == "dask" else WORKERS, MESSAGE)
-        price = measure_price(name, engine, trip, 50 if quick else 500)
+        price = measure_price(name, engine, trip, 50 if quick else 2000)
         stop()
     return {"speed": speeds, "price": [price]}
 
@@ -226,7 +226,7 @@ def measure_speeds(name: str, engine: Any, quick: bool) -> Iterable[dict[str, An
     for seconds in (0.01,) if quick else (0.01, 0.1):
         for kind in ("computes", "waits"):
             # what computes is measured more often: others on the machine disturb it
-            turns = 1 if quick else 2 if kind == "waits" else 3 if seconds > 0.05 else 8
+            turns = 1 if quick else 2 if kind == "waits" else 5 if seconds > 0.05 else 8
             yield measure_speed(name, engine, kind, seconds, turns)
             if kind == "computes" and name == "processes":
                 yield measure_bare(seconds, turns)
@@ -254,7 +254,7 @@ def under_mpiexec(quick: bool) -> dict[str, list[Any]]:
 def be_a_rank(out: Path, quick: bool) -> None:
     engine = Mpi()
     speeds = list(measure_speeds("mpi", engine, quick))
-    comm, turns = engine._comm, 50 if quick else 500
+    comm, turns = engine._comm, 50 if quick else 2000
 
     def trip() -> None:
         comm.bcast("trip")

@@ -25,14 +25,18 @@ from ._protocol import (
 from ._ticket import Patience, Ticket, Worker
 from ._worker import Bench, Reply
 
-_LOOK = 0.5
+_LOOK = 1.0
 """Seconds between two looks at who is in the cluster."""
 
 _UNDISTURBED = {
     "distributed.worker.profile.enabled": False,
-    "distributed.admin.tick.interval": "500ms",
+    "distributed.admin.tick.interval": "10s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.scheduler.active-memory-manager.start": False,
+    "distributed.scheduler.work-stealing": False,
 }
-"""Settings of a cluster of our own: nobody looks at the profiles that its workers would make."""
+"""Settings of a cluster of our own, where nobody looks at what its parts find out about themselves
+and where actors neither move nor hold data that could."""
 
 
 class Desk:
@@ -134,6 +138,7 @@ class Dask(Pool):
             cluster = distributed.LocalCluster(
                 n_workers=self._wanted,
                 threads_per_worker=1,
+                memory_limit=0,  # an oracle may take what there is, as on other engines
                 processes=True,
                 host="127.0.0.1",
                 # None would serve pages on port 8787 all the same
