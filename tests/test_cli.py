@@ -69,7 +69,7 @@ def test_info_for_people_and_for_machines(capsys):
     assert facts["devices"]["numpy"] == ["cpu"]
 
 
-def test_info_names_the_devices_of_array_libraries(capsys, monkeypatch):
+def test_info_names_the_devices_of_array_libraries(capsys, monkeypatch, tmp_path):
     def fake(name):
         if name == "jax":
             card = SimpleNamespace(platform="gpu", id=0, device_kind="H200")
@@ -87,6 +87,10 @@ def test_info_names_the_devices_of_array_libraries(capsys, monkeypatch):
     monkeypatch.setattr(_devices, "_driver", list)
     monkeypatch.setattr(_devices, "find_spec", lambda name: object())
     monkeypatch.setattr(_devices, "import_module", fake)
+    monkeypatch.setattr(_devices, "_DEV", tmp_path)
+    assert cli.run(["info"]) == 0
+    assert "torch: cpu jax: cpu cupy: none" in " ".join(capsys.readouterr().out.split())
+    (tmp_path / "nvidia0").touch()
     assert cli.run(["info"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "numpy: cpu torch: cpu, cuda:0 (Card 0), cuda:1 (Card 1) jax: gpu:0 (H200)" in said

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 import subprocess
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
+
+_DEV = Path("/dev")
+_SIGNS = ("nvidia*", "dxg", "kfd", "accel*", "apex*", "vfio/*")
+"""What Linux shows of NVIDIA's, WSL's and AMD's cards and of TPUs."""
 
 
 def devices() -> dict[str, list[str]]:
-    """Return the devices of every array library that is installed; this imports them.
+    """Return the devices of every array library that is installed.
+
+    Only the library itself knows which ones it can use, and importing it takes seconds: it is not
+    asked where Linux shows no accelerator.
 
     Under "driver" are the cards that NVIDIA's own tool knows, which a library may not be able to
     use.
@@ -23,14 +32,24 @@ def devices() -> dict[str, list[str]]:
     found = {"numpy": ["cpu"]}
     if cards := _driver():
         found["driver"] = cards
-    for name, look in (("torch", _torch), ("jax", _jax), ("cupy", _cupy)):
+    accelerated = _accelerated()
+    for name, look, otherwise in (
+        ("torch", _torch, "cpu"),
+        ("jax", _jax, "cpu"),
+        ("cupy", _cupy, "none"),
+    ):
         if find_spec(name) is None:
             continue
         try:
-            found[name] = look(import_module(name))
+            found[name] = look(import_module(name)) if accelerated else [otherwise]
         except Exception as error:  # a driver that does not fit, say
             found[name] = [f"cannot be used ({type(error).__name__}: {error})"]
     return found
+
+
+def _accelerated() -> bool:
+    """Tell whether there may be an accelerator."""
+    return platform.system() != "Linux" or any(any(_DEV.glob(sign)) for sign in _SIGNS)
 
 
 def _driver() -> list[str]:
