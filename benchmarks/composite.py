@@ -296,6 +296,10 @@ def methods(task: Task) -> Iterator[tuple[str, Callable[[], Trace]]]:
             f"wolfpack, batch {m}, reduced",
             lambda m=size, beta=beta: ours(task, batch=m, beta=beta, variance_reduction=True),
         )
+    yield (
+        "wolfpack, batch 1024, anchored",
+        lambda: ours(task, batch=min(1024, task.n), beta="search", variance_reduction="svrg"),
+    )
     yield "wolfpack, automatic batch, reduced", lambda: ours(task, variance_reduction=True)
     yield "scikit-learn SGD", lambda: sgd(task)
     for m in (32, 1024):

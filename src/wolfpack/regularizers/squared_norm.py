@@ -24,7 +24,7 @@ class SquaredNorm(Ridged, anywhere=True):
         return 0.0
 
     def solve(self, g: Array, c: float) -> Array:
-        return -g / c
+        return g / -c
 
     def __repr__(self) -> str:
         return f"SquaredNorm(mu={self.mu:g})"

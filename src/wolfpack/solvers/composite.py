@@ -152,13 +152,14 @@ class StochasticComposite:
         """Return the state after one more round."""
         k, y, z, d, dual, A_k, m, growth, seen, anchor, rows, beta, slope, _ = state
         A_next, tau = self.weight(problem, k, A_k, gradients.exact, beta)
-        v = (1 - tau) * y + tau * z
+        kept = (1 - tau) * y
+        v = kept + tau * z
         variate = gradients.anchor(anchor, y, k, m)
         g = gradients.at(v, k, m, variate)
         d_next = (1 - tau) * d + tau * g.mean
         lam = problem.beta / A_next
         z_next = problem.solve(d_next if slope is None else d_next - lam * slope, lam)
-        y_next = (1 - tau) * y + tau * z_next
+        y_next = kept + tau * z_next
         problem.counts.njev += 1
         dual_next = None if dual is None else (1 - tau) * dual + tau * g.dual
         growth_next = self.growth(problem, k, v, z_next, growth, gradients)
