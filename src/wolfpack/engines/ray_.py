@@ -23,7 +23,6 @@ from ._protocol import (
     nbytes,
     serialize,
     with_arrays,
-    without_arrays,
 )
 from ._ticket import Patience, Ticket, Worker
 from ._worker import Bench, Reply
@@ -36,6 +35,14 @@ _FEW = 8
 
 _LOOK = 1.0
 """Seconds between two looks at the size of the cluster."""
+
+
+class Seat:
+    """An actor as the driver sees it; asking Ray for a method anew takes longer than calling it."""
+
+    def __init__(self, actor: Any) -> None:
+        self.actor = actor
+        self.work = actor.work.remote
 
 
 class Ray(Pool):
@@ -96,7 +103,7 @@ class Ray(Pool):
         idle = [worker for worker in self.workers if worker.alive and not worker.queue]
         self._dismiss(idle)
         for worker in idle:
-            self._calls[worker.address.load.remote(self._blob)] = worker
+            self._calls[worker.address.actor.load.remote(self._blob)] = worker
 
     def _connected(self) -> Any:
         try:
@@ -135,23 +142,24 @@ class Ray(Pool):
         wanted = self._wanted if isinstance(self._wanted, int) else cpus
         while len(self._seats) < wanted:
             actor = self._ray.remote(num_cpus=1, max_restarts=0)(Actor)
-            worker = Worker(actor.remote(self._blob), "")
+            worker = Worker(Seat(actor.remote(self._blob)), "")
             self._seats.append(worker)
-            self._calls[worker.address.ready.remote()] = worker
+            self._calls[worker.address.actor.ready.remote()] = worker
 
     def _announce(self, question: Question) -> int:
         # what is small travels faster with the call than through the object store
-        large = nbytes(question) > _SMALL
-        self._arrays = self._ray.put(arrays_of(question)) if large else None
-        arrays = (None, None) if large else tuple(map(_flat, arrays_of(question)))
-        self._asked = pickle.dumps((tuple(without_arrays(question)), *arrays), protocol=5)
-        return nbytes(question) if large else 0
+        size, arrays = nbytes(question), arrays_of(question)
+        large = size > _SMALL
+        self._arrays = self._ray.put(arrays) if large else None
+        v, also = (None, None) if large else map(_flat, arrays)
+        self._asked = pickle.dumps(tuple(question._replace(v=v, also=also)), protocol=5)
+        return size if large else 0
 
     def _send(self, worker: Worker, ticket: Ticket) -> int:
         blocks = ticket.blocks
         message = TICKET.pack(ticket.id, blocks.start, blocks.stop) + self._asked
         arguments = (message,) if self._arrays is None else (message, self._arrays)
-        self._calls[worker.address.work.remote(*arguments)] = worker
+        self._calls[worker.address.work(*arguments)] = worker
         return len(message)
 
     def _receive(self, timeout: float) -> list[tuple[Worker, Reply | None, int]]:
@@ -212,7 +220,7 @@ class Ray(Pool):
 
     def _abandon(self, worker: Worker) -> None:
         with contextlib.suppress(Exception):
-            self._ray.kill(worker.address)
+            self._ray.kill(worker.address.actor)
         self._gone(worker)
 
     def _dismiss(self, kept: Sequence[Worker] = ()) -> None:
@@ -220,7 +228,7 @@ class Ray(Pool):
             if worker not in kept:
                 worker.alive = False
                 with contextlib.suppress(Exception):
-                    self._ray.kill(worker.address)
+                    self._ray.kill(worker.address.actor)
         self.workers, self._seats, self._calls = [], list(kept), {}
 
     def _stop(self) -> None:
@@ -257,9 +265,8 @@ class Actor:
     def work(self, message: bytes, arrays: Any = None) -> bytes:
         """Compute some blocks and return the pickled reply."""
         ticket, first, end = TICKET.unpack_from(message)
-        fields, v, also = pickle.loads(memoryview(message)[TICKET.size :])
-        arrays = arrays or (_whole(v), _whole(also))
-        question = with_arrays(Question(*fields), arrays)
+        question = Question._make(pickle.loads(memoryview(message)[TICKET.size :]))
+        question = with_arrays(question, arrays or tuple(map(_whole, arrays_of(question))))
         return pickle.dumps(
             plain(self._bench.work(ticket, question, range(first, end))), protocol=5
         )
