@@ -30,7 +30,7 @@ _LOOK = 1.0
 
 _UNDISTURBED = {
     "distributed.worker.profile.enabled": False,
-    "distributed.admin.tick.interval": "10s",
+    "distributed.admin.tick.interval": "2s",
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.scheduler.active-memory-manager.start": False,
     "distributed.scheduler.work-stealing": False,
@@ -79,8 +79,8 @@ class Dask(Pool):
     ----------
     cluster : int, str or Client
         Number of workers of a local cluster that is started, on loopback and without a dashboard,
-        and stopped again; the address of a scheduler; or a client. A cluster that was not started
-        here is left alone.
+        profiles or memory limits, and stopped again; the address of a scheduler; or a client. A
+        cluster that was not started here is left alone.
     patience : float
         Seconds to wait for a worker when none is left.
 
