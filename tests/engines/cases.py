@@ -32,7 +32,7 @@ class Flaky(Corner):
 
     Parameters
     ----------
-    kind : {"kill", "raise", "hang", "slow", "nan", "shape", "outside"}
+    kind : {"kill", "raise", "exit", "hang", "slow", "nan", "shape", "outside"}
         What it does.
     flag : Path
         File whose existence says that it has been done already.
@@ -74,6 +74,8 @@ class Flaky(Corner):
             return answer
         if self.kind == "raise":
             raise ZeroDivisionError("the oracle divides by zero")
+        if self.kind == "exit":
+            raise SystemExit(4)
         wrong = {"nan": np.full_like(answer, np.nan), "shape": answer[:-1], "outside": 7.0 * answer}
         return wrong[self.kind]
 

@@ -48,9 +48,17 @@ def test_objects():
         assert isinstance(made, Engine)
 
 
-@pytest.mark.parametrize("text", ["threads:0", "processes:-2", "dask:0", "ray:-1", "threads:two"])
+@pytest.mark.parametrize(
+    "text", ["threads:0", "processes:-2", "dask:0", "ray:-1", "threads:two", "threads:²"]
+)
 def test_bad_numbers(text):
     with pytest.raises(ValueError, match=f"engine='{text}' must name at least 1 worker"):
+        named(text)
+
+
+@pytest.mark.parametrize("text", ["dask:two", "dask:2.5", "ray:two", "ray:²"])
+def test_bad_addresses(text):
+    with pytest.raises(ValueError, match=f"engine='{text}' must end with a number of workers or"):
         named(text)
 
 

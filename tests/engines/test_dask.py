@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import warnings
+from multiprocessing import resource_tracker
 
 import numpy as np
 import pytest
@@ -91,11 +92,37 @@ def test_kill_9_of_a_worker_in_mid_oracle(client, engine, healthy, tmp_path):
     client.wait_for_workers(2, timeout=60)
 
 
-def test_an_oracle_that_raises_is_named(engine, tmp_path):
-    problem = cube(Flaky("raise", tmp_path / "flag", always=True, after=4))
-    with pytest.raises(OracleError, match=r"divides by zero.*in the oracle of Oracle\(Flaky") as e:
+@pytest.mark.parametrize(
+    ("kind", "cause", "message"),
+    [("raise", ZeroDivisionError, "divides by zero"), ("exit", SystemExit, "SystemExit: 4")],
+)
+def test_an_oracle_that_raises_is_named(client, engine, tmp_path, kind, cause, message):
+    before = pids(client)
+    problem = cube(Flaky(kind, tmp_path / "flag", always=True, after=4))
+    with pytest.raises(OracleError, match=rf"{message}.*in the oracle of Oracle\(Flaky") as e:
         run(problem, engine=engine)
-    assert isinstance(e.value.__cause__, ZeroDivisionError)
+    assert isinstance(e.value.__cause__, cause)
+    assert pids(client) == before
+
+
+def blocked() -> bool:
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_ctrl_c_in_a_terminal_does_not_reach_workers_of_our_own():
+    with Dask(1) as engine:
+        run(cube(), engine=engine)
+        assert list(engine._client.run(blocked).values()) == [True]
+
+
+def test_ctrl_c_while_a_cluster_starts_leaves_nothing_behind(healthy):
+    resource_tracker.ensure_running()
+    before = set(children())
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        run(cube(), engine="dask:2")
+    assert wait_until(lambda: set(children()) <= before)
+    assert digest(run(cube(), engine="dask:2")) == healthy
 
 
 def test_an_oracle_that_hangs_once_is_asked_elsewhere(client, engine, healthy, tmp_path):

@@ -94,6 +94,7 @@ def test_soak_with_random_kills(processes):
     ("kind", "cause", "message"),
     [
         ("raise", ZeroDivisionError, "divides by zero"),
+        ("exit", SystemExit, "SystemExit: 4"),
         ("nan", ValueError, "NaN or infinite"),
         ("shape", ValueError, r"shape \(6,\), found \(5,\)"),
         ("outside", ValueError, "beyond radius"),

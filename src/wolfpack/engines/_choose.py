@@ -84,25 +84,36 @@ def _named(text: str) -> Any:
     if name == "processes":
         return Processes(_count(text, rest))
     if name == "dask":
-        return Dask(_count(text, rest) if _is_count(rest) else rest)
+        return Dask(_count(text, rest) if _is_count(rest) else _address(text, rest))
     if name == "ray":
-        return Ray(_count(text, rest) if _is_count(rest) else rest)
+        return Ray(_count(text, rest) if _is_count(rest) else _address(text, rest, "auto", "local"))
     if name == "mpi" and not rest:
         return Mpi()
     raise ValueError(f"unknown engine {text!r}; known: {NAMES}")
 
 
 def _is_count(rest: str) -> bool:
-    return not rest or rest.lstrip("-").isdigit()
+    return not rest or rest.lstrip("-").isdecimal()
 
 
 def _count(text: str, rest: str) -> int:
     """Return the number of workers that an engine's name asks for; one per core by default."""
     if not rest:
         return cores()
-    if not rest.isdigit() or int(rest) < 1:
+    if not rest.isdecimal() or int(rest) < 1:
         raise ValueError(f"engine={text!r} must name at least 1 worker, as in 'processes:4'")
     return int(rest)
+
+
+def _address(text: str, rest: str, *names: str) -> str:
+    """Return the address of a cluster that an engine's name ends with."""
+    if rest in names or ":" in rest:
+        return rest
+    known = "".join(f", {name!r}" for name in names)
+    raise ValueError(
+        f"engine={text!r} must end with a number of workers or with an address such as "
+        f"'tcp://host:8786'{known}"
+    )
 
 
 def cores() -> int:

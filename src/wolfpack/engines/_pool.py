@@ -338,7 +338,7 @@ class Pool(ABC):
             ticket.copied = False
             if ticket.lost >= _CHANCES:
                 raise EngineFailure(
-                    f"{_CHANCES} workers were lost one after the other on blocks "
+                    "workers were lost one after the other on blocks "
                     f"{ticket.blocks[0]} to {ticket.blocks[-1]} of round {question.k}: the oracle "
                     "itself seems to hang or to end its process"
                 )

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+from ._interrupts import interrupts_held
 from ._link import Link
 from ._shared import Slots
 
@@ -112,7 +113,8 @@ class Process:
         self.up = False
         self.link = Link(here.detach())
         try:
-            self.kin = nursery.start((there.fileno(), life, slots.handle), slots.nbytes)
+            with interrupts_held():
+                self.kin = nursery.start((there.fileno(), life, slots.handle), slots.nbytes)
         except BaseException:
             self.link.close()
             os.close(self._life)

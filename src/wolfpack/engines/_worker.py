@@ -73,12 +73,12 @@ class Bench:
             if self._serial:
                 stay_serial()
             partials = self.job.compute(question, blocks, self._pack)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a worker is not the oracle's to end
             return Reply(ticket, None, _portable(error), time.perf_counter() - began)
         return Reply(ticket, partials, None, time.perf_counter() - began)
 
 
-def _portable(error: Exception) -> tuple[BaseException | None, str]:
+def _portable(error: BaseException) -> tuple[BaseException | None, str]:
     """Return an exception, or None where it cannot be pickled, and all that is known as text."""
     notes = "".join(f", {note}" for note in getattr(error, "__notes__", []))
     text = f"{type(error).__name__}: {error}{notes}"

@@ -9,9 +9,11 @@ import queue
 import time
 import uuid
 import warnings
+from multiprocessing import resource_tracker
 from typing import Any, ClassVar
 
 from ..smoothing.job import Job, Question
+from ._interrupts import interrupts_held
 from ._pool import Pool
 from ._protocol import (
     EngineFailure,
@@ -87,8 +89,10 @@ class Dask(Pool):
     Notes
     -----
     Workers that join the cluster during a run are used. In a script, starting a local cluster needs
-    ``if __name__ == "__main__"``. Whoever can reach a scheduler can run code on its workers: keep
-    it on a private network or use Dask's TLS settings, with which a ``Client`` works here as well.
+    ``if __name__ == "__main__"``. A worker whose oracle hangs (``oracle_timeout``) is restarted,
+    also one of yours, with what it holds in memory. Whoever can reach a scheduler can run code on
+    its workers: keep it on a private network or use Dask's TLS settings, with which a ``Client``
+    works here as well.
     """
 
     latency: ClassVar[float] = 6e-3
@@ -134,7 +138,8 @@ class Dask(Pool):
             client = distributed.Client(self._wanted, set_as_default=False, timeout=self.patience)
             self._owned = [client]
             return client
-        with dask.config.set(_UNDISTURBED):
+        resource_tracker.ensure_running()  # workers need it, and its start unblocks Ctrl-C
+        with interrupts_held(), dask.config.set(_UNDISTURBED):
             cluster = distributed.LocalCluster(
                 n_workers=self._wanted,
                 threads_per_worker=1,
@@ -146,8 +151,9 @@ class Dask(Pool):
                 scheduler_kwargs={"dashboard": False},
                 silence_logs=logging.CRITICAL,
             )
-        client = distributed.Client(cluster, set_as_default=False, direct_to_workers=True)
-        self._owned = [client, cluster]
+            self._owned = [cluster]
+            client = distributed.Client(cluster, set_as_default=False, direct_to_workers=True)
+            self._owned = [client, cluster]
         self.name = f"dask:{self._wanted}"
         return client
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..smoothing.job import Job, Question
+from ._interrupts import interrupts_held
 from ._link import TICKET, named, plain
 from ._pool import Pool
 from ._protocol import (
@@ -35,6 +36,9 @@ _FEW = 8
 
 _LOOK = 1.0
 """Seconds between two looks at the size of the cluster."""
+
+_SOON = 10.0
+"""Seconds to wait for all workers when some are ready."""
 
 
 class Seat:
@@ -87,15 +91,15 @@ class Ray(Pool):
             self._ray = self._connected()
         self._blob = self._ray.put(serialize(job))
         self._reload()
-        patience = Patience(self.patience)
+        patience, soon = Patience(self.patience), Patience(_SOON)
         self._looked = 0.0
         self._maintain()
         while len(self.workers) < len(self._seats) or not self._seats:
             self._receive(0.1)
             self._maintain()
+            if soon.ends() and self.workers:
+                break  # others may hold the remaining CPUs; who comes later is used
             if patience.ends():
-                if self.workers:
-                    break
                 raise EngineFailure(f"no worker of {self.name} was ready in {self.patience:g} s")
 
     def _reload(self) -> None:
@@ -115,15 +119,16 @@ class Ray(Pool):
                 raise EngineFailure(
                     "this process is connected to a Ray cluster already: use engine='ray:auto'"
                 )
-            self._ours = True
-            ray.init(
-                address="local",  # also where another cluster runs on this machine
-                num_cpus=self._wanted,
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                _node_ip_address="127.0.0.1",
-            )
+            with interrupts_held():
+                self._ours, self._ray = True, ray
+                ray.init(
+                    address="local",  # also where another cluster runs on this machine
+                    num_cpus=self._wanted,
+                    include_dashboard=False,
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                    _node_ip_address="127.0.0.1",
+                )
         elif not ray.is_initialized():
             self._ours = True
             ray.init(address=self._wanted, log_to_driver=False, logging_level=logging.ERROR)
@@ -213,7 +218,7 @@ class Ray(Pool):
         self._looked = 0.0
         if worker in self.workers:
             return [(worker, None, 0)]
-        self._stillborn += error is not None
+        self._stillborn += error is not None and error.actor_init_failed
         if self._stillborn >= 3:
             raise EngineFailure(f"a Ray worker could not read the job: {error}")
         return []
@@ -238,7 +243,7 @@ class Ray(Pool):
         self._blob = self._arrays = None
         if self._ours:
             self._ray.shutdown()
-        self._ray = None
+        self._ray, self._ours = None, False
 
 
 class Actor:

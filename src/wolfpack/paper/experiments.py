@@ -13,9 +13,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import connection
 from typing import Any
@@ -24,6 +23,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .. import theory
+from ..engines._interrupts import interrupts_held
 from ..minimize import minimize
 from .data import instance
 from .series import MILESTONES, Curve, Run
@@ -175,7 +175,7 @@ def execute(
     )
     with pool:
         try:
-            with _interrupts_held():
+            with interrupts_held():
                 futures = [pool.submit(_do, run, rounds, slot) for slot, run in enumerate(runs)]
             _follow(futures, runs, works, board, watch)
         except BaseException:
@@ -223,19 +223,6 @@ def _follow(
             for slot, (future, run, work) in enumerate(zip(futures, runs, works, strict=True))
         ]
         watch(Progress(sum(parts) / sum(works), len(futures) - len(pending), len(futures)))
-
-
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back while workers are started, which inherit that for good."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(board: Board) -> None:

@@ -170,7 +170,7 @@ class Job:
                 answers = self.smoothing.answers(v, alpha, count, rng)
             if block == 0 and k & (k - 1) == 0:
                 self._check(answers, v)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._locate(error, k, range(block, block + 1))
             raise
         return answers
@@ -222,7 +222,7 @@ class Job:
             answers = self._ask(question, blocks, counts)
             if blocks[0] == 0 and k & (k - 1) == 0:
                 self._check(answers, v)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if self.away and is_out_of_memory(error) and sum(counts) > 1:
                 return self._halved(question, blocks, counts)
             self._locate(error, k, blocks)
@@ -280,7 +280,7 @@ class Job:
     def _clean(self, question: Question, g: Array) -> Atoms:
         try:
             return self.smoothing.K._lmo(g)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             error.add_note(f"in the oracle of {self.smoothing.K}, asked for a certificate")
             raise
 
@@ -305,7 +305,7 @@ class Job:
         kept = (answers if self.away else portable(answers)) if question.keep else None
         return Partial(answers.count or 1, mean, squares, kept)
 
-    def _locate(self, error: Exception, k: int, blocks: Sequence[int]) -> None:
+    def _locate(self, error: BaseException, k: int, blocks: Sequence[int]) -> None:
         """Say in an exception where it happened."""
         where = f", blocks {blocks[0]} to {blocks[-1]}" if len(blocks) > 1 else ""
         where = f", block {blocks[0]}" if len(blocks) == 1 else where
