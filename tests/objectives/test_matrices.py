@@ -201,3 +201,22 @@ def test_bad_tensors():
         LeastSquares(torch.eye(3), torch.zeros(2))
     with pytest.raises(ValueError, match="Q must be symmetric"):
         Quadratic(torch.arange(9.0).reshape(3, 3), torch.zeros(3))
+
+
+def test_sparse_transposes_keep_their_bits_when_they_are_turned():
+    G = Logistic(sp.csr_array(A), np.sign(B))
+    products = [G.gradient(X) for _ in range(200)]
+    assert isinstance(G._At._matrix, sp.csr_array)
+    assert G._At._matrix.format == "csr"
+    assert all(np.array_equal(products[0], g) for g in products)
+    np.testing.assert_allclose(products[0], Logistic(A, np.sign(B)).gradient(X), atol=1e-14)
+
+
+def test_entries_that_are_given_twice_are_added():
+    parts = np.array([1.0, 2.0, 4.0]), np.array([2, 2, 1]), np.array([0, 2, 3])
+    twice = sp.csr_array(parts, (2, 3))
+    assert twice.nnz == 3
+    G = LeastSquares(twice, np.ones(2))
+    np.testing.assert_array_equal(G.row_norms_squared, [9.0, 16.0])
+    assert twice.nnz == 3, "the user's matrix is as it was"
+    assert pytest.approx(16.0) == G.L

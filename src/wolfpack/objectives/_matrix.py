@@ -16,6 +16,7 @@ from ._narrow import Narrow, is_narrow
 Array = Any
 _PIECE = 2**22
 _SMALL = 2**16
+_OFTEN = 64  # products that a sparse transpose must serve before it pays to turn it
 
 
 class Operator:
@@ -40,6 +41,30 @@ class Operator:
     def T(self) -> Operator:
         """The transpose."""
         return Operator(self.shape[::-1], self._adjoint, self._apply)
+
+
+class Turned:
+    """The transpose of a CSR matrix, brought to that form itself once it has been used often.
+
+    Each entry of a product is the same sum in the same order in both forms; turned, products take
+    two thirds of the time, and turning takes that of dozens of them.
+
+    Parameters
+    ----------
+    A : sparse matrix
+        In CSR form.
+    """
+
+    def __init__(self, A: Any) -> None:
+        self.shape = A.shape[::-1]
+        self._matrix, self._left = A.T, _OFTEN
+
+    def __matmul__(self, x: Array) -> Array:
+        if self._left:
+            self._left -= 1
+            if self._left == 0:
+                self._matrix = self._matrix.tocsr()
+        return self._matrix @ x
 
 
 class JaxMatrix:
@@ -81,7 +106,8 @@ def as_matrix(A: Any, name: str) -> tuple[Any, Any]:
         data = check_finite(as_float_array(A.data, name), name)
         # sums and squares of integers overflow
         matrix = A.tocsr(copy=True).astype(data.dtype, copy=False)
-        pair = matrix, matrix.T.tocsr()
+        matrix.sum_duplicates()
+        pair = matrix, Turned(matrix)
     elif is_sparse_tensor(A):
         pair = _sparse_tensor(A, name)
     elif _is_operator(A):

@@ -59,14 +59,14 @@ class Quadratic(Objective):
             return float(Q)
         if self.c.ndim != 1:
             raise ValueError(f"with a matrix Q, c must be a vector, found shape {self.shape}")
-        matrix, transpose = as_matrix(Q, "Q")
+        matrix, _ = as_matrix(Q, "Q")
         place = place_of(matrix)
         if self.checked or is_foreign(place):
             same_place(c=self.c, Q=place)
         n = self.c.shape[0]
         if tuple(matrix.shape) != (n, n):
             raise ValueError(f"Q must have shape {(n, n)} to match c, found {tuple(matrix.shape)}")
-        if has_rows(matrix) and _asymmetry(entries(matrix), entries(transpose)) > 1e-10:
+        if has_rows(matrix) and _asymmetry(entries(matrix), entries(matrix.T)) > 1e-10:
             raise ValueError("Q must be symmetric: use (Q + Q.T) / 2")
         return matrix
 
