@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import time
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -97,6 +98,7 @@ class CompositeConfig:
 
 def execute_composite(config: CompositeConfig, G: Any, H: Any, talk: Options) -> Result:
     """Run what ``config`` describes, from its start or on from ``talk.origin``."""
+    began = time.perf_counter()
     smooth, scales = rescale(smooth_part(G, config.beta), config.scale)
     check_regularizer(H)
     start = config.y0 if config.y0 is None or scales is None else config.y0 / scales
@@ -109,6 +111,7 @@ def execute_composite(config: CompositeConfig, G: Any, H: Any, talk: Options) ->
     every = _once_per_pass(solver, gradients) if config.record_every is None else None
     talk = replace(
         talk,
+        spent=time.perf_counter() - began,
         record_every=config.record_every if every is None else every,
         saver=None if config.checkpoint is None else Saver(config.checkpoint, config),
     )
@@ -241,10 +244,16 @@ def _polish(result: Result, problem: Composite, limits: Limits) -> None:
     gradient = G.evaluate(result.x).gradient
     if gradient is None:
         return
-    L = problem.beta if G.L is None else G.L or problem.mu
-    y = H.prox(gradient - L * result.x, L)
-    value = G.value(y) + H.value(y)
-    result.nfev += 2
+    value = math.inf
+    for L in (result.beta, None):
+        # the last beta is as good as the largest as a rule, which may have to be found first
+        L = L or problem.own_smoothness() or problem.beta
+        y = H.prox(gradient - L * result.x, L)
+        value = G.value(y) + H.value(y)
+        result.nfev += 1
+        if value <= result.fun:
+            break
+    result.nfev += 1
     if value <= result.fun:
         result.x, result.fun = y, value
         result.gap = max(0.0, value - result.lower_bound)
@@ -264,7 +273,7 @@ def _add_noise_level(
     last = getattr(result.state, "beta", None)
     result.beta = problem.beta if last is None else last
     result.mu, result.nu = problem.mu, problem.nu
-    result.neighbourhood = result.sigma2 / (2.0 * math.sqrt(problem.mu * result.beta))
+    result.neighbourhood = result.sigma2 / (2.0 * problem.damping(result.beta))
     if problem.estimated:
         result.message += f" beta = {problem.beta:.4g} was estimated from differences of gradients."
     if isinstance(problem.objective, Stochastic) or not getattr(

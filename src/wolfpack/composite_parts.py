@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from .objectives import Batches, Objective
 from .objectives._matrix import entries
 from .objectives.batches import InTurn
 from .objectives.finite_sum import FiniteSum
-from .objectives.minibatches import Minibatches, accelerating_batch, stable_smoothness
+from .objectives.minibatches import Minibatches, accelerating_batch, steady_pace
 from .objectives.rows import FIXED, Importance, Uniform
 from .objectives.stochastic import Draws, ExactGradients, Gradients, Stochastic
 from .regularizers import Regularizer
@@ -23,6 +24,7 @@ from .solvers import SearchedComposite
 from .solvers._options import check_positive
 
 Array = Any
+_LEAST = 1e-12  # of G's own beta, where a smaller one is searched
 _BLOCKS = 4096  # more blocks than this cost more than they save
 
 
@@ -40,8 +42,9 @@ def assemble(config: Any, parts: tuple[Any, ...], y0: Array) -> tuple[Composite,
     """
     G, H, w = parts
     solver, gradients = _gradients(config, G, H, w, y0)
-    problem = _problem(config.beta, parts, gradients, y0)
-    return problem, _solver(config, solver, gradients), gradients
+    solver = _solver(config, solver, gradients)
+    searched = isinstance(solver, SearchedComposite)
+    return _problem(config.beta, parts, gradients, y0, searched), solver, gradients
 
 
 def _gradients(
@@ -56,15 +59,16 @@ def _gradients(
         m = theory.batch_for(0.5 * config.limits.tol, problem.beta, problem.mu, sigma2)
         solver = replace(solver, batch=min(m, one.most))
     if config.reduced and solver.batch is None and isinstance(G, FiniteSum) and G.batch is None:
-        beta = _problem(None, (G, H, w), ExactGradients(G), y0).beta
+        plain = Composite(G, H, w)
+        beta = (G.rough_smoothness() if plain.norm == "l2" else plain.beta) or H.mu
         # "blocks" and "windows" are as noisy as uniform choices
         weighted = config.sampling == "importance" or (
             config.sampling is None and not issparse(G.A)
         )
         likely = "importance" if weighted else "uniform"
         m = accelerating_batch(Minibatches(G, 1, 0, likely), beta, H.mu)
-        # a pass in two rounds or fewer is better made with the whole sum
-        exact = 2 * m >= G.n
+        # a pass in four rounds or fewer is better made with the whole sum
+        exact = 4 * m >= G.n
         return solver, ExactGradients(G, config.seed) if exact else _source(G, m, config)
     # growing batches begin with few draws
     batch = solver.batch
@@ -135,24 +139,32 @@ def _solver(config: Any, solver: Any, gradients: Gradients) -> Any:
     return SearchedComposite() if config.beta == "search" or whole else solver
 
 
-def _problem(beta: Any, parts: tuple[Any, ...], gradients: Gradients, y0: Array) -> Composite:
-    """Return the problem with beta: the user's, G's own, raised for stability, or estimated."""
+def _problem(
+    beta: Any, parts: tuple[Any, ...], gradients: Gradients, y0: Array, searched: bool = False
+) -> Composite:
+    """Return the problem with beta: the user's, G's own or a bound on it, or estimated."""
     G, H, w = parts
     problem = Composite(G, H, w, None if beta is None or isinstance(beta, str) else float(beta))
+    problem.searched = searched
+    if searched and isinstance(G, FiniteSum):
+        return problem  # the search begins with the curvature that it finds
+    if beta in ("stable", "search") and isinstance(gradients, Minibatches):
+        problem.pace = steady_pace(gradients)
+        bound = G.smoothness_bound() if problem.norm == "l2" else math.inf
+        if problem.limited(100.0 * bound):
+            problem.L = bound  # as good as G's own constant, and found faster
+    if problem.L is None:
+        problem.L = problem.own_smoothness()
     if problem.L is None:
         found = gradients.smoothness(y0, gradients.batch, problem.norm)
         problem.L, problem.estimated = 2.0 * found if found > 0 else problem.mu, True
     check_positive("beta", problem.beta)
-    if beta == "stable" and isinstance(gradients, Minibatches):
-        problem.L = stable_smoothness(gradients, problem.beta, problem.mu)
     if beta == "search" and not gradients.exact:
         if not isinstance(gradients, Minibatches):
             raise TypeError(
                 "beta='search' needs exact gradients or a finite sum, whose rows tell how much "
                 f"noise a small beta would let in; found {type(G).__name__}"
             )
-        floor = stable_smoothness(gradients, 1e-12 * problem.beta, problem.mu)
-        # where noise alone asks for more than G's own constant there is nothing to look for
-        problem.floor = floor if floor < problem.beta else None
-        problem.L = max(floor, problem.beta)
+        # where noise allows less than G's own constant there is nothing to look for
+        problem.floor = None if problem.limited(problem.beta) else _LEAST * problem.beta
     return problem

@@ -92,14 +92,14 @@ def minimize_composite(
     beta : float, "stable" or "search", optional
         Lipschitz constant of grad G in the norm of H and w. By default G's own; where G has none it
         is estimated by power iteration on differences of gradients, and raised when a run disproves
-        it. "stable" raises it so far that small minibatches, whose variance grows with y, do not
-        drive the iterates away. "search" (accelerated form) looks for a smaller one in every round.
-        From exact gradients a round with beta_k stands if
+        it. "stable" bounds the steps so that small minibatches, whose variance grows with y, do not
+        drive the iterates away (Theorem C4 of the documentation). "search" (accelerated form) looks
+        for a smaller one in every round. From exact gradients a round with beta_k stands if
         D_G(y_{k+1}, v_k) <= (beta_k/2) ||y_{k+1} - v_k||^2, or if earlier rounds saved what it
-        lacks; Theorem 1 then holds with the beta_k that were found (Theorem C3 of the
-        documentation), and restarts are added. From minibatches beta_k follows the curvature of
-        earlier batches, never below "stable": gradients stay unbiased, but nothing proves that the
-        curvature of a batch is that of G.
+        lacks; Theorem 1 then holds with the beta_k that were found (Theorem C3), and restarts are
+        added. From minibatches beta_k follows the curvature of earlier batches, and steps are
+        bounded as by "stable": gradients stay unbiased, but nothing proves that the curvature of a
+        batch is that of G.
     variance : float, optional
         sigma^2, a bound on the variance of a round's gradient in the dual norm. By default what G
         declares, or the larger of two estimates from repeated draws, at the first and the best
@@ -113,15 +113,13 @@ def minimize_composite(
     **options
         ``record_every`` (evaluate F and certify every so many rounds, off the clock; by default
         once per pass over the data); for finite sums ``sampling`` ("uniform", "importance",
-        "shuffle", "blocks" or "windows", see the guide; by default uniform, with variance reduction
-        importance, windows for large batches, or blocks where the data are sparse),
-        ``variance_reduction`` (control variates:
-        True or "saga" from each row's gradient where it was last seen, "svrg" around an anchor that
-        moves every two passes; it implies beta="stable" unless beta is given, and without a batch
-        takes the least that costs no acceleration, or the whole sum with beta="search") and
-        ``scale``
-        ("columns", or positive numbers s: solve for u = y / s, H acting on u, and return y = s u);
-        and the options of the method.
+        "shuffle", "blocks", "turns" or "windows", see the guide; by default uniform, with variance
+        reduction importance, windows for large batches, or blocks where the data are sparse),
+        ``variance_reduction`` (control variates: True or "saga" from each row's gradient where it
+        was last seen, "svrg" around an anchor that moves every two passes; it implies beta="stable"
+        unless beta is given, and without a batch takes the least that costs no acceleration, or the
+        whole sum with beta="search") and ``scale`` ("columns", or positive numbers s: solve for u =
+        y / s, H acting on u, and return y = s u); and the options of the method.
 
     Returns
     -------
@@ -129,9 +127,9 @@ def minimize_composite(
         ``x`` is the best y that was evaluated (after one proximal gradient step, where H makes
         zeros, groups, low rank or flat pieces that averages do not have), ``fun`` F there (NaN when
         G tells no values) and ``gap`` its certificate (infinite where there is none). Also
-        ``sigma2``, ``neighbourhood`` = sigma^2/(2 sqrt(mu beta)), the constants ``beta``, ``mu``,
-        ``nu`` of the run, and ``passes``, the observations that its rounds read over the size of
-        the data.
+        ``sigma2``, ``neighbourhood`` = sigma^2/(2 sqrt(mu beta)) or less where steps are bounded,
+        the constants ``beta``, ``mu``, ``nu`` of the run, and ``passes``, the observations that its
+        rounds read over the size of the data.
         ``njev`` counts the gradients of rounds, ``nfev`` the full evaluations off the clock.
 
     Notes

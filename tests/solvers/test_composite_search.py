@@ -9,7 +9,7 @@ import pytest
 
 import wolfpack as wp
 from wolfpack import theory
-from wolfpack.objectives.minibatches import Minibatches, stable_smoothness
+from wolfpack.objectives.minibatches import Minibatches, steady_pace
 from wolfpack.regularizers import (
     BoxRidge,
     ElasticNet,
@@ -93,7 +93,7 @@ def test_rounds_are_those_of_algorithm_1_with_their_own_betas():
     """Each accepted round solves the equation of the weights and the displayed updates."""
     G, H = PROBLEMS["elastic net"]
     _, states = searched(G, H, max_rounds=12, tol=0)
-    gamma = G.L
+    gamma = states[0].beta
     for last, now in pairwise(states):
         a = now.A_k - last.A_k
         if a <= 0:
@@ -122,19 +122,42 @@ def test_rounds_that_do_not_move_shorten_none(name):
     assert res.nit < 60
 
 
-def test_searched_batches_stay_above_the_stable_beta():
-    G, H = PROBLEMS["ridge"]
-    options = {"batch": 50, "variance_reduction": True, "tol": 0.0, "max_rounds": 600}
+@pytest.mark.parametrize(("batch", "mu"), [(5, 1e-3), (50, 0.03)])
+def test_steps_of_batches_keep_to_the_pace(batch, mu):
+    G, H = LOGISTIC, SquaredNorm(mu)
+    options = {
+        "batch": batch,
+        "variance_reduction": True,
+        "tol": 0.0,
+        "max_rounds": 30_000 // batch,
+    }
     options["sampling"] = "importance"
-    res, states = searched(G, H, **options)
-    plain = wp.minimize_composite(G, H, **options)
-    draws = Minibatches(G, 50, 0, "importance")
-    floor = stable_smoothness(draws, 1e-12 * G.L, H.mu)
-    betas = np.array([state.beta for state in states])
-    assert betas.min() >= floor
-    assert betas.min() < 0.8 * plain.beta
+    res, states = searched(G, H, record_every=1, **options)
+    pace = steady_pace(Minibatches(G, batch, 0, "importance"))
+    steps = [
+        (now.A_k - last.A_k) / (H.mu * last.A_k + G.L)
+        for last, now in pairwise(states)
+        if now.A_k > last.A_k
+    ]
+    assert max(steps) <= pace * (1 + 1e-12)
+    if batch == 5:  # noise sets the pace, and there is nothing to search
+        assert steps[50] == pytest.approx(pace)
+        assert states[-1].beta is None
+    else:
+        assert min(state.beta for state in states) < 0.8 * G.L
     best = wp.minimize_composite(G, H, tol=1e-11, max_rounds=20_000).fun
     assert res.fun - best <= 1e-6
+
+
+def test_a_search_begins_with_the_curvature_along_the_gradient():
+    G, H = PROBLEMS["ridge"]
+    _, states = searched(G, H, max_rounds=3, tol=0)
+    g = A.T @ G.evaluate(np.zeros(D)).dual
+    assert states[0].beta == pytest.approx(G.loss_smoothness * np.sum((A @ g) ** 2) / (g @ g))
+    assert states[0].beta <= G.L
+    assert states[0].rows == N // 2
+    assert states[1].rows == N // 2 + N
+    assert "L" not in vars(G), "no eigenvalue is computed"
 
 
 @pytest.mark.parametrize("batch", [None, 90])

@@ -37,6 +37,7 @@ from ._gather import (
 from ._memory import is_out_of_memory, without_graphs
 from ._native import Native
 from ._ops import (
+    add_scaled,
     all_finite,
     device_inner,
     device_sum,
@@ -80,6 +81,7 @@ __all__ = [
     "SparseMatrix",
     "Streams",
     "Structured",
+    "add_scaled",
     "all_finite",
     "arange",
     "as_float_array",

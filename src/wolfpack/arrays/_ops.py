@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import special
+from scipy.linalg.blas import daxpy
 
 from ._gather import reshape, wide_dtype
 from ._place import library, like, namespace, to_host
@@ -16,6 +17,7 @@ Array = Any
 _DOUBLE = np.dtype(np.float64)
 
 _CHUNK = 1024
+_LONG = 1024  # entries from which one call of BLAS is faster than two operators
 _WIDE = 10_000
 
 
@@ -34,6 +36,13 @@ def inner(a: Array, b: Array) -> float:
     if isinstance(b, Structured):
         return b.inner(a)
     return inners((a, b))[0]
+
+
+def add_scaled(a: Array, t: float, b: Array) -> Array:
+    """Return a + t b, in the place of ``a`` where that is faster: use ``a`` no more."""
+    if type(a) is np.ndarray is type(b) and a.ndim == 1 and a.size >= _LONG:
+        return daxpy(b, a, a=t) if a.dtype is _DOUBLE is b.dtype else a + t * b
+    return a + t * b
 
 
 def inners(*pairs: tuple[Array, Array]) -> list[float]:

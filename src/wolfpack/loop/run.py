@@ -160,7 +160,7 @@ def run(
         if options.origin is None:
             began = time.perf_counter()
             state = solver.init(problem, x0, oracles)
-            tracker.seconds = time.perf_counter() - began
+            tracker.seconds = options.spent + time.perf_counter() - began
         else:
             state = options.origin.restore(tracker, watch)
         while True:
@@ -252,6 +252,8 @@ class Options:
         What writes checkpoints.
     origin : Snapshot, optional
         What to continue from, instead of beginning.
+    spent : float
+        Seconds that preparing the run has taken; the clock begins with them.
     """
 
     callback: Callback | None = None
@@ -259,6 +261,7 @@ class Options:
     record_every: int = 1
     saver: Saver | None = None
     origin: Snapshot | None = None
+    spent: float = 0.0
 
     def __post_init__(self) -> None:
         if self.callback is not None and not callable(self.callback):

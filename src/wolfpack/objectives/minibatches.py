@@ -29,6 +29,7 @@ from .stochastic import Gradient, Gradients, checked, norm_squared
 
 REDUCTIONS = ("saga", "svrg")
 _PERIOD = 2  # passes between anchors
+_PACE = 2.0  # largest step of z, over the inverse of the noise
 
 
 class Anchor(NamedTuple):
@@ -71,7 +72,7 @@ class Minibatches(Gradients):
         Rows in a round.
     seed : int
         Seed of the streams.
-    sampling : {"uniform", "importance", "shuffle", "blocks", "windows"}
+    sampling : {"uniform", "importance", "shuffle", "blocks", "turns", "windows"}
         Which rows a round sees: see `wolfpack.objectives.rows`.
     reduced : bool, "saga" or "svrg"
         Use control variates: each row's gradient where it was last seen (True, "saga"), or those at
@@ -183,20 +184,21 @@ def _weighted(weights: Any, slopes: Array) -> Array:
     return (like(weights, slopes) if is_foreign(slopes) else weights) * slopes
 
 
-def stable_smoothness(gradients: Minibatches, beta: float, mu: float) -> float:
-    r"""Return a beta at which gradients whose variance grows with y cannot drive them away.
+def steady_pace(gradients: Minibatches) -> float | None:
+    r"""Return the largest step at which gradients whose variance grows with y do not drive it away.
 
-    The variance of a round grows like `Uniform.noise` times the excess of F. In Theorem 1 it enters
-    divided by :math:`2 \sqrt{\mu\beta}`: with :math:`\sqrt{\mu \beta}` at least a quarter of the
-    noise it is absorbed. The factor 4 is measured, not proved (docs/theory/composite.md).
+    The variance of a round grows like `Uniform.noise` times the excess of F. A step of at most 1/16
+    of its inverse absorbs it (Theorem C4 of docs/theory/composite.md); twice the inverse is what
+    was measured to be the fastest.
     """
     if gradients.batch >= gradients.objective.n:
-        return beta
-    return max(beta, (0.25 * gradients.rows.noise(gradients.batch)) ** 2 / mu)
+        return None
+    noise = gradients.rows.noise(gradients.batch)
+    return _PACE / noise if noise > 0.0 else None
 
 
 def accelerating_batch(gradients: Minibatches, beta: float, mu: float) -> int:
-    r"""Return the least batch for which `stable_smoothness` is beta itself.
+    r"""Return the least batch with which noise does not slow an accelerated run down.
 
     :math:`m = \lceil \ell / (4 \sqrt{\mu\beta}) \rceil`, at most n: with fewer rows variance
     reduction slows rounds down, with more it does not speed them up. What choices without

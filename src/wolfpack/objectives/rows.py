@@ -1,8 +1,8 @@
 r"""Which rows of a finite sum a round sees.
 
 Every way of choosing is unbiased: with the weights :math:`c_i` of the chosen rows B,
-:math:`E \sum_{i \in B} c_i \nabla \ell_i = \sum_i \nabla \ell_i` (of "shuffle", each round by
-itself). One seed gives the same rows in round k, whatever was drawn before.
+:math:`E \sum_{i \in B} c_i \nabla \ell_i = \sum_i \nabla \ell_i` (of "shuffle" and "turns", each
+round by itself). One seed gives the same rows in round k, whatever was drawn before.
 """
 
 from __future__ import annotations
@@ -142,12 +142,34 @@ class Blocks(Uniform):
     def __init__(self, objective: FiniteSum, batch: int, streams: Streams) -> None:
         super().__init__(objective, batch, streams)
         count = -(-self.n // batch)
-        pieces = np.array_split(_permutation(streams, self.n), count)
-        # in the order of memory, what else is kept of the rows is faster to collect
-        self._blocks = [_kept(objective, np.sort(rows), float(count)) for rows in pieces]
+        order = _permutation(streams, self.n)
+        pieces = np.array_split(order, count)
+        for rows in pieces:
+            rows.sort()  # in the order of memory, what else is kept of them is faster to collect
+        copy, first, self._blocks = _collected(objective, order), 0, []
+        for rows in pieces:
+            part = _window(copy, first, len(rows))
+            self._blocks.append(Choice(rows, float(count), part, part.T))
+            first += len(rows)
 
     def draw(self, m: int, rng: np.random.Generator) -> Choice:
         return self._blocks[rng.integers(len(self._blocks))]
+
+
+class Turns(Blocks):
+    """The same blocks, one pass after the other, each in a new random order.
+
+    Rounds are not independent, as for `Shuffle`.
+    """
+
+    _turn: tuple[int, Any] = (-1, None)
+
+    def of_round(self, k: int, m: int) -> Choice:
+        turn, place = divmod(k, len(self._blocks))
+        if self._turn[0] != turn:
+            # the first permutation made the blocks
+            self._turn = turn, _permutation(self.streams, len(self._blocks), turn + 1)
+        return self._blocks[self._turn[1][place]]
 
 
 class Windows(Uniform):
@@ -163,7 +185,7 @@ class Windows(Uniform):
         if m > self.batch:
             return super().draw(m, rng)
         first = int(rng.integers(self.n))
-        part = self._copy[first : first + m]
+        part = _window(self._copy, first, m)
         return Choice(self._order[first : first + m], self.n / m, part, part.T)
 
 
@@ -172,9 +194,10 @@ SAMPLINGS: dict[str, type[Uniform]] = {
     "importance": Importance,
     "shuffle": Shuffle,
     "blocks": Blocks,
+    "turns": Turns,
     "windows": Windows,
 }
-FIXED = ("shuffle", "blocks", "windows")
+FIXED = ("shuffle", "blocks", "turns", "windows")
 """Ways that need a batch of the same size in all rounds."""
 
 
@@ -182,10 +205,13 @@ def _permutation(streams: Streams, n: int, turn: int = 0) -> Array:
     return streams.at(turn, _PERMUTATIONS).permutation(n)
 
 
-def _kept(objective: FiniteSum, rows: Array, weight: float) -> Choice:
-    """Return rows that are collected once, for many products."""
-    part = _collected(objective, rows)
-    return Choice(rows, weight, part, part.T)
+def _window(A: Any, first: int, m: int) -> Any:
+    """Return ``m`` rows from ``first`` on; those of sparse matrices are not copied."""
+    if not issparse(A):
+        return A[first : first + m]
+    ends = A.indptr[first : first + m + 1]
+    inside = slice(ends[0], ends[-1])
+    return type(A)((A.data[inside], A.indices[inside], ends - ends[0]), (m, A.shape[1]))
 
 
 def _collected(objective: FiniteSum, rows: Array) -> Any:

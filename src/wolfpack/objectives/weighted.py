@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import diags_array, issparse
 
-from ..arrays import as_float_array, check_finite
+from ..arrays import as_float_array, check_finite, inner
 from ._base import Array
 from ._matrix import entries, has_rows
 from ._rowwise import RowLoss
@@ -89,6 +89,14 @@ class Weighted(FiniteSum):
         """Lipschitz constant of the gradient from the l1 to the l_inf norm."""
         squares = self.A.multiply(self.A) if issparse(self.A) else entries(self.A) ** 2
         return self.loss_smoothness * float((squares.T @ self.weights).max())
+
+    def curvature_bound(self, g: Array) -> float:
+        """Return the largest curvature that f may have along ``g``."""
+        image = self.image(g)
+        return self.loss_smoothness * inner(self._column * image, image)
+
+    def rough_smoothness(self) -> float:
+        return self.L
 
     @cached_property
     def row_norms_squared(self) -> Array:

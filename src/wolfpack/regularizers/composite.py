@@ -48,12 +48,18 @@ class Composite:
     mirror : Mirror, Shifted or an object with nu, z0 and prox
         w, minimised where the run begins.
     L : float or None
-        beta, the smoothness of G in `norm`: the user's, else G's own.
+        beta, the smoothness of G in `norm`: the user's, else G's own, which is found when it is
+        first asked for.
+    searched : bool
+        Whether every round looks for its own beta: `L` is then where the search begins, and the
+        weight of w.
     estimated : bool
         Whether beta is an estimate, to be raised where a run disproves it.
     floor : float or None
-        Where beta is searched in every round, the least that is allowed; `L` is then where the
-        search begins and the weight of w.
+        Where beta is searched from minibatches, the least that is allowed.
+    pace : float or None
+        The largest step of z_k along a gradient, a_k / (mu A_k + beta nu), that the noise of
+        gradients allows.
     counts : Counts
         Full evaluations ``nfev`` and gradients of rounds ``njev`` so far.
     rounding : float
@@ -66,8 +72,10 @@ class Composite:
     regularizer: Regularizer
     mirror: Any
     L: float | None = None
+    searched: bool = False
     estimated: bool = False
     floor: float | None = None
+    pace: float | None = None
     counts: Counts = field(default_factory=Counts)
     rounding: float = 0.0
     best_bound: float = -math.inf
@@ -75,8 +83,6 @@ class Composite:
 
     def __post_init__(self) -> None:
         self.solve = minimization_step(self.regularizer, self.mirror)
-        if self.L is None:
-            self.L = self._smoothness()
 
     @cached_property
     def norm(self) -> str:
@@ -88,7 +94,7 @@ class Composite:
         norms = self.regularizer.norm, getattr(self.mirror, "norm", "l2")
         return max(norms, key=norm_order)
 
-    def _smoothness(self) -> float | None:
+    def own_smoothness(self) -> float | None:
         """Return G's smoothness constant in `norm`, by interpolation between l1 and l2.
 
         Hessians map l1 to l_inf with norm at most L1 and l2 to itself with norm at most L, hence
@@ -113,8 +119,15 @@ class Composite:
         return self.mirror.nu
 
     @property
+    def drag(self) -> float:
+        """Strong convexity of w times its weight beta."""
+        return self.beta * self.nu
+
+    @property
     def beta(self) -> float:
         """Smoothness of G, or an explanation of how to provide it."""
+        if self.L is None:
+            self.L = self.own_smoothness()
         if self.L is None:
             raise CapabilityError(
                 "Algorithm 1 needs beta, the Lipschitz constant of grad G, and "
@@ -122,18 +135,40 @@ class Composite:
             )
         return self.L
 
-    def shift(self, y: Array) -> Array | None:
-        """Return the slope by which w is shifted to begin anew at ``y``; None where it cannot be.
+    def damping(self, beta: float) -> float:
+        r"""Return rho, for which noise lifts F by at most sigma^2 / (2 rho) in the long run.
 
-        Only where H makes zeros, groups, low rank or flat pieces: once these are found, a run may
-        be far better conditioned than mu tells. Else mu is in the weights already.
+        :math:`\sqrt{\mu\beta}` by Theorem 1; with steps of at most :math:`\eta`,
+        :math:`1/\eta - \beta\tau` (Proposition P2), :math:`\tau = \mu\eta/(1+\mu\eta)` in the end.
         """
-        if not self.regularizer.structured:
-            return None
+        rho = math.sqrt(self.mu * beta)
+        if self.pace is None:
+            return rho
+        return max(rho, 1.0 / self.pace - beta * self.mu * self.pace / (1.0 + self.mu * self.pace))
+
+    def limited(self, beta: float) -> bool:
+        """Tell whether noise allows less than a smoothness ``beta`` of G, in the long run."""
+        return self.pace is not None and self.pace * math.sqrt(self.mu) * math.sqrt(beta) < 1.0
+
+    @cached_property
+    def paced(self) -> bool:
+        """Whether noise, not the smoothness of G, sets the pace of a run."""
+        return self.limited(self.beta)
+
+    def curvature(self, g: Array) -> float:
+        """Return the largest curvature that G may have along ``g``, 0 where that is not known."""
+        size = self.norm_squared(g)
+        found = getattr(self.objective, "curvature_bound", None)
+        curvature = found(g) / size if found is not None and size > 0.0 else 0.0
+        return curvature if math.isfinite(curvature) else 0.0
+
+    def shift(self, y: Array) -> Array | None:
+        """Return the slope that shifts w to begin anew at ``y``; None where it cannot be."""
         try:
-            return self.mirror.gradient(y)
+            slope = self.mirror.gradient(y)
         except (AttributeError, CapabilityError):
             return None
+        return slope if all_finite(slope) else None
 
     def raise_beta(self, curvature: float) -> None:
         """Take twice a measured curvature for beta where that exceeds it."""
@@ -193,5 +228,7 @@ class Composite:
         noise = 1e3 * epsilon(y) * (abs(at.smooth) + abs(at_next.smooth) + abs(slope))
         if change < -noise:
             return "convexity"
+        if self.searched:
+            return ""
         allowed = 0.5 * self.beta * norm_squared(step, self.norm) * (1 + 1e-6) + noise
         return "beta" if change > allowed else ""

@@ -63,6 +63,8 @@ def minimization_step(H: Regularizer, w: Any) -> Step:
     solve = getattr(H, method)
     if isinstance(w, PNormMirror):
         return lambda g, lam: solve(g - lam * w.slope, lam, w.p)
+    if isinstance(w.slope, float) and w.slope == 0.0:
+        return solve
     return lambda g, lam: solve(g - lam * w.slope, lam)
 
 

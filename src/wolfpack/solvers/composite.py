@@ -37,7 +37,7 @@ Symbols
     taken at the points v_i as in the paper's proof), None when gradients are random; ``m`` is the
     number of gradients averaged in a round, ``anchor`` where their control variate is taken and
     ``rows`` how many observations have been read; ``beta`` is None unless it is searched, and
-    ``slope`` shifts w to where the last restart was. Other letters are the paper's.
+    ``slope`` shifts w to where the run last began anew. Other letters are the paper's.
 
 Cost of a round
     One (averaged) stochastic gradient, one minimisation step; memory O(d). F is evaluated only when
@@ -45,10 +45,18 @@ Cost of a round
     the rounds 0, 1, 3, 7, 15, ... and raised where they disprove it: that changes the weights of
     later rounds, and Theorem 1 holds with the last beta for what follows. Where beta is searched,
     every fourth round looks at the curvature of its own draws along its step, and the rounds after
-    it use 1.5 times that, changed by a factor of 2 at most and never below what keeps noise at bay.
-    Such a beta_k is known before the gradient of its round is drawn, so gradients stay unbiased;
-    that the curvature of draws stands for that of G is a heuristic. There the run also begins anew
-    where H makes structure and a step turns against the one before.
+    it use 1.5 times that, changed by a factor of 2 at most. Such a beta_k is known before the
+    gradient of its round is drawn, so gradients stay unbiased; that the curvature of draws stands
+    for that of G is a heuristic. There the run also begins anew where H makes structure and a step
+    turns against the one before.
+
+Noise that grows with y
+    Where the problem has a ``pace``, steps are bounded by it, A_{k+1} - A_k <= pace (mu A_k +
+    beta nu), and F contracts by Theorem C4 (docs/theory/composite.md). Where this bound, not beta,
+    sets the speed, the run begins anew at y_k once averages have moved uphill for a pass:
+    ``drift`` sums <z_k - z_{k+1}, z_k - y_k>, whose mean is that of <grad F, z_k - y_k> times a
+    step, over every fourth round of a pass; ``begun`` is the round of the last beginning, five
+    passes ago at least. That it pays is measured, not proved.
 
 Sources
     B. Dubois-Taine, F. Bach, Q. Berthet, A. Taylor, Fast stochastic composite minimization and an
@@ -63,12 +71,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from .. import theory
-from ..arrays import inner
+from ..arrays import add_scaled, inner
 from ..problem import NonFiniteError
 from ._options import check_count
 
 Array = Any
-_LOOK = 4  # rounds between looks at the curvature, where beta is searched
+_LOOK = 4  # rounds between looks at the curvature, where beta is searched, and at the drift
+_SPELL = 5  # passes that a run lasts at least before noise lets it begin anew
 
 
 class Seen(NamedTuple):
@@ -101,6 +110,8 @@ class State(NamedTuple):
     rows: int = 0
     beta: float | None = None
     slope: Any = None
+    begun: int = 0
+    drift: float = 0.0
     at: Any = None
 
     @property
@@ -150,16 +161,19 @@ class StochasticComposite:
 
     def step(self, problem: Any, state: State, gradients: Any) -> State:
         """Return the state after one more round."""
-        k, y, z, d, dual, A_k, m, growth, seen, anchor, rows, beta, slope, _ = state
+        k, y, z, d, dual, A_k, m, growth, seen, anchor, rows, beta, slope, begun, drift, _ = state
         A_next, tau = self.weight(problem, k, A_k, gradients.exact, beta)
+        if problem.pace is not None:
+            most = problem.pace, problem.mu, problem.drag
+            A_next, tau = theory.capped_weight(A_k, A_next, tau, *most)
         kept = (1 - tau) * y
         v = kept + tau * z
         variate = gradients.anchor(anchor, y, k, m)
         g = gradients.at(v, k, m, variate)
-        d_next = (1 - tau) * d + tau * g.mean
+        d_next = add_scaled((1 - tau) * d, tau, g.mean)
         lam = problem.beta / A_next
         z_next = problem.solve(d_next if slope is None else d_next - lam * slope, lam)
-        y_next = kept + tau * z_next
+        y_next = add_scaled(kept, tau, z_next)
         problem.counts.njev += 1
         dual_next = None if dual is None else (1 - tau) * dual + tau * g.dual
         growth_next = self.growth(problem, k, v, z_next, growth, gradients)
@@ -167,16 +181,25 @@ class StochasticComposite:
         if problem.estimated and not k & (k + 1):
             problem.raise_beta(gradients.curvature(v, y_next, k, m, problem.norm))
         rows += gradients.read(m, variate is not anchor)
+        anew = False
         if beta is not None and k % _LOOK == 0:
             found = gradients.along(v, y_next, problem.norm)
             beta = max(problem.floor, min(max(1.5 * found, 0.5 * beta), 2.0 * beta))
             rows += gradients.read(m, False) // 2  # one product with the rows at hand
-            shift = problem.shift(y_next) if turns(v, y, y_next) else None
-            if shift is not None:
-                slope, z_next, d_next, A_next = shift, y_next, 0.0 * d, 0.0
+            anew = problem.regularizer.structured and turns(v, y, y_next)
+        if beta is None and problem.pace is not None:
+            drift += inner(z - z_next, z - y) if k % _LOOK == 0 else 0.0
+            passes, left = divmod(k + 1 - begun, max(1, gradients.per_pass // m))
+            if left == 0:
+                anew, drift = passes >= _SPELL and drift > 0.0 and problem.paced, 0.0
+        shift = problem.shift(y_next) if anew else None
+        if shift is not None:
+            slope, begun, drift = shift, k + 1, 0.0
+            z_next, d_next, A_next = y_next, 0.0 * d, 0.0
         anchor_next = variate if g.anchor is None else g.anchor
         moved = k + 1, y_next, z_next, d_next, dual_next, A_next, m_next
-        return State(*moved, growth_next, seen, anchor_next, rows, beta, slope)
+        rest = growth_next, seen, anchor_next, rows, beta, slope, begun, drift
+        return State(*moved, *rest)
 
     def observe(self, problem: Any, state: State) -> State:
         """Return the state with F evaluated at y_k."""

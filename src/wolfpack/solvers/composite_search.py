@@ -37,6 +37,7 @@ Guarantee
 Symbols
     As in `wolfpack.solvers.composite`; ``slack`` = S_k / A_k, ``slope`` = grad w(y_r) (None before
     the first restart), ``move`` = y_{k+1} - v_k = tau_k (z_{k+1} - z_k), ``image_y``
+    ``first`` the gradient at y_0, whose curvature is the first beta; ``image_y``
     and ``image_z`` what G sees of y and z (A y and A z where G(y) = loss(A y)): images are combined
     as the points are, so that a round costs one product with A and one with A'.
 
@@ -75,6 +76,7 @@ class SearchState(NamedTuple):
     slack: float
     slope: Any
     rows: int
+    first: Any = None
     at: Any = None
     m: int | str = "exact"
     seen: Seen = Seen()
@@ -99,10 +101,15 @@ class SearchedComposite(StochasticComposite):
     """Algorithm 1 for exact gradients, beta searched in every round (``beta="search"``)."""
 
     def init(self, problem: Any, y0: Array, gradients: Any) -> Any:
-        image = problem.objective.image(y0)
+        G = problem.objective
+        image, first = G.image(y0), None
         points = y0, y0, image, image, 0.0 * y0
-        rows = gradients.per_pass // 2 if y0.any() else 0  # one product
-        return SearchState(0, *points, 0.0, 0.0, problem.beta, 0.0, None, rows)
+        products = 1 if y0.any() else 0
+        if problem.L is None:
+            first, products = G.evaluate_image(image), products + 1
+            problem.L = problem.curvature(first.gradient) or problem.beta
+        rows = products * gradients.per_pass // 2
+        return SearchState(0, *points, 0.0, 0.0, problem.beta, 0.0, None, rows, first)
 
     def step(self, problem: Any, state: Any, gradients: Any) -> Any:
         beta, trial = state.beta, None
@@ -124,11 +131,11 @@ class SearchedComposite(StochasticComposite):
 def _attempt(problem: Any, state: SearchState, beta: float, per_pass: int) -> Trial:
     """Make a round with ``beta``."""
     G, gamma = problem.objective, problem.beta
-    _, y, z, image_y, image_z, d, dual, A_k, _, slack, slope, rows, *_ = state
+    _, y, z, image_y, image_z, d, dual, A_k, _, slack, slope, rows, first, *_ = state
     A_next, tau = theory.next_weight(A_k, beta, problem.mu, gamma * problem.nu / beta, exact=True)
     v = (1 - tau) * y + tau * z
     image_v = (1 - tau) * image_y + tau * image_z
-    at = G.evaluate_image(image_v)
+    at = G.evaluate_image(image_v) if first is None else first
     d_next = (1 - tau) * d + tau * at.gradient
     lam = gamma / A_next
     z_next = problem.solve(d_next if slope is None else d_next - lam * slope, lam)
@@ -162,8 +169,8 @@ def _bend(G: Any, at: Any, move: Array, image: Array, image_move: Array) -> floa
 
 
 def _restart(problem: Any, state: SearchState) -> SearchState:
-    """Begin anew at y_k, if w can be shifted there."""
-    slope = problem.shift(state.y)
+    """Begin anew at y_k, where H makes structure and w can be shifted there."""
+    slope = problem.shift(state.y) if problem.regularizer.structured else None
     if slope is None:
         return state
     begun = {"d": 0.0 * state.d, "dual": 0.0, "A_k": 0.0, "slack": 0.0, "slope": slope}

@@ -2,7 +2,7 @@
 
 | result                               | function                                          |
 |--------------------------------------|---------------------------------------------------|
-| weights A_k of Algorithms 1 and 2    | `next_weight`, `step_weights`                     |
+| weights A_k of Algorithms 1 and 2    | `next_weight`, `capped_weight`, `step_weights`    |
 | Theorem 1 (Algorithm 1)              | `bound_composite`, `batch_for`                    |
 | Theorem 2 (Algorithm 2)              | `bound_pfw`                                       |
 | Theorem 3 (a target epsilon)         | `parameters_for`                                  |
@@ -25,7 +25,7 @@ from .converging import (
     converging_weight,
     next_converging_weight,
 )
-from .weights import next_weight, step_weights
+from .weights import capped_weight, next_weight, step_weights
 
 __all__ = [
     "Estimate",
@@ -36,6 +36,7 @@ __all__ = [
     "bound_composite",
     "bound_converging",
     "bound_pfw",
+    "capped_weight",
     "converging_switch",
     "converging_weight",
     "next_converging_weight",

@@ -57,6 +57,29 @@ def next_weight(
     return A_k * growth, tau
 
 
+def capped_weight(
+    A_k: float, A_next: float, tau: float, pace: float, mu: float, gamma_nu: float
+) -> tuple[float, float]:
+    """A_{k+1} and tau_k, made smaller where a_k = A_{k+1} - A_k exceeds pace (mu A_k + gamma nu).
+
+    Parameters
+    ----------
+    A_k : float
+        Current weight, >= 0.
+    A_next, tau : float
+        What smoothness allows: see `next_weight`.
+    pace : float
+        The largest a_k / (mu A_k + gamma nu), which is the step of z_k along a gradient.
+    mu, gamma_nu : float
+        Strong convexity of H, and of w times its weight gamma. Nothing is checked.
+    """
+    if A_k == 0.0:
+        return min(A_next, pace * gamma_nu), tau
+    step = pace * (mu + gamma_nu / A_k)
+    most = step / (1.0 + step)
+    return (A_next, tau) if tau <= most else (A_k * (1.0 + step), most)
+
+
 def _growth(e: float, beta: float, mu: float) -> tuple[float, float]:
     """A_{k+1} / A_k and tau_k as functions of e = mu + beta nu / A_k; both increase with e.
 

@@ -1,0 +1,179 @@
+"""Steps that noise allows: Theorem C4 over seeds, when runs begin anew, and blocks in turn."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import wolfpack as wp
+from wolfpack import theory
+from wolfpack.objectives import Huber, LeastSquares, Logistic, Weighted
+from wolfpack.objectives.minibatches import Minibatches, steady_pace
+from wolfpack.regularizers import ElasticNet, SquaredNorm
+from wolfpack.regularizers.composite import Composite
+from wolfpack.regularizers.mirrors import Euclidean, Shifted
+from wolfpack.solvers import StochasticComposite
+
+N, D = 120, 5
+RNG = np.random.default_rng(11)
+A = RNG.standard_normal((N, D)) * np.linspace(0.5, 1.5, D)
+B = A @ RNG.standard_normal(D) + RNG.standard_normal(N)
+LABELS = np.where(B > 0, 1, -1)
+
+
+@pytest.mark.parametrize("A_k", [0.0, 1e-9, 1e-3, 1.0, 1e6, np.inf])
+@pytest.mark.parametrize("pace", [1e-6, 0.1, 3.0, 1e6])
+def test_capped_weights(A_k, pace):
+    beta, mu, nu = 3.0, 0.01, 0.7
+    free, step = theory.next_weight(A_k, beta, mu, nu)
+    A_next, tau = theory.capped_weight(A_k, free, step, pace, mu, beta * nu)
+    assert A_next <= free
+    assert tau <= step
+    assert 0 < tau <= 1
+    if np.isfinite(A_k):
+        most = A_k + pace * (mu * A_k + beta * nu)
+        assert A_next == pytest.approx(min(free, most), rel=1e-12)
+        assert tau == pytest.approx(1 - A_k / A_next, abs=1e-9)
+    else:
+        assert tau == pytest.approx(min(step, pace * mu / (1 + pace * mu)))
+
+
+@pytest.mark.parametrize("make", [LeastSquares, Huber, Logistic])
+@pytest.mark.parametrize("batch", [1, 6])
+@pytest.mark.parametrize("q", [0.25, 1.0])
+def test_theorem_c4(make, batch, q):
+    """An anchored epoch contracts the excess as the theorem says, in the mean over seeds."""
+    G = make(A, LABELS, reduction="mean")
+    H = SquaredNorm(30 * G.loss_smoothness * N)
+    y0 = RNG.standard_normal(D)
+    best = wp.minimize_composite(G, H, tol=1e-12).fun
+    start = G.value(y0) + H.value(y0) - best
+    rounds, excess = 2 * N // batch, []
+    for seed in range(40):
+        draws = Minibatches(G, batch, seed, "importance", "svrg")
+        problem = Composite(G, H, Shifted(Euclidean(), y0), G.L)
+        pace = problem.pace = min(q / (4 * draws.rows.noise(batch)), 0.5 / G.L)
+        solver = StochasticComposite(batch=batch)
+        state = solver.init(problem, y0, draws)
+        for _ in range(rounds):
+            state = solver.step(problem, state._replace(begun=state.k), draws)  # no restarts
+        assert state.anchor.k == 0, "one anchor for all rounds"
+        excess.append(G.value(state.y) + H.value(state.y) - best)
+    bound = 4 * pace * draws.rows.noise(batch) + G.L / (H.mu * state.A_k)
+    assert bound < 1.5 * q
+    assert np.mean(excess) <= bound * start
+    assert np.mean(excess) > 0
+
+
+def states_of(G, H, **options):
+    states = []
+    options = {"variance_reduction": True, "tol": 0.0, "record_every": 1, **options}
+    wp.minimize_composite(G, H, callback=lambda at: states.append(at.state), **options)
+    return states
+
+
+def test_runs_that_noise_slows_begin_anew_after_five_passes_at_least():
+    rng = np.random.default_rng(2)
+    data = rng.standard_normal((400, 20)) * np.geomspace(1, 0.1, 20)
+    G = Logistic(data, np.sign(data @ rng.standard_normal(20) + rng.standard_normal(400)))
+    slow = states_of(G, SquaredNorm(1e-6), batch=4, max_rounds=4000)
+    anew = [now.k for last, now in pairwise(slow) if now.A_k < last.A_k]
+    assert anew
+    assert np.diff([0, *anew]).min() >= 5 * 100
+    assert all(k % 100 == 0 for k in anew)
+    for k in anew:
+        assert slow[k].begun == k
+        np.testing.assert_array_equal(slow[k].z, slow[k].y)
+    # where smoothness sets the pace the weights know the strong convexity that there is
+    fast = states_of(G, SquaredNorm(0.1), batch=40, max_rounds=400)
+    assert all(now.A_k > last.A_k for last, now in pairwise(fast))
+
+
+@pytest.mark.parametrize("kind", ["saga", "svrg"])
+@pytest.mark.parametrize("H", [SquaredNorm(1e-3), ElasticNet(1e-3, 1e-3)])
+def test_blocks_in_turn_reach_the_minimum(kind, H):
+    G = Logistic(csr_array(A), LABELS)
+    options = {"variance_reduction": kind, "tol": 0, "max_rounds": 3000}
+    res = wp.minimize_composite(G, H, batch=6, sampling="turns", **options)
+    best = wp.minimize_composite(G, H, tol=1e-10).fun
+    assert res.fun - best <= 1e-7
+
+
+def test_every_block_has_one_turn_in_a_pass():
+    G = Logistic(A, LABELS)
+    turns = Minibatches(G, 25, 3, "turns").rows
+    passes = [[turns.of_round(5 * p + i, 25) for i in range(5)] for p in range(6)]
+    for blocks in passes:
+        rows = np.concatenate([block.rows for block in blocks])
+        np.testing.assert_array_equal(np.sort(rows), np.arange(N))
+    orders = {tuple(tuple(block.rows) for block in blocks) for blocks in passes}
+    assert len(orders) > 3
+    again = Minibatches(G, 25, 3, "turns").rows.of_round(17, 25)
+    np.testing.assert_array_equal(again.rows, passes[3][2].rows)
+    y = RNG.standard_normal(D)
+    sums = [
+        np.mean(
+            [b.weights * G.minibatch_gradient(y, b.rows, np.ones(len(b.rows))) for b in blocks],
+            axis=0,
+        )
+        for blocks in passes
+    ]
+    np.testing.assert_allclose(sums, np.tile(G.gradient(y), (6, 1)), atol=1e-12)
+
+
+SPARSE = csr_array(np.where(RNG.random((N, D)) < 0.4, A, 0.0))
+
+
+@pytest.mark.parametrize("data", [A, SPARSE, A[:, :1], csr_array((3, 4))])
+@pytest.mark.parametrize("weights", [None, RNG.random(N)])
+def test_bounds_on_the_smoothness(data, weights):
+    G = Logistic(data, LABELS[: data.shape[0]])
+    if weights is not None:
+        G = Weighted(G, weights[: data.shape[0]])
+    assert G.smoothness_bound() * (1 + 1e-9) >= G.L
+    assert G.rough_smoothness() == pytest.approx(G.L, rel=0.1)
+    for seed in range(5):
+        g = np.random.default_rng(seed).standard_normal(data.shape[1])
+        assert G.curvature_bound(g) <= G.L * (g @ g) * (1 + 1e-9)
+        y = np.random.default_rng(seed + 9).standard_normal(data.shape[1])
+        along = (G.gradient(y + 1e-4 * g) - G.gradient(y - 1e-4 * g)) @ g / 2e-4
+        assert along <= G.curvature_bound(g) * (1 + 1e-6) + 1e-12
+
+
+def test_rough_smoothness_of_many_columns():
+    data = np.random.default_rng(0).standard_normal((700, 600))
+    G = LeastSquares(data, np.ones(700))
+    assert G.rough_smoothness() == pytest.approx(np.linalg.norm(data, 2) ** 2, rel=0.05)
+
+
+def test_a_bound_stands_for_beta_where_noise_rules():
+    G = Logistic(SPARSE, LABELS)
+    H = SquaredNorm(1e-9)
+    res = wp.minimize_composite(G, H, batch=1, variance_reduction=True, tol=0, max_rounds=10)
+    assert res.beta == G.smoothness_bound()
+    assert "spectral_norm_squared" not in vars(G), "no eigenvalue is computed"
+    exact = wp.minimize_composite(
+        G, SquaredNorm(1.0), batch=60, variance_reduction=True, max_rounds=3
+    )
+    assert exact.beta == G.L
+
+
+def test_no_pace_without_noise():
+    G = Logistic(A, LABELS)
+    assert steady_pace(Minibatches(G, N, 0, "importance")) is None
+    assert steady_pace(Minibatches(Logistic(np.zeros((4, 2)), [1, -1, 1, -1]), 2)) is None
+
+
+def test_the_clock_includes_what_a_run_prepares():
+    class Slow(Logistic):
+        @property
+        def L(self):
+            time.sleep(0.2)
+            return super().L
+
+    res = wp.minimize_composite(Slow(A, LABELS), SquaredNorm(1.0), max_rounds=1, tol=0)
+    assert res.seconds >= 0.2
