@@ -83,7 +83,9 @@ def test_runs_that_noise_slows_begin_anew_after_five_passes_at_least():
     slow = states_of(G, SquaredNorm(1e-6), batch=4, max_rounds=4000)
     anew = [now.k for last, now in pairwise(slow) if now.A_k < last.A_k]
     assert anew
-    assert np.diff([0, *anew]).min() >= 5 * 100
+    spells = np.diff([0, *anew])
+    assert spells.min() >= 5 * 100
+    assert all(2 * spell >= begun - 1 for spell, begun in zip(spells[1:], anew, strict=False))
     assert all(k % 100 == 0 for k in anew)
     for k in anew:
         assert slow[k].begun == k

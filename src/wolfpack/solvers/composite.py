@@ -56,7 +56,8 @@ Noise that grows with y
     sets the speed, the run begins anew at y_k once averages have moved uphill for a pass:
     ``drift`` sums <z_k - z_{k+1}, z_k - y_k>, whose mean is that of <grad F, z_k - y_k> times a
     step, over every fourth round of a pass; ``begun`` is the round of the last beginning, five
-    passes ago at least. That it pays is measured, not proved.
+    passes ago at least and half as long as the run lasted before. That it pays is measured, not
+    proved.
 
 Sources
     B. Dubois-Taine, F. Bach, Q. Berthet, A. Taylor, Fast stochastic composite minimization and an
@@ -189,9 +190,11 @@ class StochasticComposite:
             anew = problem.regularizer.structured and turns(v, y, y_next)
         if beta is None and problem.pace is not None:
             drift += inner(z - z_next, z - y) if k % _LOOK == 0 else 0.0
-            passes, left = divmod(k + 1 - begun, max(1, gradients.per_pass // m))
-            if left == 0:
-                anew, drift = passes >= _SPELL and drift > 0.0 and problem.paced, 0.0
+            rounds = max(1, gradients.per_pass // m)
+            if (k + 1 - begun) % rounds == 0:
+                # half of what went before: however noisy, beginning anew cannot go on for ever
+                due = k + 1 - begun >= max(_SPELL * rounds, begun // 2)
+                anew, drift = due and drift > 0.0 and problem.paced, 0.0
         shift = problem.shift(y_next) if anew else None
         if shift is not None:
             slope, begun, drift = shift, k + 1, 0.0
