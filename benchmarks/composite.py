@@ -334,11 +334,11 @@ def measure(task: Task, repeats: int, words: list[str]) -> dict[str, list[list[f
     task.best = wp.minimize_composite(
         task.G, task.H, tol=1e-9 * task.start, beta="search", max_rounds=10_000, progress=False
     ).fun
-    traces: dict[str, list[Trace]] = {}
-    for _ in range(repeats):
-        for name, run in methods(task):
-            if not words or any(name.startswith(word) for word in words):
-                traces.setdefault(name, []).append(run())
+    kept = [m for m in methods(task) if not words or any(m[0].startswith(word) for word in words)]
+    traces: dict[str, list[Trace]] = {name: [] for name, _ in kept}
+    for repeat in range(repeats):
+        for i in np.random.default_rng(repeat).permutation(len(kept)):  # nobody is always first
+            traces[kept[i][0]].append(kept[i][1]())
     table = {}
     for name, runs in traces.items():
         levels = [task.best + t * (task.start - task.best) for t in TARGETS]

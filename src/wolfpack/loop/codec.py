@@ -48,6 +48,8 @@ class Encoder:
             return {type(value).__name__: [self.encode(entry) for entry in value]}
         if type(value) is dict:
             return {"dict": [[self.encode(k), self.encode(v)] for k, v in value.items()]}
+        if type(value) is slice:
+            return {"slice": [value.start, value.stop, value.step]}
         if type(value) is bytes:
             return {"bytes": value.hex()}
         fields = _fields(value)
@@ -101,6 +103,8 @@ class Decoder:
             return tuple(self.decode(entry) for entry in content)
         if kind == "dict":
             return {self.decode(k): self.decode(v) for k, v in content}
+        if kind == "slice":
+            return slice(*content)
         if kind == "bytes":
             return bytes.fromhex(content)
         raise ValueError(f"unknown kind of value {kind!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -48,6 +49,10 @@ class FiniteSum(LinearModel):
     @abstractmethod
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         """Return the entries ``rows`` of grad loss, z being the same entries of Ax."""
+
+    def slopes_of(self, rows: Array) -> Callable[[Array], Array]:
+        """Return z -> `row_loss_gradient` of the same rows, for many z."""
+        return lambda z: self.row_loss_gradient(z, rows)
 
     @staticmethod
     def _of(data: Array, rows: Any) -> Array:

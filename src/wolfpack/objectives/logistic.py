@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -57,8 +58,12 @@ class Logistic(RowLoss):
         return _values(margins, np.exp(-abs(margins)))
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
-        labels = (-self.weight) * self._of(self.labels, rows)
-        return labels * expit(labels * z / self.weight)
+        return self.slopes_of(rows)(z)
+
+    def slopes_of(self, rows: Array) -> Callable[[Array], Array]:
+        against = -self._of(self.labels, rows)
+        scaled = self.weight * against
+        return lambda z: scaled * expit(against * z)
 
     def unit_conjugate(self, theta: Array) -> Array:
         # theta_i = -b_i p with p in [0, 1]: the conjugate is p log p + (1-p) log(1-p)

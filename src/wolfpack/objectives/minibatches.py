@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import inner, is_foreign, library, like, zeros
+from ..arrays import inner, is_foreign, library, like, take, zeros
 from ._base import Array
 from .finite_sum import FiniteSum
 from .rows import SAMPLINGS, Choice
@@ -40,7 +40,8 @@ class Anchor(NamedTuple):
     k : int
         The round that last changed it.
     theta : array
-        Gradients of the loss, one per row. "saga" writes them in place: the entries ``rows`` are
+        Gradients of the loss, one per row, in the order in which a copy has the rows if there is
+        one (`Minibatches.table` returns them in their own). "saga" writes them in place: the entries ``rows`` are
         still to be replaced by ``fresh``, which may be done any number of times, so that the last
         state of a run is whole even if the round after it was cut short.
     gradient : array
@@ -106,12 +107,12 @@ class Minibatches(Gradients):
             return super().at(v, k, m)
         chosen = self.rows.of_round(k, m)
         image = chosen.part @ v
-        slopes = self.objective.row_loss_gradient(image, chosen.rows)
+        slopes = chosen.slopes(image)
         self._round = chosen, image, slopes
         if anchor is None or self.reduced != "saga":
             return Gradient(checked(_around(chosen, slopes, anchor), v), None)
-        mean, moved = self._saga(chosen, slopes - anchor.theta[chosen.rows])
-        table = Anchor(k, anchor.theta, anchor.gradient + moved, chosen.rows, slopes)
+        mean, moved = self._saga(chosen, slopes - anchor.theta[chosen.places])
+        table = Anchor(k, anchor.theta, anchor.gradient + moved, chosen.places, slopes)
         return Gradient(checked(mean + anchor.gradient, v), None, table)
 
     def anchor(self, anchor: Any, y: Array, k: int, m: Any) -> Any:
@@ -126,8 +127,15 @@ class Minibatches(Gradients):
             return anchor
         if anchor is not None and (k - anchor.k) * m < _PERIOD * G.n:
             return anchor
-        at = G.evaluate(y)
-        return Anchor(k, at.dual, at.gradient)
+        at, order = G.evaluate(y), self.rows.order
+        return Anchor(k, at.dual if order is None else take(at.dual, order), at.gradient)
+
+    def table(self, anchor: Any) -> Any:
+        anchor.settle()
+        order = self.rows.order
+        if order is None:
+            return anchor.theta
+        return take(anchor.theta, np.argsort(order))
 
     def read(self, m: Any, renewed: bool) -> int:
         n = self.objective.n
@@ -140,7 +148,7 @@ class Minibatches(Gradients):
         if distance == 0.0:
             return 0.0
         image_other = chosen.part @ other
-        change = self.objective.row_loss_gradient(image_other, chosen.rows) - slopes
+        change = chosen.slopes(image_other) - slopes
         return inner(_weighted(chosen.weights, change), image_other - image) / distance
 
     def _draw(self, v: Array, m: int, rng: np.random.Generator, anchor: Any = None) -> Array:
@@ -149,12 +157,12 @@ class Minibatches(Gradients):
         if anchor is not None:
             anchor.settle()
         chosen = self.rows.draw(m, rng)
-        slopes = self.objective.row_loss_gradient(chosen.part @ v, chosen.rows)
+        slopes = chosen.slopes(chosen.part @ v)
         return _around(chosen, slopes, anchor)
 
     def _saga(self, chosen: Choice, change: Array) -> tuple[Array, Array]:
         """Return the weighted sum of the changes of the rows, and the plain one."""
-        rows, weights, part, transposed = chosen
+        rows, weights, part, transposed = chosen[:4]
         if not isinstance(weights, np.ndarray):
             moved = transposed @ change
             return weights * moved, moved
@@ -173,7 +181,7 @@ def _around(chosen: Choice, slopes: Array, anchor: Any) -> Array:
     """Return the gradient over the given rows, around the anchor if there is one."""
     if anchor is None:
         return chosen.transposed @ _weighted(chosen.weights, slopes)
-    change = slopes - anchor.theta[chosen.rows]
+    change = slopes - anchor.theta[chosen.places]
     return chosen.transposed @ _weighted(chosen.weights, change) + anchor.gradient
 
 

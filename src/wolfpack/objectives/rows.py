@@ -7,6 +7,7 @@ round by itself). One seed gives the same rows in round k, whatever was drawn be
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,12 +34,18 @@ class Choice(NamedTuple):
         With these the mean of the weighted sum over the rows is the whole sum.
     part, transposed : matrix
         The rows of A, and their transpose.
+    places : array of int or slice
+        Where a table of the rows, in the order of `Uniform.order`, has them.
+    slopes : callable
+        z -> the entries of grad loss for these rows, z being the same entries of Ay.
     """
 
     rows: Array
     weights: Any
     part: Any
     transposed: Any
+    places: Any
+    slopes: Callable[[Array], Array]
 
 
 class Uniform:
@@ -57,9 +64,12 @@ class Uniform:
     ----------
     probabilities : array or None
         Of the rows, where they are drawn with replacement.
+    order : array of int or None
+        The rows in the order in which a copy has them, None where there is none.
     """
 
     probabilities: Any = None
+    order: Any = None
 
     def __init__(self, objective: FiniteSum, batch: int, streams: Streams) -> None:
         self.objective, self.batch, self.streams = objective, batch, streams
@@ -78,7 +88,11 @@ class Uniform:
         A, shape = self.objective.A, self.objective.shape or ()
         few = len(rows) <= _FEW and len(shape) == 1 and issparse(A)
         part = SparseRows(A, rows) if few else _collected(self.objective, rows)
-        return Choice(rows, weights, part, part.T)
+        return self._chosen(rows, weights, part)
+
+    def _chosen(self, rows: Array, weights: Any, part: Any) -> Choice:
+        slopes = self.objective.row_loss_gradient
+        return Choice(rows, weights, part, part.T, rows, lambda z: slopes(z, rows))
 
     def noise(self, m: int) -> float:
         r"""Return a bound on the noise of a mean of ``m``, in units of smoothness.
@@ -142,14 +156,12 @@ class Blocks(Uniform):
     def __init__(self, objective: FiniteSum, batch: int, streams: Streams) -> None:
         super().__init__(objective, batch, streams)
         count = -(-self.n // batch)
-        order = _permutation(streams, self.n)
-        pieces = np.array_split(order, count)
-        for rows in pieces:
-            rows.sort()  # in the order of memory, what else is kept of them is faster to collect
-        copy, first, self._blocks = _collected(objective, order), 0, []
-        for rows in pieces:
-            part = _window(copy, first, len(rows))
-            self._blocks.append(Choice(rows, float(count), part, part.T))
+        self.order = _permutation(streams, self.n)
+        copy, first, self._blocks = _collected(objective, self.order), 0, []
+        for rows in np.array_split(self.order, count):
+            part, places = _window(copy, first, len(rows)), slice(first, first + len(rows))
+            kept = part, part.T, places, objective.slopes_of(rows)
+            self._blocks.append(Choice(rows, float(count), *kept))
             first += len(rows)
 
     def draw(self, m: int, rng: np.random.Generator) -> Choice:
@@ -186,7 +198,7 @@ class Windows(Uniform):
             return super().draw(m, rng)
         first = int(rng.integers(self.n))
         part = _window(self._copy, first, m)
-        return Choice(self._order[first : first + m], self.n / m, part, part.T)
+        return self._chosen(self._order[first : first + m], self.n / m, part)
 
 
 SAMPLINGS: dict[str, type[Uniform]] = {

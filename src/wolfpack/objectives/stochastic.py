@@ -132,6 +132,10 @@ class Gradients(ABC):
         """Return where round ``k`` takes its control variate, given the last place and y_k."""
         return None
 
+    def table(self, anchor: Any) -> Any:
+        """Return what a control variate knows of the gradient of the loss, one entry per row."""
+        raise NotImplementedError
+
     def read(self, m: Any, renewed: bool) -> int:
         """Return how many observations a round of ``m`` draws reads."""
         return m

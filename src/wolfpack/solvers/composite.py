@@ -223,8 +223,7 @@ class StochasticComposite:
         if state.seen.count > 1:
             bound = max(bound, problem.dual_bound(state.seen.gradient, state.seen.dual))
         if state.anchor is not None:
-            state.anchor.settle()
-            theta = state.anchor.theta
+            theta = gradients.table(state.anchor)
             gradient = problem.objective.pull_back(theta[None])[0]  # anew: no rounding adds up
             bound = max(bound, problem.dual_bound(gradient, theta))
         return bound
