@@ -16,7 +16,7 @@ from .objectives._matrix import entries
 from .objectives.batches import InTurn
 from .objectives.finite_sum import FiniteSum
 from .objectives.minibatches import Minibatches, accelerating_batch, steady_pace
-from .objectives.rows import FIXED, Importance, Uniform
+from .objectives.rows import FIXED, Blocks, Importance, Uniform
 from .objectives.stochastic import Draws, ExactGradients, Gradients, Stochastic
 from .regularizers import Regularizer
 from .regularizers.composite import Composite
@@ -24,6 +24,7 @@ from .solvers import SearchedComposite
 from .solvers._options import check_positive
 
 Array = Any
+_SHRINK = 0.5  # of steps, whenever rounds that are not independent have got nowhere
 _LEAST = 1e-12  # of G's own beta, where a smaller one is searched
 _BLOCKS = 4096  # more blocks than this cost more than they save
 
@@ -150,6 +151,7 @@ def _problem(
         return problem  # the search begins with the curvature that it finds
     if beta in ("stable", "search") and isinstance(gradients, Minibatches):
         problem.pace = steady_pace(gradients)
+        problem.shrink = 1.0 if gradients.rows.independent else _SHRINK
         bound = G.smoothness_bound() if problem.norm == "l2" else math.inf
         if problem.limited(100.0 * bound):
             problem.L = bound  # as good as G's own constant, and found faster
@@ -165,6 +167,8 @@ def _problem(
                 "beta='search' needs exact gradients or a finite sum, whose rows tell how much "
                 f"noise a small beta would let in; found {type(G).__name__}"
             )
-        # where noise allows less than G's own constant there is nothing to look for
-        problem.floor = None if problem.limited(problem.beta) else _LEAST * problem.beta
+        # where noise allows less than G's own constant there is nothing to look for, and the
+        # curvature of one of a few fixed blocks says too little about the others
+        alone = isinstance(gradients.rows, Blocks) or problem.limited(problem.beta)
+        problem.floor = None if alone else _LEAST * problem.beta
     return problem

@@ -60,7 +60,9 @@ def test_theorem_c4(make, batch, q):
         solver = StochasticComposite(batch=batch)
         state = solver.init(problem, y0, draws)
         for _ in range(rounds):
-            state = solver.step(problem, state._replace(begun=state.k), draws)  # no restarts
+            state = solver.step(
+                problem, state._replace(spell=state.spell._replace(begun=state.k)), draws
+            )  # no restarts
         assert state.anchor.k == 0, "one anchor for all rounds"
         excess.append(G.value(state.y) + H.value(state.y) - best)
     bound = 4 * pace * draws.rows.noise(batch) + G.L / (H.mu * state.A_k)
@@ -88,7 +90,7 @@ def test_runs_that_noise_slows_begin_anew_after_five_passes_at_least():
     assert all(2 * spell >= begun - 1 for spell, begun in zip(spells[1:], anew, strict=False))
     assert all(k % 100 == 0 for k in anew)
     for k in anew:
-        assert slow[k].begun == k
+        assert slow[k].spell.begun == k
         np.testing.assert_array_equal(slow[k].z, slow[k].y)
     # where smoothness sets the pace the weights know the strong convexity that there is
     fast = states_of(G, SquaredNorm(0.1), batch=40, max_rounds=400)
@@ -103,6 +105,25 @@ def test_blocks_in_turn_reach_the_minimum(kind, H):
     res = wp.minimize_composite(G, H, batch=6, sampling="turns", **options)
     best = wp.minimize_composite(G, H, tol=1e-10).fun
     assert res.fun - best <= 1e-7
+
+
+@pytest.mark.parametrize("sampling", ["turns", "shuffle"])
+@pytest.mark.parametrize("batch", [5, 60])
+def test_rounds_that_depend_on_each_other_settle(sampling, batch):
+    """Rows that all point one way: with steps of constant length such runs do not end."""
+    rng = np.random.default_rng(1)
+    data = rng.random((300, 20))
+    G = Logistic(data, np.sign(data @ rng.standard_normal(20) + rng.standard_normal(300)))
+    H = ElasticNet(1e-4, 1e-4)
+    best = wp.minimize_composite(G, H, beta="search", tol=1e-10, max_rounds=10_000).fun
+    start = G.value(np.zeros(20)) - best
+    options = {"sampling": sampling, "variance_reduction": True, "tol": 0}
+    for beta in ("stable", "search"):
+        res = wp.minimize_composite(
+            G, H, batch=batch, beta=beta, max_rounds=200 * 300 // batch, **options
+        )
+        last = res.history["fun"][-20:] - best
+        assert last.max() <= 1e-3 * start
 
 
 def test_every_block_has_one_turn_in_a_pass():

@@ -41,9 +41,9 @@ class Anchor(NamedTuple):
         The round that last changed it.
     theta : array
         Gradients of the loss, one per row, in the order in which a copy has the rows if there is
-        one (`Minibatches.table` returns them in their own). "saga" writes them in place: the entries ``rows`` are
-        still to be replaced by ``fresh``, which may be done any number of times, so that the last
-        state of a run is whole even if the round after it was cut short.
+        one (`Minibatches.table` returns them in their own). "saga" writes them in place: the
+        entries ``rows`` are still to be replaced by ``fresh``, which may be done any number of
+        times, so that the last state of a run is whole even if the round after it was cut short.
     gradient : array
         Their sum A' theta, with the fresh entries.
     rows, fresh : array or None

@@ -64,12 +64,15 @@ class Uniform:
     ----------
     probabilities : array or None
         Of the rows, where they are drawn with replacement.
+    independent : bool
+        Whether rounds are independent of each other.
     order : array of int or None
         The rows in the order in which a copy has them, None where there is none.
     """
 
     probabilities: Any = None
     order: Any = None
+    independent: bool = True
 
     def __init__(self, objective: FiniteSum, batch: int, streams: Streams) -> None:
         self.objective, self.batch, self.streams = objective, batch, streams
@@ -135,6 +138,7 @@ class Shuffle(Uniform):
     Rounds are not independent: their errors cancel over a pass, which no theorem of the paper uses.
     """
 
+    independent = False
     _order: tuple[int, Any] = (-1, None)
 
     def of_round(self, k: int, m: int) -> Choice:
@@ -174,6 +178,7 @@ class Turns(Blocks):
     Rounds are not independent, as for `Shuffle`.
     """
 
+    independent = False
     _turn: tuple[int, Any] = (-1, None)
 
     def of_round(self, k: int, m: int) -> Choice:

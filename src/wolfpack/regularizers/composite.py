@@ -60,6 +60,9 @@ class Composite:
     pace : float or None
         The largest step of z_k along a gradient, a_k / (mu A_k + beta nu), that the noise of
         gradients allows.
+    shrink : float
+        What the pace is multiplied by whenever a spell got nowhere: less than 1 where nothing
+        proves that rounds settle.
     counts : Counts
         Full evaluations ``nfev`` and gradients of rounds ``njev`` so far.
     rounding : float
@@ -76,6 +79,7 @@ class Composite:
     estimated: bool = False
     floor: float | None = None
     pace: float | None = None
+    shrink: float = 1.0
     counts: Counts = field(default_factory=Counts)
     rounding: float = 0.0
     best_bound: float = -math.inf
@@ -152,8 +156,8 @@ class Composite:
 
     @cached_property
     def paced(self) -> bool:
-        """Whether noise, not the smoothness of G, sets the pace of a run."""
-        return self.limited(self.beta)
+        """Whether noise, not the smoothness of G, sets the pace of a run, or may have to."""
+        return self.shrink < 1.0 or self.limited(self.beta)
 
     def curvature(self, g: Array) -> float:
         """Return the largest curvature that G may have along ``g``, 0 where that is not known."""

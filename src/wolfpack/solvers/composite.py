@@ -54,10 +54,10 @@ Noise that grows with y
     Where the problem has a ``pace``, steps are bounded by it, A_{k+1} - A_k <= pace (mu A_k +
     beta nu), and F contracts by Theorem C4 (docs/theory/composite.md). Where this bound, not beta,
     sets the speed, the run begins anew at y_k once averages have moved uphill for a pass:
-    ``drift`` sums <z_k - z_{k+1}, z_k - y_k>, whose mean is that of <grad F, z_k - y_k> times a
-    step, over every fourth round of a pass; ``begun`` is the round of the last beginning, five
-    passes ago at least and half as long as the run lasted before. That it pays is measured, not
-    proved.
+    the drift sums <z_k - z_{k+1}, z_k - y_k>, whose mean is that of <grad F, z_k - y_k> times a
+    step, over every fourth round of a pass. A spell lasts five passes at least, and half as long as
+    the run did before it. That it pays is measured, not proved. Where rounds are not independent
+    steps are halved whenever a spell has not halved the drift, at once if it grows.
 
 Sources
     B. Dubois-Taine, F. Bach, Q. Berthet, A. Taylor, Fast stochastic composite minimization and an
@@ -95,6 +95,51 @@ class Seen(NamedTuple):
         return Seen(self.count + 1, gradient, (1 - tau) * self.dual + tau * at.dual)
 
 
+class Spell(NamedTuple):
+    """What is known since the run last began anew.
+
+    Attributes
+    ----------
+    begun : int
+        The round of that beginning.
+    drift : float
+        <z_k - z_{k+1}, z_k - y_k>, summed over the looks of a pass.
+    last : float
+        The drift that ended the spell before.
+    stuck : int
+        How many spells have not halved it.
+    """
+
+    begun: int = 0
+    drift: float = 0.0
+    last: float = math.inf
+    stuck: int = 0
+
+    def after(self, k: int, look: float, rounds: int, problem: Any) -> tuple[bool, Spell]:
+        """Return whether to begin anew before round ``k``, and what is known then.
+
+        Parameters
+        ----------
+        k : int
+            The next round.
+        look : float
+            What the last round adds to the drift.
+        rounds : int
+            Rounds in a pass.
+        problem : Composite
+            Whether noise sets its pace.
+        """
+        drift = self.drift + look
+        if (k - self.begun) % rounds:
+            return False, self._replace(drift=drift)
+        # half of what went before: however noisy, beginning anew cannot go on for ever
+        due = k - self.begun >= max(_SPELL * rounds, self.begun // 2)
+        away = problem.shrink < 1.0 and drift > self.last
+        if not (problem.paced and drift > 0.0 and (due or away)):
+            return False, self._replace(drift=0.0)
+        return True, Spell(k, 0.0, drift, self.stuck + (drift > 0.5 * self.last))
+
+
 class State(NamedTuple):
     """Iterates of Algorithm 1 and, once it has been asked for, the evaluation of F at y_k."""
 
@@ -111,8 +156,7 @@ class State(NamedTuple):
     rows: int = 0
     beta: float | None = None
     slope: Any = None
-    begun: int = 0
-    drift: float = 0.0
+    spell: Spell = Spell()
     at: Any = None
 
     @property
@@ -162,10 +206,10 @@ class StochasticComposite:
 
     def step(self, problem: Any, state: State, gradients: Any) -> State:
         """Return the state after one more round."""
-        k, y, z, d, dual, A_k, m, growth, seen, anchor, rows, beta, slope, begun, drift, _ = state
+        k, y, z, d, dual, A_k, m, growth, seen, anchor, rows, beta, slope, spell, _ = state
         A_next, tau = self.weight(problem, k, A_k, gradients.exact, beta)
         if problem.pace is not None:
-            most = problem.pace, problem.mu, problem.drag
+            most = problem.pace * problem.shrink**spell.stuck, problem.mu, problem.drag
             A_next, tau = theory.capped_weight(A_k, A_next, tau, *most)
         kept = (1 - tau) * y
         v = kept + tau * z
@@ -189,19 +233,14 @@ class StochasticComposite:
             rows += gradients.read(m, False) // 2  # one product with the rows at hand
             anew = problem.regularizer.structured and turns(v, y, y_next)
         if beta is None and problem.pace is not None:
-            drift += inner(z - z_next, z - y) if k % _LOOK == 0 else 0.0
-            rounds = max(1, gradients.per_pass // m)
-            if (k + 1 - begun) % rounds == 0:
-                # half of what went before: however noisy, beginning anew cannot go on for ever
-                due = k + 1 - begun >= max(_SPELL * rounds, begun // 2)
-                anew, drift = due and drift > 0.0 and problem.paced, 0.0
+            look = inner(z - z_next, z - y) if k % _LOOK == 0 else 0.0
+            anew, spell = spell.after(k + 1, look, max(1, gradients.per_pass // m), problem)
         shift = problem.shift(y_next) if anew else None
         if shift is not None:
-            slope, begun, drift = shift, k + 1, 0.0
-            z_next, d_next, A_next = y_next, 0.0 * d, 0.0
+            slope, z_next, d_next, A_next = shift, y_next, 0.0 * d, 0.0
         anchor_next = variate if g.anchor is None else g.anchor
         moved = k + 1, y_next, z_next, d_next, dual_next, A_next, m_next
-        rest = growth_next, seen, anchor_next, rows, beta, slope, begun, drift
+        rest = growth_next, seen, anchor_next, rows, beta, slope, spell
         return State(*moved, *rest)
 
     def observe(self, problem: Any, state: State) -> State:
