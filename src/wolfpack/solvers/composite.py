@@ -75,10 +75,10 @@ from .. import theory
 from ..arrays import add_scaled, inner
 from ..problem import NonFiniteError
 from ._options import check_count
+from ._spell import Spell
 
 Array = Any
 _LOOK = 4  # rounds between looks at the curvature, where beta is searched, and at the drift
-_SPELL = 5  # passes that a run lasts at least before noise lets it begin anew
 
 
 class Seen(NamedTuple):
@@ -93,51 +93,6 @@ class Seen(NamedTuple):
         tau = 2.0 / (self.count + 2.0)
         gradient = (1 - tau) * self.gradient + tau * at.gradient
         return Seen(self.count + 1, gradient, (1 - tau) * self.dual + tau * at.dual)
-
-
-class Spell(NamedTuple):
-    """What is known since the run last began anew.
-
-    Attributes
-    ----------
-    begun : int
-        The round of that beginning.
-    drift : float
-        <z_k - z_{k+1}, z_k - y_k>, summed over the looks of a pass.
-    last : float
-        The drift that ended the spell before.
-    stuck : int
-        How many spells have not halved it.
-    """
-
-    begun: int = 0
-    drift: float = 0.0
-    last: float = math.inf
-    stuck: int = 0
-
-    def after(self, k: int, look: float, rounds: int, problem: Any) -> tuple[bool, Spell]:
-        """Return whether to begin anew before round ``k``, and what is known then.
-
-        Parameters
-        ----------
-        k : int
-            The next round.
-        look : float
-            What the last round adds to the drift.
-        rounds : int
-            Rounds in a pass.
-        problem : Composite
-            Whether noise sets its pace.
-        """
-        drift = self.drift + look
-        if (k - self.begun) % rounds:
-            return False, self._replace(drift=drift)
-        # half of what went before: however noisy, beginning anew cannot go on for ever
-        due = k - self.begun >= max(_SPELL * rounds, self.begun // 2)
-        away = problem.shrink < 1.0 and drift > self.last
-        if not (problem.paced and drift > 0.0 and (due or away)):
-            return False, self._replace(drift=0.0)
-        return True, Spell(k, 0.0, drift, self.stuck + (drift > 0.5 * self.last))
 
 
 class State(NamedTuple):
