@@ -21,10 +21,10 @@ from .objectives.stochastic import Draws, ExactGradients, Gradients, Stochastic
 from .regularizers import Regularizer
 from .regularizers.composite import Composite
 from .solvers import SearchedComposite
-from .solvers._options import check_positive
+from .solvers._options import check_count, check_positive
 
 Array = Any
-_SHRINK = 0.5  # of steps, whenever rounds that are not independent have got nowhere
+_SHRINK = 0.5  # of steps, whenever fixed blocks or rounds that depend on each other get nowhere
 _LEAST = 1e-12  # of G's own beta, where a smaller one is searched
 _BLOCKS = 4096  # more blocks than this cost more than they save
 
@@ -73,7 +73,10 @@ def _gradients(
         return solver, ExactGradients(G, config.seed) if exact else _source(G, m, config)
     # growing batches begin with few draws
     batch = solver.batch
-    size: Any = batch(0) if callable(batch) else 1 if batch == "auto" else batch
+    size: Any = 1 if batch == "auto" else batch
+    if callable(batch):
+        size = batch(0)
+        check_count("batch(0)", size)
     if config.beta == "search" and isinstance(G, FiniteSum) and (size or G.batch) == G.n:
         return solver, ExactGradients(G, config.seed)
     return solver, _source(G, size, config)
@@ -149,11 +152,14 @@ def _problem(
     problem.searched = searched
     if searched and isinstance(G, FiniteSum):
         return problem  # the search begins with the curvature that it finds
-    if beta in ("stable", "search") and isinstance(gradients, Minibatches):
+    bounded = beta in ("stable", "search") or getattr(gradients, "reduced", False)
+    if bounded and isinstance(gradients, Minibatches):
         problem.pace = steady_pace(gradients)
-        problem.shrink = 1.0 if gradients.rows.independent else _SHRINK
+        rows = gradients.rows
+        problem.dependent = not rows.independent
+        problem.shrink = _SHRINK if problem.dependent or isinstance(rows, Blocks) else 1.0
         bound = G.smoothness_bound() if problem.norm == "l2" else math.inf
-        if problem.limited(100.0 * bound):
+        if problem.L is None and problem.limited(100.0 * bound):
             problem.L = bound  # as good as G's own constant, and found faster
     if problem.L is None:
         problem.L = problem.own_smoothness()

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .arrays import as_float_array, check_finite
 from .composite import (
     CompositeConfig,
@@ -116,8 +118,8 @@ def minimize_composite(
         "shuffle", "blocks", "turns" or "windows", see the guide; by default uniform, with variance
         reduction importance, windows for large batches, or blocks where the data are sparse),
         ``variance_reduction`` (control variates: True or "saga" from each row's gradient where it
-        was last seen, "svrg" around an anchor that moves every two passes; it implies beta="stable"
-        unless beta is given, and without a batch takes the least that costs no acceleration, or the
+        was last seen, "svrg" around an anchor that moves every two passes; it bounds steps as beta="stable"
+        does, and without a batch takes the least that costs no acceleration, or the
         whole sum with beta="search") and ``scale`` ("columns", or positive numbers s: solve for u =
         y / s, H acting on u, and return y = s u); and the options of the method.
 
@@ -152,7 +154,7 @@ def minimize_composite(
     every, scale = options.pop("record_every", None), options.pop("scale", None)
     reduced = _reduction(options.pop("variance_reduction", False))
     sampling = options.pop("sampling", None)
-    if sampling is not None and sampling not in tuple(SAMPLINGS):
+    if sampling is not None and not (isinstance(sampling, str) and sampling in SAMPLINGS):
         raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, found {sampling!r}")
     name, solver = solver_of(method, {"batch": batch, **options}, METHODS, _EVERYWHERE)
     if not isinstance(solver, StochasticComposite):
@@ -174,7 +176,7 @@ def minimize_composite(
 
 def _reduction(given: Any) -> str | None:
     """Return the name of a way to reduce variance, None for none."""
-    if given is None or isinstance(given, bool):
+    if given is None or isinstance(given, bool | np.bool_):
         return REDUCTIONS[0] if given else None
     if given not in REDUCTIONS:
         known = ", ".join(map(repr, REDUCTIONS))

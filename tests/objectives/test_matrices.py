@@ -212,6 +212,12 @@ def test_sparse_transposes_keep_their_bits_when_they_are_turned():
     np.testing.assert_allclose(products[0], Logistic(A, np.sign(B)).gradient(X), atol=1e-14)
 
 
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "dok", "lil", "bsr", "dia"])
+def test_every_sparse_form_is_taken(form):
+    G = Logistic(sp.csr_array(A).asformat(form), np.sign(B))
+    np.testing.assert_allclose(G.gradient(X), Logistic(A, np.sign(B)).gradient(X), atol=1e-14)
+
+
 def test_entries_that_are_given_twice_are_added():
     parts = np.array([1.0, 2.0, 4.0]), np.array([2, 2, 1]), np.array([0, 2, 3])
     twice = sp.csr_array(parts, (2, 3))

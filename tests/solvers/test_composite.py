@@ -188,10 +188,12 @@ def test_growing_batches():
         max_rounds=30, tol=0, record_every=1,
     )  # fmt: skip
     assert res.history["m"].tolist() == list(range(1, 32))
-    with pytest.raises(
-        ValueError, match="batch must be between 1 and the 40 observations, found 0"
-    ):
-        wp.minimize_composite(SMOOTH["logistic"][0](), SquaredNorm(MU), batch=lambda k: k)
+    for wrong in (lambda k: k, lambda k: None, lambda k: 0.5):
+        for beta in (None, "search"):
+            with pytest.raises((TypeError, ValueError), match=r"batch\(0\) must be an integer"):
+                wp.minimize_composite(
+                    SMOOTH["logistic"][0](), SquaredNorm(MU), batch=wrong, beta=beta
+                )
 
 
 def test_batches_that_follow_the_measured_variance():

@@ -200,3 +200,54 @@ def test_the_clock_includes_what_a_run_prepares():
 
     res = wp.minimize_composite(Slow(A, LABELS), SquaredNorm(1.0), max_rounds=1, tol=0)
     assert res.seconds >= 0.2
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "density", "kappa", "batch"),
+    [
+        (60, 5, 0.4, 0.1, None),
+        (200, 20, 0.3, 0.1, None),
+        (60, 5, 1.0, 0.1, 10),
+        (10, 40, 1, 1e-3, 9),
+    ],
+)
+def test_fixed_blocks_of_least_squares_do_not_run_away(n, d, density, kappa, batch):
+    """Nothing is spared by drawing from a fixed partition, and blocks may be small."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        data = np.where(rng.random((n, d)) < density, rng.standard_normal((n, d)), 0.0)
+        targets = data.sum(axis=1) + rng.standard_normal(n)
+        G = LeastSquares(csr_array(data), targets, reduction="mean")
+        H = SquaredNorm(kappa * G.L)
+        best = wp.minimize_composite(G, H, tol=1e-10).fun
+        options = {"batch": batch, "variance_reduction": True, "max_seconds": 20}
+        res = wp.minimize_composite(G, H, tol=0, max_rounds=2000, seed=seed, **options)
+        start = G.value(np.zeros(d)) - best
+        assert res.history["fun"][-5:].max() - best <= 1e-3 * start
+        assert "run away" not in res.message
+
+
+def test_noise_of_blocks_is_that_of_their_real_size():
+    G = Logistic(A, LABELS)
+    ell = G.row_smoothness()
+    assert Minibatches(G, 50, 0, "blocks").rows.noise(50) == ell / 40  # three blocks
+    assert Minibatches(G, 119, 0, "turns").rows.noise(119) == ell / 60
+
+
+@pytest.mark.parametrize("batch", [16, 50, 99])
+def test_shuffled_rounds_that_meet_a_row_twice_keep_the_sum_of_the_table(batch):
+    G, H = Logistic(A, LABELS), SquaredNorm(0.01)
+    options = {"sampling": "shuffle", "variance_reduction": True, "tol": 0}
+    res = wp.minimize_composite(G, H, batch=batch, max_rounds=150 * N // batch, **options)
+    anchor = res.state.anchor
+    anchor.settle()
+    np.testing.assert_allclose(A.T @ anchor.theta, anchor.gradient, atol=1e-12)
+    assert res.fun - wp.minimize_composite(G, H, tol=1e-10).fun <= 1e-8
+
+
+def test_a_given_beta_does_not_unbind_the_steps():
+    G, H = Logistic(A, LABELS), SquaredNorm(1e-3)
+    options = {"batch": 2, "variance_reduction": True, "max_rounds": 6000, "tol": 0}
+    res = wp.minimize_composite(G, H, beta=G.L, **options)
+    assert res.beta == G.L
+    assert res.fun - wp.minimize_composite(G, H, tol=1e-10).fun <= 1e-6

@@ -99,7 +99,8 @@ class AcceleratedLinear(BaseEstimator):
         self._keep(res.x)
 
     def _watch(self, intermediate: Any) -> None:
-        if intermediate.state.rows >= self.max_iter * self._n:
+        # records come once per pass, more or less: what is nearest to max_iter of them
+        if intermediate.nit and intermediate.state.rows >= (self.max_iter - 0.5) * self._n:
             raise StopIteration
 
     def _partial_fit(self, X: Array, y: Array, weights: Array | None) -> None:

@@ -103,9 +103,10 @@ def as_matrix(A: Any, name: str) -> tuple[Any, Any]:
     if isinstance(A, LinearOperator):
         pair = A, A.adjoint()
     elif issparse(A):
-        data = check_finite(as_float_array(A.data, name), name)
+        matrix = A.tocsr(copy=True)
+        data = check_finite(as_float_array(matrix.data, name), name)
         # sums and squares of integers overflow
-        matrix = A.tocsr(copy=True).astype(data.dtype, copy=False)
+        matrix = matrix.astype(data.dtype, copy=False)
         matrix.sum_duplicates()
         pair = matrix, Turned(matrix)
     elif is_sparse_tensor(A):

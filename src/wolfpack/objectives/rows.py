@@ -144,9 +144,11 @@ class Shuffle(Uniform):
     def of_round(self, k: int, m: int) -> Choice:
         turn, start = divmod(k * m, self.n)
         rows = self._permutation(turn)[start : start + m]
-        if len(rows) < m:
-            rows = np.concatenate([rows, self._permutation(turn + 1)[: m - len(rows)]])
-        return self.choice(rows, self.n / m)
+        if len(rows) == m:
+            return self.choice(rows, self.n / m)
+        # one weight for each: a row may come twice
+        rows = np.concatenate([rows, self._permutation(turn + 1)[: m - len(rows)]])
+        return self.choice(rows, np.full(m, self.n / m))
 
     def _permutation(self, turn: int) -> Array:
         if self._order[0] != turn:
@@ -155,7 +157,7 @@ class Shuffle(Uniform):
 
 
 class Blocks(Uniform):
-    """One of fixed random blocks, of ``batch`` rows or one less, that lie together in a copy."""
+    """One of fixed random blocks, of ``batch`` rows or less, that lie together in a copy."""
 
     def __init__(self, objective: FiniteSum, batch: int, streams: Streams) -> None:
         super().__init__(objective, batch, streams)
@@ -170,6 +172,11 @@ class Blocks(Uniform):
 
     def draw(self, m: int, rng: np.random.Generator) -> Choice:
         return self._blocks[rng.integers(len(self._blocks))]
+
+    def noise(self, m: int) -> float:
+        """Return the noise of a mean over the smallest block; what is fixed spares nothing."""
+        size = min(m, min(len(block.rows) for block in self._blocks))
+        return self.objective.row_smoothness() / size
 
 
 class Turns(Blocks):

@@ -61,8 +61,10 @@ class Composite:
         The largest step of z_k along a gradient, a_k / (mu A_k + beta nu), that the noise of
         gradients allows.
     shrink : float
-        What the pace is multiplied by whenever a spell got nowhere: less than 1 where nothing
-        proves that rounds settle.
+        What the pace is multiplied by whenever a spell got nowhere: less than 1 where the pace is
+        known to be too fast at times.
+    dependent : bool
+        Whether the gradients of rounds depend on each other, and are biased given the past.
     counts : Counts
         Full evaluations ``nfev`` and gradients of rounds ``njev`` so far.
     rounding : float
@@ -80,6 +82,7 @@ class Composite:
     floor: float | None = None
     pace: float | None = None
     shrink: float = 1.0
+    dependent: bool = False
     counts: Counts = field(default_factory=Counts)
     rounding: float = 0.0
     best_bound: float = -math.inf
@@ -157,7 +160,7 @@ class Composite:
     @cached_property
     def paced(self) -> bool:
         """Whether noise, not the smoothness of G, sets the pace of a run, or may have to."""
-        return self.shrink < 1.0 or self.limited(self.beta)
+        return self.dependent or self.limited(self.beta)
 
     def curvature(self, g: Array) -> float:
         """Return the largest curvature that G may have along ``g``, 0 where that is not known."""

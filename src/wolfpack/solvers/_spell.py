@@ -20,7 +20,7 @@ class Spell(NamedTuple):
     last : float
         The drift that ended the spell before.
     stuck : int
-        How many spells have not halved it.
+        How many spells have not halved it; where the problem says so, each makes steps shorter.
     """
 
     begun: int = 0
