@@ -118,8 +118,8 @@ def minimize_composite(
         "shuffle", "blocks", "turns" or "windows", see the guide; by default uniform, with variance
         reduction importance, windows for large batches, or blocks where the data are sparse),
         ``variance_reduction`` (control variates: True or "saga" from each row's gradient where it
-        was last seen, "svrg" around an anchor that moves every two passes; it bounds steps as beta="stable"
-        does, and without a batch takes the least that costs no acceleration, or the
+        was last seen, "svrg" around an anchor that moves every two passes; it bounds steps as
+        beta="stable" does, and without a batch takes the least that costs no acceleration, or the
         whole sum with beta="search") and ``scale`` ("columns", or positive numbers s: solve for u =
         y / s, H acting on u, and return y = s u); and the options of the method.
 
