@@ -39,7 +39,7 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from threadpoolctl import threadpool_limits
 
 import wolfpack as wp
-from wolfpack.objectives.minibatches import Minibatches
+from wolfpack.gradients.minibatches import Minibatches
 
 TARGETS = (1e-3, 1e-6)
 Trace = list[tuple[float, float, float]]  # passes, seconds, F

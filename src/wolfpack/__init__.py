@@ -14,13 +14,13 @@ from . import (
     solvers,
     theory,
 )
-from .choose import explain
+from .front.choose import explain
+from .front.composite import minimize_composite
+from .front.minimize import ConvergenceError, minimize
+from .front.resume import resume
 from .loop import Result, Status, load
 from .loop.checkpoint import Checkpoint
-from .minimize import ConvergenceError, minimize
-from .minimize_composite import minimize_composite
 from .problem import CapabilityError
-from .resume import resume
 
 __version__ = "0.1.0"
 

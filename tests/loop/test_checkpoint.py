@@ -20,12 +20,12 @@ import pytest
 import wolfpack as wp
 from problems import paper_simplex, paper_trace_ball, small_logistic, small_simplex
 from wolfpack.atoms import Atoms
+from wolfpack.front.minimize import METHODS
 from wolfpack.loop import checkpoint as ck
 from wolfpack.loop.codec import Decoder, Encoder
 from wolfpack.loop.fingerprint import Fingerprint
-from wolfpack.minimize import METHODS
 from wolfpack.objectives import as_objective
-from wolfpack.solvers.step_rules import Rule, Stride
+from wolfpack.solvers.parts.step_rules import Rule, Stride
 
 
 def birkhoff() -> tuple[Any, Any, Any]:

@@ -7,7 +7,7 @@ import pytest
 
 import wolfpack as wp
 from wolfpack.atoms import Blocks, Corner, Dense, OneHot, Permutation, RankOne, Rows, Sparse
-from wolfpack.solvers.active_set import PURGE, ActiveSet, digest
+from wolfpack.solvers.parts.active_set import PURGE, ActiveSet, digest
 
 ORIGIN = np.array([0.1, 0.2, 0.3, 0.4])
 

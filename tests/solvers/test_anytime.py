@@ -17,7 +17,7 @@ from problems import (
     small_simplex,
 )
 from wolfpack.problem import Problem
-from wolfpack.solvers.adaptive import Tuner
+from wolfpack.solvers.parts.tuner import Tuner
 
 
 def gap_after(problem, rounds, **options):

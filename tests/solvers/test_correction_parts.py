@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from wolfpack.atoms import Dense, OneHot
-from wolfpack.solvers._armijo import descend
-from wolfpack.solvers._pool import Pool
-from wolfpack.solvers._progress import LIMIT, Progress
-from wolfpack.solvers._scales import Scales
-from wolfpack.solvers._weights import minimize_weights
-from wolfpack.solvers.barycentric import minimize_quadratic
+from wolfpack.solvers.parts.armijo import descend
+from wolfpack.solvers.parts.barycentric import minimize_quadratic
+from wolfpack.solvers.parts.pool import Pool
+from wolfpack.solvers.parts.progress import LIMIT, Progress
+from wolfpack.solvers.parts.scales import Scales
+from wolfpack.solvers.parts.weights import minimize_weights
 
 
 def quadratic(seed: int, n: int, d: int, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

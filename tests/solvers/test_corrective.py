@@ -15,7 +15,7 @@ from problems import paper_simplex, paper_trace_ball, small_logistic
 from wolfpack.problem import Problem
 from wolfpack.smoothing import Ambient, Oracles
 from wolfpack.solvers import Corrective
-from wolfpack.solvers._correction import way_of
+from wolfpack.solvers.parts.correction import way_of
 
 
 def nearest(K: Any, target: np.ndarray) -> Any:

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 import wolfpack as wp
 from problems import small_logistic, small_simplex
 from wolfpack.problem import Problem
-from wolfpack.solvers.step_rules import (
+from wolfpack.solvers.parts.step_rules import (
     RULES,
     Backtracking,
     LineSearch,

@@ -36,6 +36,7 @@ from ._gather import (
 )
 from ._memory import is_out_of_memory, without_graphs
 from ._native import Native
+from ._norms import dual_norm_squared, norm_order, norm_squared
 from ._ops import (
     add_scaled,
     all_finite,
@@ -96,6 +97,7 @@ __all__ = [
     "device_of",
     "device_sum",
     "devices",
+    "dual_norm_squared",
     "empty_on",
     "epsilon",
     "expit",
@@ -118,6 +120,8 @@ __all__ = [
     "mix",
     "namespace",
     "norm",
+    "norm_order",
+    "norm_squared",
     "normal_cdf",
     "own",
     "read_only",

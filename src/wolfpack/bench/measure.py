@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..minimize import minimize
+from ..front.minimize import minimize
 from . import outside
 from .cases import Case
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..minimize import minimize
+from ..front.minimize import minimize
 from .cases import Case
 from .watch import Point, Watcher
 

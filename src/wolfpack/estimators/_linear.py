@@ -14,11 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
-from ..minimize_composite import minimize_composite
+from ..front.composite import minimize_composite
+from ..gradients import Gradient, Gradients
 from ..objectives.finite_sum import FiniteSum
-from ..objectives.stochastic import Gradient, Gradients
 from ..regularizers import ElasticNet, Euclidean, Regularizer, Shifted, SquaredNorm
-from ..regularizers.composite import Composite
+from ..regularizers.pairs import composite_problem
 from ..solvers import ConvergingComposite
 
 Array = Any
@@ -237,7 +237,7 @@ class Stream:
     def step(self, G: FiniteSum, H: Regularizer) -> None:
         """Make one round with the gradient of ``G``; beta grows to what minibatches show."""
         self.beta = max(self.beta, G.L)
-        problem = Composite(G, H, Shifted(Euclidean(), self.start), self.beta or H.mu)
+        problem = composite_problem(G, H, Shifted(Euclidean(), self.start), self.beta or H.mu)
         self.state = _SOLVER.step(problem, self.state, _Now(G))
 
 

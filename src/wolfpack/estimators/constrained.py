@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..minimize import minimize
+from ..front.minimize import minimize
 from ..objectives import LeastSquares
 from ..sets import Set, Simplex, TraceNormBall
 

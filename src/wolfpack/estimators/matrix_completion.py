@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..minimize import minimize
+from ..front.minimize import minimize
 from ..objectives import Function
 from ..sets import TraceNormBall
 

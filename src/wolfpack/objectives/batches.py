@@ -6,7 +6,6 @@ source can be read again, G is evaluated by a pass over it, off the clock, and c
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse, vstack
 
-from ..problem import EndOfData, Evaluation
+from ..problem import Evaluation
 from ._base import Array, Objective
 from ._spectrum import spectral_norm_squared
 from .finite_sum import FiniteSum
@@ -25,7 +24,6 @@ from .multinomial import Multinomial
 from .poisson import Poisson
 from .quantile import Quantile
 from .squared_hinge import SquaredHinge
-from .stochastic import Gradient, Gradients, checked
 
 LOSSES: dict[str, Callable[..., FiniteSum]] = {
     "huber": Huber,
@@ -36,7 +34,7 @@ LOSSES: dict[str, Callable[..., FiniteSum]] = {
     "quantile": Quantile,
     "squared_hinge": SquaredHinge,
 }
-_KEPT = 16  # minibatches from which smoothness and variance are estimated
+KEPT_BATCHES = 16  # minibatches from which smoothness and variance are estimated
 
 
 class Batches(Objective):
@@ -116,13 +114,13 @@ class Batches(Objective):
     def _begin(self) -> None:
         """Read the first minibatches, which tell the shape of y and the smoothness."""
         batches = self.open()
-        for _, batch in zip(range(_KEPT), batches, strict=False):
+        for _, batch in zip(range(KEPT_BATCHES), batches, strict=False):
             self.first.append(batch)
             self.shape = self.first[0].shape
         if not self.first:
             raise ValueError("the source of minibatches is empty")
         known = hasattr(self._source, "__len__")
-        few = self.repeats and len(self.first) < _KEPT
+        few = self.repeats and len(self.first) < KEPT_BATCHES
         found = len(self._source) if known else len(self.first) if few else None
         self.counted = found is not None
         # without a length: as many as there can be before the first look
@@ -188,64 +186,6 @@ class Batches(Objective):
             dual += batch.n * batch.conjugate_bound(at.dual)
             rows += batch.n
         return Evaluation(value / rows, gradient / rows, dual / rows)
-
-
-class InTurn(Gradients):
-    """The mean gradient of the next minibatches of a source.
-
-    Parameters
-    ----------
-    objective : Batches
-        G.
-    batch : int
-        Minibatches in a round.
-    seed : int
-        Unused: the order is the source's.
-    """
-
-    def __init__(self, objective: Batches, batch: int = 1, seed: int = 0) -> None:
-        super().__init__(objective, seed)
-        self.batch = batch
-        self.per_pass = objective.length
-        if objective.counted:
-            self.most = objective.length  # all of them, and the mean is exact
-        self._stream: Iterator[FiniteSum] | None = None
-        self._position = 0
-        self._recent: deque[FiniteSum] = deque(objective.first, _KEPT)
-
-    def at(self, v: Array, k: int, m: Any, anchor: Any = None) -> Gradient:
-        self._move_to(k * m)
-        batches = [self._take() for _ in range(m)]
-        return Gradient(checked(_mean_gradient(batches, v), v), None)
-
-    def _draw(self, v: Array, m: int, rng: np.random.Generator, anchor: Any = None) -> Array:
-        """Return the mean gradient of ``m`` of the last minibatches, drawn with replacement."""
-        chosen = rng.integers(len(self._recent), size=m)
-        return _mean_gradient([self._recent[i] for i in chosen], v)
-
-    def _move_to(self, position: int) -> None:
-        """Go to where a round begins: a resumed run reads on from there."""
-        if self._stream is None or position < self._position:
-            self._stream, self._position = self.objective.stream(), 0
-        while self._position < position:
-            self._take()
-
-    def _take(self) -> FiniteSum:
-        assert self._stream is not None
-        batch = next(self._stream, None)
-        if batch is None:
-            raise EndOfData(
-                f"The source ended after {self._position} minibatches; to go on, pass one that can "
-                "be read again: a list, a data loader, or a function that returns a new generator."
-            )
-        self._position += 1
-        self._recent.append(batch)
-        return batch
-
-
-def _mean_gradient(batches: list[FiniteSum], v: Array) -> Array:
-    rows = sum(batch.n for batch in batches)
-    return sum((batch.n / rows) * batch.gradient(v) for batch in batches)
 
 
 def _array(part: Any) -> Any:

@@ -20,7 +20,7 @@ from functools import cache, cached_property, partial
 
 import numpy as np
 
-from ..minimize import minimize
+from ..front.minimize import minimize
 from ..objectives import LeastSquares, Quadratic
 from ..sets import Set, Simplex, TraceNormBall
 

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from .. import theory
 from ..engines._interrupts import interrupts_held
-from ..minimize import minimize
+from ..front.minimize import minimize
 from .data import instance
 from .series import MILESTONES, Curve, Run
 

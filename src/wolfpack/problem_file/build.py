@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ..arrays import like
-from ..choose import Choice, explain
 from ..engines import Policy
+from ..front.choose import Choice, explain
+from ..front.minimize import METHODS, POLICY, smoothing_of, solver_of
 from ..loop import Limits
-from ..minimize import METHODS, POLICY, smoothing_of, solver_of
 from ..objectives import Objective
 from ..objectives._move import on_device
 from ..sets import Set

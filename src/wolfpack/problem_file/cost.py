@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..minimize import minimize
+from ..front.minimize import minimize
 from .build import Task
 
 _TRIES = 5

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import to_host
-from ..problem import CapabilityError
+from ..problem import CapabilityError, CompositeProblem
 from ._base import Array, Regularizer
 from .mirrors import EntropyMirror, Euclidean, Mirror, PNormMirror, Same, Shifted
 
@@ -66,6 +66,13 @@ def minimization_step(H: Regularizer, w: Any) -> Step:
     if isinstance(w.slope, float) and w.slope == 0.0:
         return solve
     return lambda g, lam: solve(g - lam * w.slope, lam)
+
+
+def composite_problem(
+    G: Any, H: Regularizer, w: Any, beta: float | None = None
+) -> CompositeProblem:
+    """Return the problem min G + H with the mirror map ``w`` and its minimisation step."""
+    return CompositeProblem(G, H, w, minimization_step(H, w), beta)
 
 
 def as_mirror(w: Any, H: Regularizer) -> Any:

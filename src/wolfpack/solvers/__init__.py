@@ -5,8 +5,8 @@ from __future__ import annotations
 from .anytime import Anytime
 from .away import AwayStep
 from .blended_pairwise import BlendedPairwise
-from .composite import ConvergingComposite, StochasticComposite
-from .composite_search import SearchedComposite
+from .composite.accelerated import ConvergingComposite, StochasticComposite
+from .composite.searched import SearchedComposite
 from .conjugate import Conjugate
 from .corrective import Corrective
 from .frank_wolfe import FrankWolfe
@@ -15,10 +15,10 @@ from .lazy import LazyFrankWolfe
 from .momentum import Momentum
 from .pairwise import Pairwise
 from .parallel_fw import ParallelFrankWolfe
+from .parts.step_rules import Backtracking, LineSearch, OpenLoop, Secant, ShortStep
 from .projected import Projected
 from .restarted import RestartedParallelFrankWolfe
 from .sliding import Sliding
-from .step_rules import Backtracking, LineSearch, OpenLoop, Secant, ShortStep
 
 __all__ = [
     "Anytime",

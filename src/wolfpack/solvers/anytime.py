@@ -48,10 +48,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..arrays import epsilon, fetch, lazy_inner, mix, same_type
 from ..problem import Evaluation, Problem
+from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
-from ._compiled import need_compilable, replay
-from ._options import check_count, check_positive
-from .adaptive import Control, Step, Tuner, passes_step_test, test_numbers
+from .parts.compiled import need_compilable, replay
+from .parts.tuner import Control, Step, Tuner, passes_step_test, test_numbers
 
 Array = Any
 

@@ -41,8 +41,8 @@ from typing import Any, ClassVar
 from ..arrays import inner
 from ..problem import Problem
 from ..smoothing import Oracles
-from ._moves import State, ask, begin, travel
-from .step_rules import LineSearch, as_rule
+from .parts.moves import State, ask, begin, travel
+from .parts.step_rules import LineSearch, as_rule
 
 Array = Any
 

@@ -43,10 +43,10 @@ from typing import Any, ClassVar
 
 from ..arrays import inner
 from ..problem import Problem
+from ..problem.checks import check_positive
 from ..smoothing import Oracles
-from ._moves import State, ask, begin, travel
-from ._options import check_positive
-from .step_rules import LineSearch, as_rule
+from .parts.moves import State, ask, begin, travel
+from .parts.step_rules import LineSearch, as_rule
 
 Array = Any
 

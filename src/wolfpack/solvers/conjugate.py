@@ -50,9 +50,9 @@ from ..arrays import inner
 from ..atoms import Atoms
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
-from ._curvature import hessian_product
-from ._moves import Patience, towards
-from .step_rules import LineSearch, Ray, as_rule
+from .parts.curvature import hessian_product
+from .parts.moves import Patience, towards
+from .parts.step_rules import LineSearch, Ray, as_rule
 
 Array = Any
 

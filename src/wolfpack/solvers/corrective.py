@@ -55,14 +55,14 @@ from ..arrays import epsilon, inner, norm
 from ..atoms import Atoms
 from ..atoms._pool import join
 from ..problem import Evaluation, Problem
+from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
-from ._average import Average
-from ._correction import correct, metric_of, way_of
-from ._options import check_count, check_positive
-from ._pool import Pool
-from ._progress import Progress
-from ._scales import Scales
 from .low_rank import LowRankCorrective
+from .parts.average import Average
+from .parts.correction import correct, metric_of, way_of
+from .parts.pool import Pool
+from .parts.progress import Progress
+from .parts.scales import Scales
 
 Array = Any
 

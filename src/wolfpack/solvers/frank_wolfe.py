@@ -33,7 +33,7 @@ from ..arrays import same_type
 from ..atoms import Atoms
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
-from .step_rules import LineSearch, OpenLoop, Ray, ShortStep, as_rule
+from .parts.step_rules import LineSearch, OpenLoop, Ray, ShortStep, as_rule
 
 Array = Any
 

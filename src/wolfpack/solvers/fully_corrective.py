@@ -48,13 +48,13 @@ from typing import Any, ClassVar
 
 from ..arrays import epsilon, inner, namespace, reshape, to_host
 from ..problem import Problem
+from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
-from ._curvature import hessian_product
-from ._moves import State, ask, begin
-from ._options import check_count, check_positive
-from .active_set import ActiveSet
-from .barycentric import minimize_quadratic
-from .step_rules import LineSearch, Ray, as_rule
+from .parts.active_set import ActiveSet
+from .parts.barycentric import minimize_quadratic
+from .parts.curvature import hessian_product
+from .parts.moves import State, ask, begin
+from .parts.step_rules import LineSearch, Ray, as_rule
 
 Array = Any
 

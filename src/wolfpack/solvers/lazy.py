@@ -46,11 +46,11 @@ from ..arrays import inner, same_type, to_host
 from ..atoms import Atoms
 from ..atoms._pool import join
 from ..problem import Evaluation, Problem
+from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
-from ._moves import Patience, towards
-from ._options import check_count, check_positive
-from .active_set import digest
-from .step_rules import LineSearch, Ray, as_rule
+from .parts.active_set import digest
+from .parts.moves import Patience, towards
+from .parts.step_rules import LineSearch, Ray, as_rule
 
 Array = Any
 

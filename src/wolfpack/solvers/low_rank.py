@@ -54,10 +54,10 @@ from ..atoms import RankOne
 from ..atoms._pool import join
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
-from ._accelerated import Look, Motion, advance, rounding_of
-from ._armijo import descend
-from ._average import Average
-from ._progress import Progress
+from .parts.accelerated import Look, Motion, advance, rounding_of
+from .parts.armijo import descend
+from .parts.average import Average
+from .parts.progress import Progress
 
 Array = Any
 

@@ -44,8 +44,8 @@ from typing import Any, ClassVar, NamedTuple
 from .. import theory
 from ..arrays import same_type
 from ..problem import Evaluation, Problem
+from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
-from ._options import check_count, check_positive
 
 Array = Any
 CONSTANTS = ("paper", "sharp")

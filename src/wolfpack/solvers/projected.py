@@ -39,10 +39,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..arrays import epsilon, inner, norm, same_type
 from ..problem import CapabilityError, Evaluation, Problem
+from ..problem.checks import check_positive
 from ..smoothing import Oracles
-from ._accelerated import Look, Motion, advance, rounding_of
-from ._moves import Patience
-from ._options import check_positive
+from .parts.accelerated import Look, Motion, advance, rounding_of
+from .parts.moves import Patience
 
 Array = Any
 

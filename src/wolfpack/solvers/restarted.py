@@ -33,8 +33,8 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from ..problem import Evaluation, Problem
+from ..problem.checks import check_positive
 from ..smoothing import Oracles
-from ._options import check_positive
 from .parallel_fw import ParallelFrankWolfe
 from .parallel_fw import State as InnerState
 

@@ -51,7 +51,7 @@ from typing import Any, ClassVar, NamedTuple
 from ..arrays import inner
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
-from ._moves import towards
+from .parts.moves import towards
 
 Array = Any
 

@@ -1,0 +1,255 @@
+"""The command line: `wolfpack solve`, `check`, `init`, `resume`, `bench`, `reproduce`, `info`.
+
+Exit codes: 0 done, 1 not finished although the input was good, 2 bad input (one line says what),
+130 interrupted from the keyboard.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import sys
+from collections.abc import Sequence
+from concurrent.futures.process import BrokenProcessPool
+from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import wolfpack
+
+from .bench import bench
+from .check import check, init
+from .common import AsJson, InputError, Quiet, Unfinished, make_folder
+from .live import fraction_bar
+from .solve import resume, solve
+
+if TYPE_CHECKING:
+    from ..paper.experiments import Progress
+    from ..paper.reproduce import Outcome
+
+# Typer's own copy of Click or the installed one: either way the base of all errors of usage.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+EXTRAS = {
+    "plots": "matplotlib",
+    "parquet": "pyarrow",
+    "torch": "torch",
+    "jax": "jax",
+    "dask": "dask",
+    "ray": "ray",
+    "mpi": "mpi4py",
+}
+
+ENGINES = {
+    "local": None,
+    "threads": None,
+    "processes": None,
+    "dask": "distributed",
+    "ray": "ray",
+    "mpi": "mpi4py",
+}
+"""Engines and the package that each needs."""
+
+ABSTRACT = ("Objective", "as_objective")
+
+app = typer.Typer(name="wolfpack", pretty_exceptions_enable=False, rich_markup_mode=None)
+for command in (solve, check, init, resume, bench):
+    app.command()(command)
+
+
+class Selection(StrEnum):
+    """What `wolfpack reproduce` can be asked for."""
+
+    FIGURE1 = "figure1"
+    FIGURE2 = "figure2"
+    FIGURE3 = "figure3"
+    ALL = "all"
+
+
+@app.callback(invoke_without_command=True)
+def wolfpack_command(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Projection-free convex optimization with parallel linear oracles."""
+    if version:
+        print(f"wolfpack {wolfpack.__version__}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def reproduce(
+    figures: Annotated[Selection, typer.Argument(help="What to run.")] = Selection.ALL,
+    out: Annotated[
+        Path, typer.Option(help="Folder to write into; made if it does not exist.")
+    ] = Path("figures"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="2,000 iterations a run instead of 100,000.")
+    ] = False,
+    rounds: Annotated[int | None, typer.Option(min=10, help="Iterations a run.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes; one for each core by default.")
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Reproduce the figures of the paper: PNG, SVG, CSV and a page that explains them."""
+    from ..paper.reproduce import reproduce
+    from ..paper.series import FIGURES, FULL_ROUNDS, QUICK_ROUNDS
+    from ..report import need_matplotlib
+
+    if quick and rounds is not None:
+        raise InputError("--quick and --rounds exclude each other: --quick means --rounds 2000")
+    try:
+        need_matplotlib()
+    except ImportError as error:
+        raise InputError(str(error)) from None
+    make_folder(out)
+    chosen = [f for name, f in FIGURES.items() if figures.value in (name, "all")]
+    length = rounds or (QUICK_ROUNDS if quick else FULL_ROUNDS)
+    command = ["wolfpack", "reproduce", figures.value, "--out", str(out)]
+    command += ["--quick"] if quick else ["--rounds", str(rounds)] if rounds else []
+    with fraction_bar(quiet or as_json) as bar:
+        try:
+
+            def watch(now: Progress) -> None:
+                bar(now.fraction, f"{now.finished}/{now.total} runs")
+
+            outcome = reproduce(chosen, out, length, jobs, shlex.join(command), watch)
+        except BrokenProcessPool:
+            raise Unfinished("a worker process died; it may have run out of memory") from None
+        except OSError as error:
+            raise Unfinished(f"cannot write to {out}: {error.strerror or error}") from None
+    if as_json:
+        print(json.dumps(_summary(outcome), indent=2))
+    elif not quiet:
+        _show(outcome, out)
+    if not outcome.complete:
+        records = outcome.results.records.items()
+        ended = ", ".join(
+            f"{run.name} ({r.status})" for run, r in records if r.status != "max_rounds"
+        )
+        raise Unfinished(f"not every run reached its last iteration: {ended}")
+
+
+@app.command()
+def info(as_json: AsJson = False) -> None:
+    """Show versions, methods, sets, objectives, engines, devices and optional packages found."""
+    from importlib.metadata import version
+
+    from ..arrays import devices
+    from ..front.minimize import METHODS
+    from ..paper.experiments import available_cores
+
+    facts: dict[str, Any] = {
+        "wolfpack": wolfpack.__version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("numpy", "scipy")},
+        "platform": f"{platform.system()} {platform.machine()}",
+        "cores": available_cores(),
+        "devices": devices(),
+        "methods": list(METHODS),
+        "sets": [name for name in wolfpack.sets.__all__ if name != "Set"],
+        "objectives": [n for n in wolfpack.objectives.__all__ if n not in ABSTRACT],
+        "noise": list(wolfpack.noise.LAWS),
+        "engines": {name: m is None or find_spec(m) is not None for name, m in ENGINES.items()},
+        "extras": {name: find_spec(module) is not None for name, module in EXTRAS.items()},
+    }
+    if as_json:
+        print(json.dumps(facts, indent=2))
+        return
+    for key in ("engines", "extras"):
+        found = facts[key].items()
+        facts[key] = [name if here else f"{name} (missing)" for name, here in found]
+    facts["devices"] = [f"{name}: {', '.join(of)}" for name, of in facts["devices"].items()]
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for name, value in facts.items():
+        between = "\n" if name == "devices" else ", "
+        table.add_row(name, between.join(value) if isinstance(value, list) else str(value))
+    Console(highlight=False).print(table)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line; return its exit code."""
+    try:
+        code = app(args=arguments, prog_name="wolfpack", standalone_mode=False)
+        sys.stdout.flush()
+        # some versions of Typer turn Ctrl-C into this code, others into an exception
+        return _fail("interrupted", code) if code == 130 else code or 0
+    except UsageError as error:
+        message = error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
+        return _fail(message.replace("Value error, ", ""), 2)
+    except InputError as error:
+        return _fail(str(error), 2)
+    except Unfinished as error:
+        return _fail(str(error), 1)
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted", 130)
+    except BrokenPipeError:
+        # the reader of our output left; Python would complain once more when it closes stdout
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"wolfpack: {' '.join(message.split())}", file=sys.stderr)
+    return code
+
+
+def _summary(outcome: Outcome) -> dict[str, Any]:
+    """Return the results as plain data."""
+    results = outcome.results
+    return {
+        "rounds": results.rounds,
+        "seconds": round(outcome.seconds, 3),
+        "files": [str(path) for path in outcome.files],
+        "series": [
+            {
+                "figure": figure.name,
+                "panel": panel.letter,
+                "series": curve.series,
+                "status": results.records[curve.run].status,
+                "gap": {str(k): results.value(curve, k) for k in results.milestones},
+            }
+            for figure in results.figures
+            for panel, curve in figure.curves
+            if curve.bound is None
+        ],
+        "references": [
+            {**vars(reference), "measured": measured}
+            for reference, _, measured in results.references()
+        ],
+    }
+
+
+def _show(outcome: Outcome, out: Path) -> None:
+    """Print where the files are, and the gaps that have a reference value."""
+    from ..paper.explain import gap_text, panel_name, plain
+
+    console = Console(highlight=False)
+    rows = list(outcome.results.references())
+    if rows:
+        table = Table("Panel", "Series", title="Best gap", title_justify="left", box=None)
+        for name in ("Iteration", "Measured", "Reference"):
+            table.add_column(name, justify="right")
+        for reference, panel, measured in rows:
+            table.add_row(
+                panel_name(panel),
+                plain(reference.series),
+                f"{reference.round:,}",
+                gap_text(measured),
+                gap_text(reference.gap),
+            )
+        console.print(table)
+    count = len(outcome.files)
+    console.print(
+        f"Wrote {count} files in {outcome.seconds:.0f} s. Open {out / 'index.html'}", soft_wrap=True
+    )

@@ -1,0 +1,118 @@
+"""The commands around problem files: `wolfpack init` and `wolfpack check`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from .common import (
+    AsJson,
+    DataRoot,
+    InputError,
+    MaxData,
+    Overwrite,
+    Problem,
+    access_of,
+    bad_input,
+    read_task,
+)
+
+if TYPE_CHECKING:
+    from ..problem_file import Cost, Task
+
+
+class Kind(StrEnum):
+    """Starter files that `wolfpack init` knows."""
+
+    LASSO = "lasso"
+    LOW_RANK = "low-rank"
+    PORTFOLIO = "portfolio"
+
+
+def init(
+    path: Annotated[Path, typer.Argument(help="The file to write.")] = Path("problem.toml"),
+    kind: Annotated[Kind, typer.Option(help="What it is about.")] = Kind.LASSO,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write a commented problem file to begin with.
+
+    It runs as it is, with small data beside it.
+    """
+    from ..problem_file import write_starter
+
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name a file in it")
+    path = path if path.suffix else path.with_suffix(".toml")
+    if path.exists() and not overwrite:
+        raise InputError(f"{path} exists; name another file, or pass --overwrite")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files = write_starter(path, kind.value)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
+    print(f"Wrote {' and '.join(map(str, files))}. Next: wolfpack solve {path}")
+
+
+def check(
+    problem: Problem,
+    data_root: DataRoot = None,
+    max_data: MaxData = 4.0,
+    as_json: AsJson = False,
+) -> None:
+    """Check a problem file, say what it will do and cost.
+
+    Nothing is written. Times are measured on a few calls and a short trial.
+    """
+    from ..problem_file import measure
+
+    task = read_task(problem, access_of(data_root, max_data))
+    with bad_input(problem):
+        cost = measure(task)
+    choice = task.choice
+    if as_json:
+        plain: dict[str, Any] = {"title": task.title, "set": repr(task.set), **asdict(cost)}
+        plain["options"] = choice.options if choice else {}
+        plain["reason"] = choice.reason if choice else "named in the file"
+        print(json.dumps(plain, indent=2))
+        return
+    console = Console(highlight=False)
+    console.print(f"{problem} is good: {task.title}", soft_wrap=True, markup=False)
+    said = str(choice) if choice else f"method {cost.method!r}, named in the file"
+    console.print(said, markup=False)
+    console.print(_cost_table(cost, task))
+
+
+def _cost_table(cost: Cost, task: Task) -> Table:
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_row("dimension", f"{cost.dimension:,}")
+    table.add_row("memory", f"{_size(cost.data_bytes)} of data, {_size(cost.x_bytes)} a point")
+    table.add_row("one gradient", _time(cost.gradient_seconds))
+    table.add_row("one oracle call", _time(cost.oracle_seconds))
+    calls = f"{cost.round_oracles:.3g} oracle calls"
+    table.add_row("one round", f"{_time(cost.round_seconds)}, {calls}, in this process")
+    rounds = task.settings.get("max_rounds")
+    if rounds:
+        most = _time(rounds * cost.round_seconds)
+        table.add_row("the whole run", f"{most} if it takes all {rounds:,} rounds at this pace")
+    return table
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{1e6 * seconds:.3g} us"
+
+
+def _size(count: int) -> str:
+    for unit, size in (("GB", 2**30), ("MB", 2**20), ("kB", 2**10)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} bytes"

@@ -1,0 +1,88 @@
+"""What the commands share: options, two kinds of failure, folders, problem files read."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ..problem_file import Access, Task
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
+Problem = Annotated[Path, typer.Argument(help="A problem file; 'wolfpack init' writes one.")]
+DataRoot = Annotated[
+    Path | None, typer.Option(help="Folder that data may come from, besides the file's own.")
+]
+MaxData = Annotated[
+    float, typer.Option(min=0.001, help="Gigabytes that an array, or a file, may have.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
+
+
+class InputError(Exception):
+    """The user asked for something that cannot be done; the message says what, in one line."""
+
+
+class Unfinished(Exception):
+    """The work began and did not come to its end."""
+
+
+def make_folder(out: Path) -> None:
+    """Make ``out`` and see that files can be written there."""
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out must be a folder, found a file: {out}")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise InputError(f"--out cannot be written: {out}: {error.strerror or error}") from None
+
+
+def read_task(problem: Path, access: Access) -> Task:
+    """Read a problem file; what is wrong with it is the user's to mend."""
+    from ..problem_file import ProblemError, read_problem
+
+    try:
+        return read_problem(problem, access)
+    except ProblemError as error:
+        raise InputError(str(error)) from None
+
+
+def access_of(root: Path | None, gigabytes: float) -> Access:
+    """Return what ``--data-root`` and ``--max-data`` allow to be read."""
+    from ..problem_file import Access
+
+    if root is not None and not root.is_dir():
+        raise InputError(f"--data-root must be a folder, found {root}")
+    return Access(root, int(gigabytes * 2**30))
+
+
+@contextmanager
+def bad_input(source: Path) -> Iterator[None]:
+    """Turn what the library refuses into one line, and its warnings into lines of their own."""
+    from ..engines import EngineFailure, OracleError
+
+    def line(message: Any, *_: Any, **__: Any) -> None:
+        print(f"wolfpack: {' '.join(str(message).split())}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = line
+        try:
+            yield
+        except (EngineFailure, OracleError) as error:
+            raise Unfinished(f"{source}: {error}") from None
+        except MemoryError:
+            raise Unfinished(f"{source}: there is not enough memory") from None
+        except (TypeError, ValueError, ImportError, OSError) as error:
+            named = str(error).startswith(str(source))
+            raise InputError(str(error) if named else f"{source}: {error}") from None

@@ -1,0 +1,227 @@
+"""What commands show while they run, on a terminal and in a log file."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console
+from rich.live import Live
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+from rich.progress import TimeRemainingColumn as TimeLeftColumn
+from rich.text import Text
+
+from .common import InputError
+
+if TYPE_CHECKING:
+    from ..loop import Result
+
+_REFRESH, _LOG_EVERY = 0.25, 5.0
+"""Seconds between two looks at the run, and between two lines of the log."""
+
+_MOST, _CLEARLY = 512, 4.0
+"""Gaps that are kept, and how much better a fit must be to be told alone."""
+
+
+@dataclass
+class Pace:
+    """How the gap has fallen with time, and how long it may take to the target.
+
+    The gap of a sublinear method falls about as c t^-p, that of a linear one as c exp(-q t). A line
+    through log gap against log t, and one against t, over the last three quarters of the time, give
+    p and q. Where one of them fits much better, its time is told, else both.
+    """
+
+    times: list[float] = field(default_factory=list)
+    gaps: list[float] = field(default_factory=list)
+
+    def see(self, seconds: float, gap: float) -> None:
+        """Note a gap; of many notes every other one is forgotten."""
+        if seconds > 0 and 0 < gap < math.inf:
+            self.times.append(seconds)
+            self.gaps.append(gap)
+        if len(self.times) > _MOST:
+            del self.times[::2], self.gaps[::2]
+
+    def left(self, target: float) -> tuple[float, float] | None:
+        """Return the least and the most seconds until the gap is ``target``.
+
+        None if the past does not tell; infinite if it takes more than a hundred times as long as it
+        has taken so far, of which the past does not tell either.
+        """
+        if not (target > 0 and len(self.times) >= 8):
+            return None
+        t, gap = np.array(self.times), np.log(np.array(self.gaps))
+        late = t >= t[-1] / 4
+        if late.sum() < 4 or not np.ptp(t[late]):
+            return None
+        way, now = max(0.0, float(gap[-1]) - math.log(target)), float(t[-1])
+        power, power_error = _slope(np.log(t[late]), gap[late])
+        rate, rate_error = _slope(t[late], gap[late])
+        if power < 0.05 or rate <= 0:  # it stands still
+            return None
+        good = _CLEARLY * min(power_error, rate_error) + 1e-12
+        ends = [now * math.expm1(min(way / power, 50.0))] if power_error <= good else []
+        ends += [way / rate] if rate_error <= good else []
+        likely = [end if end <= 100 * now else math.inf for end in ends]
+        return min(likely), max(likely)
+
+
+def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Return by how much y falls with x, and the sum of squares that a line leaves."""
+    x, y = x - x.mean(), y - y.mean()
+    fall = -float(x @ y) / float(x @ x)
+    return fall, float(((y + fall * x) ** 2).sum())
+
+
+class Watch:
+    """A callback of `wolfpack.minimize` that shows and logs the run; use it in a ``with``.
+
+    Parameters
+    ----------
+    settings : mapping
+        ``tol``, ``rtol``, ``max_rounds`` and ``max_seconds`` of the run.
+    terminal : Console or None
+        Where to show one line that changes in place; None shows nothing.
+    log : Path or None
+        File to add lines to.
+    """
+
+    def __init__(
+        self, settings: Mapping[str, Any], terminal: Console | None, log: Path | None
+    ) -> None:
+        self._settings, self._terminal, self._path = settings, terminal, log
+        self._pace = Pace()
+        self._live: Live | None = None
+        self._log: IO[str] | None = None
+
+    @property
+    def callback(self) -> Any:
+        """What to hand to `minimize`: nothing when there is no one to tell."""
+        return None if self._terminal is None and self._path is None else self._look
+
+    def __enter__(self) -> Watch:
+        self._began = self._looked = self._logged = time.monotonic()
+        self._first: int | None = None
+        if self._path is not None:
+            try:
+                self._log = self._path.open("a", encoding="utf-8")
+            except OSError as error:
+                why = error.strerror or error
+                raise InputError(f"--log cannot be written: {self._path}: {why}") from None
+            self._write("began")
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self._close_line()
+        if self._log is not None:
+            if error is not None:
+                self._write(f"ended by {kind.__name__}: {error}".rstrip(": "))
+            self._log.close()
+            self._log = None
+
+    def finish(self, result: Result) -> None:
+        """Remove the line and log how the run ended."""
+        self._close_line()
+        if self._log is not None:
+            self._write(f"{result.status}  {describe(result)}  {result.message}")
+
+    def _look(self, now: Result) -> None:
+        wall = time.monotonic()
+        if self._first is None:
+            self._first = now.nit
+        if wall - self._looked < _REFRESH:
+            return
+        self._looked = wall
+        self._pace.see(wall - self._began, now.gap)
+        text = describe(now)
+        text += left_words(self._left(now, wall - self._began))
+        if self._log is not None and wall - self._logged >= _LOG_EVERY:
+            self._logged = wall
+            self._write(text)
+        if self._terminal is not None:
+            if self._live is None:
+                self._live = Live(console=self._terminal, transient=True, auto_refresh=False)
+                self._live.start()
+            self._live.update(Text(text), refresh=True)
+
+    def _left(self, now: Result, wall: float) -> tuple[float, float] | None:
+        """Return the seconds until the tolerance or a limit, whichever is expected first."""
+        settings = self._settings
+        target = max(settings.get("tol", 1e-4), (settings.get("rtol") or 0.0) * abs(now.fun))
+        limits = []
+        done = now.nit - (self._first or 0)
+        if settings.get("max_rounds") is not None and done > 0:
+            limits.append(wall / done * (settings["max_rounds"] - now.nit))
+        if settings.get("max_seconds") is not None and now.seconds > 0:
+            limits.append((settings["max_seconds"] - now.seconds) * max(1.0, wall / now.seconds))
+        end = max(0.0, min(limits, default=math.inf))
+        expected = self._pace.left(target)
+        if expected is None:
+            return (end, end) if limits else None
+        return min(expected[0], end), min(expected[1], end)
+
+    def _write(self, text: str) -> None:
+        assert self._log is not None
+        stamp = datetime.now(UTC).isoformat(timespec="seconds")
+        self._log.write(f"{stamp}  {' '.join(text.split())}\n")
+        self._log.flush()
+
+    def _close_line(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+
+def describe(now: Result) -> str:
+    """Return where a run is, in a line."""
+    gap = f"gap {now.gap:.2e}" if math.isfinite(now.gap) else "no gap yet"
+    bound = f"  bound {now.lower_bound:.6g}" if math.isfinite(now.lower_bound) else ""
+    calls = f"oracle calls {now.nlmo:,}"
+    log = now.get("engine")
+    workers = "" if log is None else f"  workers {log.alive}"
+    return f"round {now.nit:,}  {gap}{bound}  {calls}{workers}  {clock(now.seconds)}"
+
+
+def left_words(left: tuple[float, float] | None) -> str:
+    """Return how long it may still take, as precisely as it is known."""
+    if left is None:
+        return ""
+    low, high = left
+    if low == math.inf:
+        return "  long to go"
+    if high == math.inf:
+        return f"  at least {clock(low)} left"
+    if high > 1.5 * low and high - low > 1.0:
+        return f"  {clock(low)} to {clock(high)} left"
+    return f"  about {clock(high)} left"
+
+
+def clock(seconds: float) -> str:
+    """Return a time as people say it."""
+    for unit, size in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+@contextmanager
+def fraction_bar(silent: bool) -> Iterator[Callable[[float, str], None]]:
+    """Give a function of (share done, words) that moves a bar, on a terminal; else does nothing."""
+    console = Console(stderr=True)
+    if silent or not console.is_terminal:
+        yield lambda share, words: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    times = (TimeElapsedColumn(), TextColumn("left"), TimeLeftColumn(compact=True))
+    with Bar(*columns, *times, console=console, transient=True) as bar:
+        task = bar.add_task("starting", total=1.0)
+        yield lambda share, words: bar.update(task, completed=share, description=words)

@@ -1,0 +1,289 @@
+"""The commands that run problem files: `wolfpack solve` and `wolfpack resume`."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from .common import (
+    AsJson,
+    DataRoot,
+    InputError,
+    MaxData,
+    Overwrite,
+    Problem,
+    Quiet,
+    Unfinished,
+    access_of,
+    bad_input,
+    make_folder,
+    read_task,
+)
+from .live import Watch
+
+if TYPE_CHECKING:
+    from ..loop import Result
+    from ..problem_file import Access, Task, Written
+
+CHECKPOINT = "run.ckpt"
+_OURS = ("run.json", CHECKPOINT, f"{CHECKPOINT}.1", "result.npz", "result.json", "history.csv")
+_OURS += ("engine.csv", "timeline.csv", "convergence.png", "convergence.svg", "report.html")
+
+EngineName = Annotated[
+    str | None,
+    typer.Option("--engine", help="auto, local, threads[:n], processes[:n], dask, ray, mpi."),
+]
+Log = Annotated[Path | None, typer.Option(help="File to add a line to every few seconds.")]
+
+
+def solve(
+    problem: Problem,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results; '<file>-out' by default.")
+    ] = None,
+    engine: EngineName = None,
+    data_root: DataRoot = None,
+    max_data: MaxData = 4.0,
+    overwrite: Overwrite = False,
+    log: Log = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Solve a problem file.
+
+    Exits with 0 if the certified gap is within the tolerance, 1 if not, 2 if the input is bad.
+    """
+    from ..front.minimize import minimize
+
+    access = access_of(data_root, max_data)
+    task = read_task(problem, access)
+    folder = out or Path(task.output.folder or f"{problem.stem}-out")
+    settings = dict(task.settings)
+    settings["engine"] = _engine(engine or settings.get("engine"))
+    with _first_rank(settings["engine"]) as leads:
+        if leads:
+            _prepare(folder, overwrite)
+            _remember(folder, problem, access)
+    if leads and task.output.checkpoint:
+        settings["checkpoint"] = folder / CHECKPOINT
+    command = ["wolfpack", "solve", str(problem), "--out", str(folder)]
+    command += ["--engine", engine] if engine else []
+    command += ["--data-root", str(data_root)] if data_root else []
+    voice = "json" if as_json else "nothing" if quiet else "words"
+    watch = Watch(settings, _terminal(voice), log)
+    with _interruptible(folder):
+        with bad_input(problem), watch:
+            settings |= {"progress": False, "callback": watch.callback}
+            result = minimize(task.objective, task.set, **settings)
+            watch.finish(result)
+        if leads:
+            _finish(result, task, folder, shlex.join(command), voice)
+    if not result.success:
+        raise typer.Exit(1)
+
+
+def resume(
+    file: Annotated[Path, typer.Argument(help="A checkpoint, or the folder of results it is in.")],
+    problem: Annotated[
+        Path | None, typer.Option(help="The problem file, if it has moved since the run.")
+    ] = None,
+    engine: EngineName = None,
+    tol: Annotated[float | None, typer.Option(min=0.0, help="New tolerance.")] = None,
+    max_rounds: Annotated[int | None, typer.Option(min=0, help="New limit.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(min=0.0, help="New limit.")] = None,
+    max_lmo: Annotated[int | None, typer.Option(min=0, help="New limit.")] = None,
+    log: Log = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Continue a run from its checkpoint.
+
+    It comes to the same bits as if it had never stopped.
+    """
+    from ..front.resume import resume
+    from ..problem_file.schema import STOP
+
+    checkpoint = file / CHECKPOINT if file.is_dir() else file
+    if not checkpoint.is_file():
+        raise InputError(f"there is no checkpoint {checkpoint}")
+    problem, access = _recall(checkpoint.parent, problem)
+    task = read_task(problem, access)
+    make_folder(checkpoint.parent)
+    given = {"tol": tol, "max_rounds": max_rounds, "max_seconds": max_seconds, "max_lmo": max_lmo}
+    limits = {key: value for key, value in task.settings.items() if key in STOP}
+    limits |= {key: value for key, value in given.items() if value is not None}
+    engine = _engine(engine or task.settings.get("engine"))
+    command = ["wolfpack", "resume", str(file)]
+    for key, value in given.items():
+        command += [f"--{key.replace('_', '-')}", str(value)] if value is not None else []
+    voice = "json" if as_json else "nothing" if quiet else "words"
+    watch = Watch(limits, _terminal(voice), log)
+    with _interruptible(checkpoint.parent):
+        with bad_input(checkpoint), watch:
+            talk: dict[str, Any] = {"progress": False, "callback": watch.callback}
+            result = resume(checkpoint, task.objective, task.set, engine=engine, **talk, **limits)
+            watch.finish(result)
+        with _first_rank(engine) as leads:
+            pass
+        if leads:
+            _finish(result, task, checkpoint.parent, shlex.join(command), voice)
+    if not result.success:
+        raise typer.Exit(1)
+
+
+def _prepare(folder: Path, overwrite: bool) -> None:
+    """Make the folder; results of an earlier run are replaced only when asked."""
+    make_folder(folder)
+    found = [folder / name for name in _OURS if (folder / name).exists()]
+    # a run that came to nothing leaves run.json alone, which is not worth keeping
+    if any(path.name != "run.json" for path in found) and not overwrite:
+        raise InputError(
+            f"{folder} holds the results of an earlier run; choose another folder with --out, or "
+            "pass --overwrite"
+        )
+    for path in found:
+        try:
+            path.unlink()
+        except OSError as error:
+            raise InputError(f"{path} cannot be replaced: {error.strerror or error}") from None
+
+
+def _remember(folder: Path, problem: Path, access: Access) -> None:
+    """Note which problem is run here, for `wolfpack resume`."""
+    facts = {
+        "problem": os.path.relpath(problem.resolve(), folder.resolve()),
+        "data_root": str(access.root.resolve()) if access.root else None,
+        "most_bytes": access.most_bytes,
+    }
+    with _writing(folder):
+        (folder / "run.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+def _recall(folder: Path, problem: Path | None) -> tuple[Path, Access]:
+    """Return the problem file of the run in ``folder`` and what it may read."""
+    from ..problem_file import Access
+
+    try:
+        facts = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        root = facts["data_root"]
+        access = Access(Path(root) if root else None, int(facts["most_bytes"]))
+        return problem or folder / facts["problem"], access
+    except (OSError, ValueError, KeyError, TypeError):
+        if problem is None:
+            raise InputError(
+                f"{folder / 'run.json'} does not say which problem this is; name it with --problem"
+            ) from None
+        return problem, Access()
+
+
+def _finish(result: Result, task: Task, folder: Path, command: str, voice: str) -> None:
+    """Write the results and print what was asked for."""
+    from ..problem_file import write
+
+    with _writing(folder):
+        written = write(result, task, folder, _facts(command))
+    if voice == "json":
+        files = [str(path) for path in written.files]
+        print(json.dumps({**written.summary, "files": files}, indent=2))
+    elif voice == "words":
+        _show(result, written, folder)
+
+
+def _facts(command: str) -> dict[str, Any]:
+    from importlib.metadata import version
+
+    names = ("wolfpack", "numpy", "scipy")
+    versions = {"python": platform.python_version(), **{name: version(name) for name in names}}
+    finished = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"versions": versions, "command": command, "finished": finished}
+
+
+def _show(result: Result, written: Written, folder: Path) -> None:
+    console = Console(highlight=False)
+    console.print(f"{result.status}: {result.message}", markup=False)
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for name in ("fun", "lower_bound", "gap"):
+        table.add_row(name.replace("_", " "), f"{result[name]:.9g}")
+    table.add_row("rounds", f"{result.nit:,}")
+    table.add_row("oracle calls", f"{result.nlmo:,}")
+    table.add_row("seconds", f"{result.seconds:.3g}")
+    console.print(table)
+    for note in written.notes:
+        console.print(note, markup=False)
+    names = ", ".join(path.name for path in written.files)
+    console.print(f"Wrote {names} in {folder}", soft_wrap=True, markup=False)
+
+
+def _terminal(voice: str) -> Console | None:
+    """Return where a line can change in place, None if there is no such place or no wish for it."""
+    console = Console(stderr=True, highlight=False)
+    return console if voice == "words" and console.is_terminal else None
+
+
+def _engine(engine: str | None) -> str | None:
+    """Return where the oracles run: on the ranks, if the command was started on several."""
+    from ..engines.mpi_ import ranks
+
+    if ranks() == 1 or engine == "mpi":
+        return engine
+    if engine is not None:
+        raise InputError(
+            f"{ranks()} ranks were started, each of which would solve the problem by itself on "
+            f"engine {engine}: use --engine mpi, or leave mpiexec out"
+        )
+    return "mpi"
+
+
+@contextmanager
+def _first_rank(engine: str | None) -> Iterator[bool]:
+    """Tell whether this process is the one that writes; others wait for it, and end if it fails."""
+    if engine != "mpi":
+        yield True
+        return
+    from ..engines import Mpi
+
+    try:
+        team = Mpi()
+    except ImportError as error:
+        raise InputError(str(error)) from None
+    try:
+        yield not team.follows
+    except BaseException:
+        team.agreed(False)
+        raise
+    if not team.agreed(True):
+        raise typer.Exit(2)
+
+
+@contextmanager
+def _interruptible(folder: Path) -> Iterator[None]:
+    """Say how to go on when Ctrl-C came after the last round and before the results."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not (folder / CHECKPOINT).exists():
+            raise
+        raise Unfinished(
+            f"interrupted before the results were written; wolfpack resume {folder} goes on"
+        ) from None
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise Unfinished(f"cannot write to {folder}: {error.strerror or error}") from None
+    except MemoryError:
+        raise Unfinished(f"cannot write to {folder}: there is not enough memory") from None

@@ -1,0 +1,1 @@
+"""The front doors: from a call to its result."""

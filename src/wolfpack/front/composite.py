@@ -1,0 +1,215 @@
+"""The front door of composite problems: `minimize_composite`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import as_float_array, check_finite
+from ..gradients.minibatches import REDUCTIONS
+from ..gradients.rows import SAMPLINGS
+from ..loop import Limits, Result
+from ..loop.checkpoint import Snapshot
+from ..loop.run import Options
+from ..problem.checks import check_positive
+from ..regularizers import Regularizer
+from ..solvers import ConvergingComposite, StochasticComposite
+from .composite_run import (
+    CompositeConfig,
+    check_regularizer,
+    execute_composite,
+    fingerprint,
+    first_point,
+    rescale,
+    smooth_part,
+)
+from .execute import as_checkpoint
+from .minimize import ConvergenceError, solver_of
+
+Array = Any
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "accelerated": StochasticComposite,
+    "converging": ConvergingComposite,
+}
+_BETAS = ("stable", "search")
+_EVERYWHERE = ["record_every", "sampling", "variance_reduction", "scale"]
+
+
+def minimize_composite(
+    G: Any,
+    H: Regularizer,
+    y0: Any = None,
+    method: Any = "accelerated",
+    tol: float = 1e-4,
+    rtol: float | None = None,
+    w: Any = None,
+    batch: int | str | Callable[[int], int] | None = None,
+    beta: float | str | None = None,
+    variance: float | None = None,
+    seed: int = 0,
+    max_rounds: int | None = None,
+    max_seconds: float | None = None,
+    callback: Callable[[Result], Any] | None = None,
+    checkpoint: Any = None,
+    progress: bool | None = None,
+    raise_on_failure: bool = False,
+    **options: Any,
+) -> Result:
+    r"""Minimise a smooth convex function plus a simple strongly convex one.
+
+    *Solves* :math:`\min_y F(y) = G(y) + H(y)` from exact or stochastic gradients of G, by
+    Algorithm 1 of the paper.
+
+    Parameters
+    ----------
+    G : Objective or callable
+        An objective of `wolfpack.objectives`; with its own ``batch=`` (or the one given here) its
+        gradients are those of random minibatches; `wolfpack.objectives.Batches` takes generators of
+        minibatches and data loaders. Or a callable: ``y -> (value, gradient)``, exact, or
+        ``(y, rng) -> gradient``, random (see `wolfpack.objectives.Stochastic`).
+    H : Regularizer
+        The simple term, of `wolfpack.regularizers`.
+    y0 : array, optional
+        Where to begin, in the domain of H; by default at the minimiser z0 of ``w`` where that is
+        given, else of H. It is never written to.
+    method : str or solver object
+        "accelerated" (Algorithm 1: fast, down to a neighbourhood that the variance of the gradients
+        sets) or "converging" (polynomial weights: to the minimum itself).
+    tol, rtol : float
+        Stop when the certified gap is at most ``tol``, or at most ``rtol * |F(y)|``.
+    w : str or mirror map, optional
+        "euclidean", "entropy", "same" (w = H), a map of `wolfpack.regularizers.mirrors`, or your
+        own: an object with ``nu``, ``z0`` and ``prox(H, g, lam)``. H's own geometry by default.
+        With ``y0`` it is shifted so that its minimiser is y0.
+    batch : int, callable, "theory" or "auto", optional
+        Rows of a sum, calls of a random gradient, or minibatches of a source, averaged in a round:
+        a number, a function of the round, the number for which Theorem 1's neighbourhood is
+        ``tol / 2`` ("theory", accelerated form, the variance measured at the start), or grown from
+        the measured variance ("auto", converging form).
+    beta : float, "stable" or "search", optional
+        Lipschitz constant of grad G in the norm of H and w. By default G's own; where G has none it
+        is estimated by power iteration on differences of gradients, and raised when a run disproves
+        it. "stable" bounds the steps so that small minibatches, whose variance grows with y, do not
+        drive the iterates away (Theorem C4 of the documentation). "search" (accelerated form) looks
+        for a smaller one in every round. From exact gradients a round with beta_k stands if
+        D_G(y_{k+1}, v_k) <= (beta_k/2) ||y_{k+1} - v_k||^2, or if earlier rounds saved what it
+        lacks; Theorem 1 then holds with the beta_k that were found (Theorem C3), and restarts are
+        added. From minibatches beta_k follows the curvature of earlier batches, and steps are
+        bounded as by "stable": gradients stay unbiased, but nothing proves that the curvature of a
+        batch is that of G.
+    variance : float, optional
+        sigma^2, a bound on the variance of a round's gradient in the dual norm. By default what G
+        declares, or the larger of two estimates from repeated draws, at the first and the best
+        point.
+    seed : int
+        Same seed, same bits.
+    max_rounds, max_seconds : optional
+        Limits; 100,000 rounds when none is given.
+    callback, checkpoint, progress, raise_on_failure
+        As in `minimize`; `wolfpack.resume` takes G and H in place of f and K.
+    **options
+        ``record_every`` (evaluate F and certify every so many rounds, off the clock; by default
+        once per pass over the data); for finite sums ``sampling`` ("uniform", "importance",
+        "shuffle", "blocks", "turns" or "windows", see the guide; by default uniform, with variance
+        reduction importance, windows for large batches, or blocks where the data are sparse),
+        ``variance_reduction`` (control variates: True or "saga" from each row's gradient where it
+        was last seen, "svrg" around an anchor that moves every two passes; it bounds steps as
+        beta="stable" does, and without a batch takes the least that costs no acceleration, or the
+        whole sum with beta="search") and ``scale`` ("columns", or positive numbers s: solve for u =
+        y / s, H acting on u, and return y = s u); and the options of the method.
+
+    Returns
+    -------
+    Result
+        ``x`` is the best y that was evaluated (after one proximal gradient step, where H makes
+        zeros, groups, low rank or flat pieces that averages do not have), ``fun`` F there (NaN when
+        G tells no values) and ``gap`` its certificate (infinite where there is none). Also
+        ``sigma2``, ``neighbourhood`` = sigma^2/(2 sqrt(mu beta)) or less where steps are bounded,
+        the constants ``beta``, ``mu``, ``nu`` of the run, and ``passes``, the observations that its
+        rounds read over the size of the data.
+        ``njev`` counts the gradients of rounds, ``nfev`` the full evaluations off the clock.
+
+    Notes
+    -----
+    Theorem 1 supposes a bounded variance. The gradients of small batches of least squares have one
+    that grows with y: with too few rows the iterates may run away, and ``message`` says so. Take
+    larger batches, ``beta="stable"`` or a bounded domain (`BallRidge`, `BoxRidge`).
+
+    Examples
+    --------
+    >>> import numpy as np, wolfpack as wp
+    >>> G = wp.objectives.LeastSquares(np.eye(2), np.array([3.0, 0.5]))
+    >>> res = wp.minimize_composite(G, wp.regularizers.ElasticNet(1.0, mu=1.0), tol=1e-8)
+    >>> res.x.round(3), bool(res.gap <= 1e-8)
+    (array([1., 0.]), True)
+    """
+    if not (isinstance(beta, str) and beta in _BETAS):
+        check_positive("beta", beta, optional=True, names=_BETAS)
+    check_positive("variance", variance, optional=True)
+    every, scale = options.pop("record_every", None), options.pop("scale", None)
+    reduced = _reduction(options.pop("variance_reduction", False))
+    sampling = options.pop("sampling", None)
+    if sampling is not None and not (isinstance(sampling, str) and sampling in SAMPLINGS):
+        raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, found {sampling!r}")
+    name, solver = solver_of(method, {"batch": batch, **options}, METHODS, _EVERYWHERE)
+    if not isinstance(solver, StochasticComposite):
+        raise TypeError(f"method must be a name or a composite solver, found {method!r}")
+    if reduced and beta is None:
+        beta = "stable"
+    if beta == "search" and solver.name != "accelerated":
+        raise ValueError("beta='search' needs method='accelerated'")
+    if y0 is not None:
+        y0 = check_finite(as_float_array(y0, "y0"), "y0")
+    limits = Limits(tol, rtol, max_rounds, max_seconds)
+    saved = y0, w, beta, variance, sampling, reduced, scale, seed, limits, every
+    config = CompositeConfig(name, solver, *saved, checkpoint=as_checkpoint(checkpoint))
+    result = execute_composite(config, G, H, Options(callback, progress))
+    if raise_on_failure and not result.success:
+        raise ConvergenceError(result)
+    return result
+
+
+def _reduction(given: Any) -> str | None:
+    """Return the name of a way to reduce variance, None for none."""
+    if given is None or isinstance(given, bool | np.bool_):
+        return REDUCTIONS[0] if given else None
+    if given not in REDUCTIONS:
+        known = ", ".join(map(repr, REDUCTIONS))
+        raise ValueError(f"variance_reduction must be a bool or one of {known}, found {given!r}")
+    return given
+
+
+def resume_composite(
+    config: CompositeConfig,
+    snapshot: Snapshot,
+    path: str | Path,
+    G: Any,
+    H: Regularizer,
+    talk: Options,
+) -> Result:
+    """Continue a run of `minimize_composite`; `wolfpack.resume` calls it.
+
+    Parameters
+    ----------
+    config, snapshot
+        What the checkpoint holds.
+    path : str or Path
+        Its name, for messages.
+    G, H
+        The same problem.
+    talk : Options
+        How the run talks to its user.
+    """
+    check_regularizer(H)
+    smooth, scales = rescale(smooth_part(G, config.beta), config.scale)
+    start = config.y0 if config.y0 is None or scales is None else config.y0 / scales
+    found = fingerprint(G, H, first_point(smooth, H, start, config.w)[0])
+    difference = config.fingerprint.difference(found) if config.fingerprint else ""
+    if difference:
+        raise ValueError(f"{path} was written for another problem: {difference}")
+    return execute_composite(config, G, H, replace(talk, origin=snapshot))

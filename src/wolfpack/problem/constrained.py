@@ -1,0 +1,136 @@
+"""What solvers see of a problem: min f(x) over x in K.
+
+Sign convention, stated once for the whole library: a linear oracle ``lmo(g)`` returns a
+*minimiser* of <g, v> over K, and ``support(u)`` is s(u) = max over v in K of <u, v>. Hence
+s(-y) = -<y, lmo(y)>.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..arrays import all_finite, epsilon, fetch, inner, inners, norm
+from .errors import CapabilityError, NonFiniteError
+from .evaluation import Counts, Evaluation, Pending, underflow
+
+Array = Any
+
+
+@dataclass
+class Problem:
+    """An objective, a set, and the count of what was asked of them.
+
+    Attributes
+    ----------
+    objective : Objective
+        The function f.
+    set : Region
+        The set K.
+    L : float or None
+        Smoothness constant: the user's, else the objective's own once a method has needed it.
+    counts : Counts
+        Evaluations and oracle calls so far.
+    rounding : float
+        What the last dual bound left for rounding errors: no gap can be certified below it.
+    """
+
+    objective: Any
+    set: Any
+    L: float | None = None
+    counts: Counts = field(default_factory=Counts)
+    rounding: float = 0.0
+
+    def evaluate(self, x: Array) -> Evaluation:
+        """Evaluate f at ``x``, count it, and refuse what is not finite."""
+        at = self.look(x)
+        if isinstance(at.value, Pending):
+            return self.settle(at)[0]
+        self._refuse(at, getattr(self.objective, "checked", False))
+        return at
+
+    def look(self, x: Array) -> Evaluation:
+        """Evaluate f at ``x`` and count it; from another device, leave its value there for now."""
+        self.counts.nfev += 1
+        self.counts.njev += 1
+        if type(x) is np.ndarray:
+            return self.objective.evaluate(x)
+        return getattr(self.objective, "look", self.objective.evaluate)(x)
+
+    def settle(self, at: Evaluation, numbers: Sequence[Any] = ()) -> tuple[Evaluation, list[float]]:
+        """Refuse what is not finite; return the evaluation, and numbers, as floats of the host.
+
+        From another device all of them come in one transfer.
+        """
+        value, known = at.value, getattr(self.objective, "checked", False)
+        if isinstance(value, Pending):
+            number, product, *numbers = fetch(value.value, value.product, *numbers)
+            at, known = at._replace(value=number), math.isfinite(product)
+        elif numbers:
+            numbers = fetch(*numbers)
+        self._refuse(at, known)
+        return at, list(numbers)
+
+    def _refuse(self, at: Evaluation, known: bool) -> None:
+        if not (math.isfinite(at.value) and (known or all_finite(at.gradient))):
+            raise NonFiniteError("f returned a NaN or infinite value or gradient")
+
+    def need_L(self, method: str) -> float:
+        """Return L, the user's or else the objective's own, or explain how to provide it."""
+        if self.L is None:
+            self.L = self.objective.L
+        if self.L is None:
+            raise CapabilityError(
+                f"method {method!r} needs L, the Lipschitz constant of the gradient, and "
+                f"{type(self.objective).__name__} does not know its own: pass L=..., or choose a "
+                "method that needs none ('fw', 'fw-ls', 'anytime')"
+            )
+        return self.L
+
+    def dual_bound(self, y: Array, dual: Any, vertex: Any) -> float:
+        """Return a proved lower bound on min f over K (certificate of docs/theory).
+
+        With y a convex combination of gradients of f and ``dual`` the same combination of their
+        dual points, f* (y) <= conjugate_bound(dual), hence
+        min f >= -f*(y) - s(-y) >= <y, vertex> - slack - conjugate_bound(dual).
+
+        Parameters
+        ----------
+        y : array
+            The averaged gradient.
+        dual : float or array
+            The averaged dual point.
+        vertex : Atoms
+            The oracle's answer to ``y``.
+        """
+        value = self.set.certify(y, vertex)
+        conjugate = self.objective.conjugate_bound(dual)
+        # rounding of the two sums above must not be mistaken for progress
+        eps = epsilon(y)
+        self.rounding = 4.0 * eps * (abs(value) + abs(conjugate)) + underflow(eps)
+        if getattr(self.objective, "error", 0.0):
+            self.rounding += self.objective.rounding(dual, self.set)
+        return value - conjugate - self.rounding
+
+    def violates_descent(self, at: Evaluation, x: Array, at_next: Evaluation, x_next: Array) -> str:
+        """Return what two evaluations prove wrong: '', 'L' (too small) or 'convexity'."""
+        step = x_next - x
+        slope, slope_back = inners((at.gradient, step), (at_next.gradient, step))
+        change = at_next.value - at.value - slope
+        lowest = min(change, at.value - at_next.value + slope_back)  # below either tangent
+        size = abs(at.value) + abs(at_next.value) + abs(slope) + abs(slope_back)
+        eps = epsilon(at.gradient)
+        noise = 1e3 * (eps * size + underflow(eps))
+        if lowest < -noise:
+            # where f and its gradient vanish together, the rounding of x itself is what remains
+            slopes = norm(at.gradient) + norm(at_next.gradient)
+            noise += 1e3 * max(eps, epsilon(x)) * slopes * norm(x)
+        if lowest < -noise:
+            return "convexity"
+        if self.L is not None and change > 0.5 * self.L * inner(step, step) * (1 + 1e-6) + noise:
+            return "L"
+        return ""

@@ -1,0 +1,68 @@
+"""Rounds of `anytime` that a device runs as a whole, from the same lines as all others."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Compiled, is_foreign, namespace
+from ...problem import CapabilityError, Evaluation, Pending, Problem
+from ...smoothing import Oracles
+from .tuner import Step
+
+Array = Any
+
+
+def need_compilable(problem: Problem, oracles: Oracles, x0: Array, m: Any) -> None:
+    """Raise unless whole rounds of this problem can be recorded, and say what is missing."""
+    missing = None
+    if not is_foreign(x0):
+        missing = "arrays of PyTorch or JAX, and x0 is NumPy's"
+    elif not hasattr(problem.objective, "look"):
+        missing = f"a linear model, and {type(problem.objective).__name__} is none"
+    elif not getattr(problem.set, "traceable", False):
+        missing = f"a simplex or an l1 ball, and {problem.set} is none"
+    elif m != "exact" and not (isinstance(m, int) and oracles.draws_directly(m)):
+        missing = "a closed form or, for a number m, a set that draws answers directly"
+    if missing is not None:
+        raise CapabilityError(f"compile=True needs {missing}")
+
+
+def replay(
+    solver: Any, problem: Problem, state: Any, oracles: Oracles, scalars: tuple[float, float]
+) -> Step:
+    """Return the step that ``solver.propose`` takes, computed in one launch."""
+    k, m = state.k, state.m
+    compiled = oracles.compiled
+    if compiled is None:
+        compiled = oracles.compiled = Compiled(_round(solver, problem, state, oracles))
+    problem.counts.nfev += 1
+    problem.counts.njev += 1
+    problem.counts.nlmo += 1 if m == "exact" else m
+    given = scalars if m == "exact" else np.concatenate([scalars, oracles.uniforms(m, k)])
+    arrays = state.x, state.at.gradient, state.y, state.dual
+    (x, gradient, y, dual, theta), (value, product, *numbers) = compiled(given, arrays)
+    at = Evaluation(Pending(value, product), gradient, theta)
+    at, _ = problem.settle(at)
+    return Step(None, None, x, y, dual, at, scalars[1], math.nan, numbers)
+
+
+def _round(solver: Any, problem: Problem, first: Any, oracles: Oracles) -> Any:
+    """Return a round as a function of arrays alone."""
+
+    def run(numbers: Array, x: Array, gradient: Array, y: Array, dual: Array) -> tuple[Array, ...]:
+        space = namespace(x)
+        tau, alpha = space.astype(numbers[0], x.dtype), space.astype(numbers[1], x.dtype)
+        state = first._replace(x=x, at=Evaluation(math.nan, gradient, dual), y=y, dual=dual)
+        counts = replace(problem.counts)
+        with oracles.drawing(numbers[2:]):
+            step = solver.propose(problem, state, oracles, tau, alpha)
+        problem.counts = counts  # a record is no round
+        found = [*step.at.value, *step.numbers]
+        results = space.stack([space.astype(z, numbers.dtype) for z in found])
+        return step.x, step.at.gradient, step.y, step.dual, step.at.dual, results
+
+    return run

@@ -1,0 +1,305 @@
+r"""Step rules of one-vertex methods, as objects: how far to go from x along d.
+
+A rule is asked with a `Ray`, what the round knows, and answers a `Stride`: a step in
+[0, max_step] and what the rule wants to remember. Rules are immutable. The solver keeps their
+memory in its state, from ``rule.start`` in round 0 to the memory of the last stride.
+
+Write :math:`\varphi(t) = f(x + t d)`, so that :math:`\varphi'(0) = \langle \nabla f(x), d\rangle`.
+
+Sources
+    F. Pedregosa, G. Negiar, A. Askari, M. Jaggi, Linearly convergent Frank-Wolfe with backtracking
+    line-search, AISTATS 2020.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from scipy.optimize import brentq
+
+from ...arrays import epsilon, inner
+from ...problem import Evaluation, NonFiniteError, Problem
+from ...problem.checks import check_count, check_positive
+
+Array = Any
+
+_TRIALS = 200
+"""Steps that a backtracking search tries before it takes f for not smooth."""
+
+
+class Ray(NamedTuple):
+    """What a rule may look at.
+
+    Attributes
+    ----------
+    k : int
+        Round.
+    x, at : array, Evaluation
+        The point and f there.
+    d : array or None
+        The direction; None for rules that look at nothing.
+    max_step : float
+        Where the ray leaves K, or the vertex that is left runs out of weight.
+    memory : object
+        What the rule answered to remember in the round before.
+    """
+
+    k: int
+    x: Array
+    at: Evaluation
+    d: Array
+    max_step: float = 1.0
+    memory: Any = None
+
+
+class Stride(NamedTuple):
+    """A step, and what the rule is to be told again in the next round."""
+
+    step: float
+    memory: Any = None
+
+
+class Rule:
+    """A step rule without memory; subclasses are called with a problem and a ray."""
+
+    looks: bool = True
+
+    def start(self, problem: Problem, x: Array, at: Evaluation) -> Any:
+        """Return the memory of round 0."""
+        return None
+
+    def __call__(self, problem: Problem, ray: Ray) -> Stride:
+        """Return how far to go along the ray."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class OpenLoop(Rule):
+    r"""The step :math:`\ell / (k + \ell)`, which looks at nothing; 2 is the classical ell."""
+
+    ell: float = 2.0
+    looks = False
+
+    def __post_init__(self) -> None:
+        if not self.ell > 0:
+            raise ValueError(f"ell must be positive, found {self.ell}")
+
+    def __call__(self, problem: Problem, ray: Ray) -> Stride:
+        return Stride(min(ray.max_step, self.ell / (ray.k + self.ell)))
+
+
+@dataclass(frozen=True)
+class ShortStep(Rule):
+    r"""The minimiser of the quadratic upper bound, :math:`-\varphi'(0) / (L \|d\|^2)`; needs L."""
+
+    def start(self, problem: Problem, x: Array, at: Evaluation) -> None:
+        problem.need_L("short step")
+
+    def __call__(self, problem: Problem, ray: Ray) -> Stride:
+        curvature = problem.need_L("short step") * inner(ray.d, ray.d)
+        return Stride(_clamped(-inner(ray.at.gradient, ray.d), curvature, ray.max_step))
+
+
+@dataclass(frozen=True)
+class Backtracking(Rule):
+    r"""The short step with an estimate of L found by doubling.
+
+    The memory is the estimate M. Each round first lowers it to :math:`\eta M`, then multiplies it
+    by :math:`\tau` until the step :math:`t = \min(-\varphi'(0) / (M \|d\|^2), t_{\max})` satisfies
+
+    .. math:: \varphi(t) \le \varphi(0) + t \varphi'(0) + \tfrac{M}{2} t^2 \|d\|^2,
+
+    which M = L always does (Pedregosa et al. 2020, Algorithm 2). The guarantees of the short step
+    hold with tau L for L.
+
+    Parameters
+    ----------
+    tau : float
+        Factor > 1 by which the estimate grows.
+    eta : float
+        Factor in (0, 1] by which it falls from round to round.
+    """
+
+    tau: float = 2.0
+    eta: float = 0.9
+
+    def __post_init__(self) -> None:
+        check_positive("tau", self.tau)
+        check_positive("eta", self.eta)
+        if self.tau <= 1 or self.eta > 1:
+            raise ValueError(f"tau must be > 1 and eta <= 1, found {self.tau!r} and {self.eta!r}")
+
+    def start(self, problem: Problem, x: Array, at: Evaluation) -> None:
+        """Return no estimate: the first ray will give one."""
+
+    def __call__(self, problem: Problem, ray: Ray) -> Stride:
+        _, x, at, d, max_step, estimate = ray
+        descent, square = -inner(at.gradient, d), inner(d, d)
+        if descent <= 0 or square == 0 or max_step <= 0:
+            return Stride(0.0, estimate)
+        M = self._first(problem, ray, descent, square) if estimate is None else self.eta * estimate
+        # below this a difference of values of f is rounding
+        noise = 8.0 * epsilon(at.gradient) * abs(at.value)
+        for _ in range(_TRIALS):
+            step = _clamped(descent, M * square, max_step)
+            problem.counts.nfev += 1
+            change = problem.objective.value(x + step * d) - at.value
+            if change <= -step * descent + 0.5 * M * step**2 * square + noise:
+                return Stride(step, M)
+            M *= self.tau
+        return Stride(0.0, estimate)
+
+    def _first(self, problem: Problem, ray: Ray, descent: float, square: float) -> float:
+        """Return the curvature of f along a thousandth of the ray, 0 being no estimate."""
+        t = 1e-3 * min(ray.max_step, 1.0)
+        problem.counts.njev += 1
+        change = inner(problem.objective.gradient(ray.x + t * ray.d), ray.d) + descent
+        return change / (t * square) if change > 0 else descent / (ray.max_step * square)
+
+
+@dataclass(frozen=True)
+class LineSearch(Rule):
+    r"""The exact minimiser along d: in closed form for quadratics, else a bracketed root of phi'.
+
+    Parameters
+    ----------
+    xtol : float
+        Accuracy of the search, relative to the longest step.
+
+    Notes
+    -----
+    f is convex, so phi' is nondecreasing and its zero is the minimiser; Brent's method keeps it
+    bracketed. Each look at the slope counts as one gradient.
+    """
+
+    xtol: float = 1e-10
+
+    def __post_init__(self) -> None:
+        check_positive("xtol", self.xtol)
+
+    def __call__(self, problem: Problem, ray: Ray) -> Stride:
+        known = _exact(problem, ray)
+        if known is not None:
+            return Stride(known)
+        max_step, slope_at = ray.max_step, _slopes(problem, ray)
+        slopes = {0.0: inner(ray.at.gradient, ray.d), max_step: slope_at(max_step)}
+        if slopes[max_step] <= 0:
+            return Stride(max_step)
+        # the known slopes at both ends have opposite signs, whatever rounding makes of a second
+        # look at them; xtol is absolute in brentq
+        step = brentq(
+            lambda t: slopes[t] if t in slopes else slope_at(t),
+            0.0,
+            max_step,
+            xtol=self.xtol * max_step,
+            rtol=1e-12,
+        )
+        return Stride(float(step))
+
+
+@dataclass(frozen=True)
+class Secant(Rule):
+    r"""The zero of the slope phi' by safeguarded secant steps, two or three gradients on most rays.
+
+    .. math:: t_{i+1} = t_i - \varphi'(t_i) \frac{t_i - t_{i-1}}{\varphi'(t_i) - \varphi'(t_{i-1})}
+
+    replaced by the middle of the bracket where it would leave it. The search ends when
+    :math:`|\varphi'(t)| \le` ``tol`` :math:`|\varphi'(0)|`. For quadratics the closed form is used.
+    The memory is the curvature of f along the last ray, from which the first guess of the next one
+    comes.
+
+    Parameters
+    ----------
+    tol : float
+        Which fraction of the slope may remain, in (0, 1).
+    max_looks : int
+        Limit on the gradients of one search.
+    """
+
+    tol: float = 1e-2
+    max_looks: int = 30
+
+    def __post_init__(self) -> None:
+        check_positive("tol", self.tol)
+        check_count("max_looks", self.max_looks)
+        if self.tol >= 1:
+            raise ValueError(f"tol must be between 0 and 1, found {self.tol!r}")
+
+    def start(self, problem: Problem, x: Array, at: Evaluation) -> float:
+        """Return no curvature, for which the first guess is the whole ray."""
+        return 0.0
+
+    def __call__(self, problem: Problem, ray: Ray) -> Stride:
+        known = _exact(problem, ray)
+        if known is not None:
+            return Stride(known, ray.memory)
+        slope_at, max_step = _slopes(problem, ray), ray.max_step
+        slope_0, square = inner(ray.at.gradient, ray.d), inner(ray.d, ray.d)
+        t = _clamped(-slope_0, ray.memory * square, max_step)
+        low, high, bracketed = 0.0, max_step, False
+        before, slope_before, slope = 0.0, slope_0, slope_0
+        for _ in range(self.max_looks):
+            slope = slope_at(t)
+            if abs(slope) <= self.tol * abs(slope_0) or (t == max_step and slope < 0):
+                break
+            low, high, bracketed = (t, high, bracketed) if slope < 0 else (low, t, True)
+            rise = slope - slope_before
+            # phi' is nondecreasing: a secant that is flat or falls has met rounding
+            guess = t - slope * (t - before) / rise if rise * (t - before) > 0 else math.inf
+            before, slope_before = t, slope
+            if low < guess < high:
+                t = guess
+            else:
+                t = 0.5 * (low + high) if bracketed or guess <= low else max_step
+        return Stride(t, max(0.0, (slope - slope_0) / (t * square)))
+
+
+RULES: dict[str, Callable[[], Any]] = {
+    "open-loop": OpenLoop,
+    "short-step": ShortStep,
+    "backtracking": Backtracking,
+    "secant": Secant,
+    "line-search": LineSearch,
+}
+
+
+def as_rule(rule: Any) -> Any:
+    """Return a step rule: a rule as it is, or the one of that name."""
+    if isinstance(rule, str) and rule in RULES:
+        return RULES[rule]()
+    if isinstance(rule, Rule):
+        return rule
+    raise TypeError(f"rule must be one of {', '.join(map(repr, RULES))} or a Rule, found {rule!r}")
+
+
+def _exact(problem: Problem, ray: Ray) -> float | None:
+    """Return the minimiser where it is known at once: no descent, no way to go, or a quadratic."""
+    slope = inner(ray.at.gradient, ray.d)
+    if slope >= 0 or ray.max_step <= 0:
+        return 0.0
+    curvature = problem.objective.curvature(ray.x, ray.d)
+    return None if curvature is None else _clamped(-slope, curvature, ray.max_step)
+
+
+def _slopes(problem: Problem, ray: Ray) -> Callable[[float], float]:
+    """Return t -> phi'(t), counted as gradients."""
+    along = problem.objective.slope_along(ray.x, ray.d)
+
+    def counted(t: float) -> float:
+        problem.counts.njev += 1
+        slope = along(t)
+        if not math.isfinite(slope):
+            raise NonFiniteError("f has a NaN or infinite slope along a search direction")
+        return slope
+
+    return counted
+
+
+def _clamped(descent: float, curvature: float, max_step: float) -> float:
+    """Return descent/curvature clamped to [0, max_step], without dividing by zero."""
+    if descent <= 0:
+        return 0.0
+    return max_step if descent >= curvature * max_step else descent / curvature
