@@ -74,8 +74,10 @@ from ._place import (
 )
 from ._streams import Streams
 from ._structured import LowRank, SparseMatrix, Structured
+from ._types import Array
 
 __all__ = [
+    "Array",
     "Compiled",
     "LowRank",
     "Native",

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ._place import library, like, to_host
+from ._types import Array
 
-Array = Any
 Round = Callable[..., tuple[Array, ...]]
 
 

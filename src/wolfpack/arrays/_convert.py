@@ -8,8 +8,7 @@ import numpy as np
 
 from ._ops import all_finite
 from ._place import is_foreign, library, namespace, to_host
-
-Array = Any
+from ._types import Array
 
 
 def as_float_array(value: Any, name: str) -> Array:

@@ -6,14 +6,11 @@ has.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import special
 
 from ._place import namespace
-
-Array = Any
+from ._types import Array
 
 
 def clip(a: Array, low: float | None, high: float | None) -> Array:

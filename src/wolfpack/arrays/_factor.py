@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ._place import library, namespace
-
-Array = Any
+from ._types import Array
 
 
 def factorises(a: Array) -> bool:

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ._place import arange, device_of, library, like, namespace
-
-Array = Any
+from ._types import Array
 
 
 def reshape(x: Array, shape: tuple[int, ...]) -> Array:

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._place import library, like, namespace
-
-Array = Any
+from ._types import Array
 
 
 class Native:

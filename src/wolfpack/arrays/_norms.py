@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ._ops import inner
 from ._place import to_host
-
-Array = Any
+from ._types import Array
 
 
 def dual_norm_squared(g: Array, norm: str) -> float:

@@ -12,8 +12,8 @@ from scipy.linalg.blas import daxpy
 from ._gather import reshape, wide_dtype
 from ._place import library, like, namespace, to_host
 from ._structured import Structured
+from ._types import Array
 
-Array = Any
 _DOUBLE = np.dtype(np.float64)
 
 _CHUNK = 1024

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ._structured import Structured
-
-Array = Any
+from ._types import Array
 
 _KNOWN = ("torch", "jax", "cupy", "numpy")
 _spaces: dict[type, Any] = {}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-Array = Any
+from ._types import Array
 
 _CHUNK = 2**16
 _DENSE = 32

@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from ..arrays import is_foreign, like, namespace, rows, sum_last, to_host
-
-Array = Any
+from ..arrays import Array, is_foreign, like, namespace, rows, sum_last, to_host
 
 _OPERATORS = {
     np.add: operator.add,

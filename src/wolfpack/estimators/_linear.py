@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
+from ..arrays import Array
 from ..front.composite import minimize_composite
 from ..gradients import Gradient, Gradients
 from ..objectives.finite_sum import FiniteSum
@@ -21,7 +22,6 @@ from ..regularizers import ElasticNet, Euclidean, Regularizer, Shifted, SquaredN
 from ..regularizers.pairs import composite_problem
 from ..solvers import ConvergingComposite
 
-Array = Any
 _SOLVER = ConvergingComposite(batch=1)
 _FEW = 2**18  # entries of data that are best read whole
 _ROUND = 32  # rows of a round of partial_fit when batch_size is "auto"

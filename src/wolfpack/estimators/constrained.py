@@ -11,11 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from ..arrays import Array
 from ..front.minimize import minimize
 from ..objectives import LeastSquares
 from ..sets import Set, Simplex, TraceNormBall
-
-Array = Any
 
 
 class ConstrainedRegressor(RegressorMixin, BaseEstimator):

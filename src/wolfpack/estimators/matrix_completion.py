@@ -11,11 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..arrays import Array
 from ..front.minimize import minimize
 from ..objectives import Function
 from ..sets import TraceNormBall
-
-Array = Any
 
 
 class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

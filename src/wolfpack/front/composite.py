@@ -30,8 +30,6 @@ from .composite_run import (
 from .execute import as_checkpoint
 from .minimize import ConvergenceError, solver_of
 
-Array = Any
-
 METHODS: dict[str, Callable[..., Any]] = {
     "accelerated": StochasticComposite,
     "converging": ConvergingComposite,

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .. import theory
-from ..arrays import Streams
+from ..arrays import Array, Streams
 from ..gradients import Draws, ExactGradients, Gradients, InTurn
 from ..gradients.minibatches import Minibatches, accelerating_batch, steady_pace
 from ..gradients.rows import FIXED, Blocks, Importance, Uniform
@@ -23,7 +23,6 @@ from ..regularizers import Regularizer
 from ..regularizers.pairs import composite_problem
 from ..solvers import SearchedComposite
 
-Array = Any
 _SHRINK = 0.5  # of steps, whenever fixed blocks or rounds that depend on each other get nowhere
 _LEAST = 1e-12  # of G's own beta, where a smaller one is searched
 _BLOCKS = 4096  # more blocks than this cost more than they save

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import theory
 from ..arrays import (
+    Array,
     Streams,
     as_float_array,
     check_finite,
@@ -32,7 +33,6 @@ from ..regularizers import Regularizer, Same, Shifted
 from ..regularizers.pairs import as_mirror, minimization_step
 from .composite_parts import assemble
 
-Array = Any
 _LIMITS = (Status.MAX_ROUNDS, Status.MAX_SECONDS, Status.STALLED)
 
 

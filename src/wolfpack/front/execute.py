@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..arrays import describe, without_graphs
+from ..arrays import Array, describe, without_graphs
 from ..engines import Driver, EngineLog, Mpi, Policy, choose_engine
 from ..engines._choose import Choice
 from ..loop import Limits, Result, run
@@ -14,8 +14,6 @@ from ..loop.fingerprint import Fingerprint
 from ..loop.run import Options
 from ..problem import Problem
 from ..smoothing import Oracles
-
-Array = Any
 
 
 @dataclass(frozen=True)

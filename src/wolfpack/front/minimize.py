@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import noise as noise_laws
 from ..arrays import (
+    Array,
     as_float_array,
     check_finite,
     check_shape,
@@ -49,7 +50,6 @@ from ..solvers import (
 from .choose import choose
 from .execute import Config, as_checkpoint, execute
 
-Array = Any
 POLICY = tuple(field.name for field in fields(Policy))
 
 METHODS: dict[str, Callable[..., Any]] = {

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..arrays import (
+    Array,
     Streams,
     all_finite,
     as_float_array,
@@ -24,7 +25,6 @@ from ..arrays import (
 )
 from ..problem import NonFiniteError
 
-Array = Any
 _PROBE = 2**33  # block of the streams that probe the curvature of G
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Array = Any
+from ..arrays import Array
 
 
 class SparseRows:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..arrays import epsilon, is_foreign, read_only
+from ..arrays import Array, epsilon, is_foreign, read_only
 from ..engines import EngineFailure
 from ..problem import EndOfData, NonFiniteError, Problem, Solver
 from ..smoothing import Oracles
@@ -21,7 +21,6 @@ from .result import Result
 from .status import Status
 from .stopping import Limits
 
-Array = Any
 Callback = Callable[[Result], Any]
 
 WATCHED = 100

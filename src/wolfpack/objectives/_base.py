@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import (
+    Array,
     all_finite,
     as_float_array,
     check_finite,
@@ -29,8 +30,6 @@ from ..arrays import (
 from ..problem import Evaluation, Pending
 from ._matrix import as_matrix, place_of
 from ._spectrum import spectral_norm_squared
-
-Array = Any
 
 
 class Objective(ABC):

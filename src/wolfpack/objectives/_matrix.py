@@ -10,10 +10,9 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
-from ..arrays import as_float_array, check_finite, is_foreign, library, namespace, own
+from ..arrays import Array, as_float_array, check_finite, is_foreign, library, namespace, own
 from ._narrow import Narrow, is_narrow
 
-Array = Any
 _PIECE = 2**22
 _SMALL = 2**16
 _OFTEN = 64  # products that a sparse transpose must serve before it pays to turn it

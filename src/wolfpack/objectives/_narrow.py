@@ -21,9 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import is_foreign, library, namespace, to_host, wide_dtype
+from ..arrays import Array, is_foreign, library, namespace, to_host, wide_dtype
 
-Array = Any
 _BLOCK = 32
 _CHUNK = 2**23  # entries that are float32 at a time: what a cache holds
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..arrays import all_finite, epsilon, inner, norm_order, norm_squared
+from ..arrays import Array, all_finite, epsilon, inner, norm_order, norm_squared
 from .errors import CapabilityError, NonFiniteError
 from .evaluation import Counts, underflow
-
-Array = Any
 
 
 class CompositeEvaluation(NamedTuple):

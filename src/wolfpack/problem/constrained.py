@@ -14,11 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import all_finite, epsilon, fetch, inner, inners, norm
+from ..arrays import Array, all_finite, epsilon, fetch, inner, inners, norm
 from .errors import CapabilityError, NonFiniteError
 from .evaluation import Counts, Evaluation, Pending, underflow
-
-Array = Any
 
 
 @dataclass

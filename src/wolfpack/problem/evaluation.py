@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-Array = Any
+from ..arrays import Array
 
 
 class Evaluation(NamedTuple):

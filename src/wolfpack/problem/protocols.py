@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from ..arrays import Array
 from .constrained import Problem
 from .evaluation import Evaluation
-
-Array = Any
 
 
 class Objective(Protocol):

@@ -6,15 +6,15 @@ import math
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy
 from scipy import io, sparse
 
+from ..arrays import Array
 from .schema import ProblemError, among
 
-Array = Any
 Check = Callable[[int], None]
 _SPARSE_FORMATS = ("csr", "csc", "coo", "bsr", "dia")
 

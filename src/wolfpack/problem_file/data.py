@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..arrays import check_finite
+from ..arrays import Array, check_finite
 from . import arrays_, tables
 from .schema import ProblemError, among, check_keys, check_value, show
 
-Array = Any
 GIGABYTE = 2**30
 
 READERS: dict[str, tuple[Callable[..., Array], dict[str, str]]] = {

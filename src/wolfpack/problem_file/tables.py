@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from .schema import ProblemError, among, show
 
-Array = Any
 Columns = str | int | list[Any] | None
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..arrays import Array
 from . import schema
 from .data import Data, as_numbers
 from .schema import ProblemError, check_choice, check_keys, check_value
 
-Array = Any
 _SQUARE = ("Birkhoff", "Spectrahedron")
 """Sets of square matrices that are given by one side."""
 

@@ -9,10 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arrays import inner, is_foreign, like, to_host
+from ..arrays import Array, inner, is_foreign, like, to_host
 from ..problem import CapabilityError
-
-Array = Any
 
 
 class Regularizer(ABC):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import (
+    Array,
     all_finite,
     as_float_array,
     check_shape,
@@ -22,8 +23,6 @@ from ..arrays import (
 )
 from ..atoms import Atoms, Dense
 from ..problem import CapabilityError
-
-Array = Any
 
 _MANY = 4096
 

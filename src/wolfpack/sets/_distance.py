@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr_delete, qr_insert, solve_triangular
 
-from ..arrays import is_foreign, to_host
-
-Array = Any
+from ..arrays import Array, is_foreign, to_host
 
 
 def separation(K: Any, x: Array, rounds: int = 1000) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-Array = Any
+from ..arrays import Array
 
 
 class Graph:

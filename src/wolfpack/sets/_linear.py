@@ -8,10 +8,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, linprog
 
-from ..arrays import as_float_array, check_finite
+from ..arrays import Array, as_float_array, check_finite
 from ..atoms import Bounded
-
-Array = Any
 
 COST = 2.0**20
 """Largest cost handed to the solver: its tolerances are absolute, so larger costs are exacter."""

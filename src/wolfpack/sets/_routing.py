@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from ..arrays import Array
 from ._graph import Graph
-
-Array = Any
 
 _CELLS = 2**22
 """Most (origin, node) pairs whose distances are in memory at the same time."""

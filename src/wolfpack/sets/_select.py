@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-Array = Any
-
+from ..arrays import Array
 
 _SCRATCH_SIZE = 2**17
 _CHUNK_SIZE = 2**13

@@ -11,11 +11,11 @@ weights are kept as mantissa times a power of 2, because exp(y/alpha) leaves the
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-Array = Any
+from ..arrays import Array
 
 ABSENT = -(2**40)
 """Exponent of the weight of pairs that no edge joins."""

@@ -15,11 +15,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arrays import inner, like, minus_scaled, reshape
+from ..arrays import Array, inner, like, minus_scaled, reshape
 from ..atoms import Atoms
 from ..problem import CapabilityError
-
-Array = Any
 
 BLOCK_NUMBERS = 2**16
 """Random numbers per block: large enough to amortise a call, small enough to stay in cache."""

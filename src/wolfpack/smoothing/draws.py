@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-Array = Any
+from ..arrays import Array
 
 
 class Coupled:

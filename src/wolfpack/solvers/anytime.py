@@ -46,14 +46,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..arrays import epsilon, fetch, lazy_inner, mix, same_type
+from ..arrays import Array, epsilon, fetch, lazy_inner, mix, same_type
 from ..problem import Evaluation, Problem
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
 from .parts.compiled import need_compilable, replay
 from .parts.tuner import Control, Step, Tuner, passes_step_test, test_numbers
-
-Array = Any
 
 _MOST = 2.0**60
 """Where kappa ends: more is a step of no length, and less than its inverse is no smoothing."""

@@ -38,13 +38,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..arrays import inner
+from ..arrays import Array, inner
 from ..problem import Problem
 from ..smoothing import Oracles
 from .parts.moves import State, ask, begin, travel
 from .parts.step_rules import LineSearch, as_rule
-
-Array = Any
 
 
 @dataclass(frozen=True)

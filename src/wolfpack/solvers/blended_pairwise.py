@@ -41,14 +41,12 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..arrays import inner
+from ..arrays import Array, inner
 from ..problem import Problem
 from ..problem.checks import check_positive
 from ..smoothing import Oracles
 from .parts.moves import State, ask, begin, travel
 from .parts.step_rules import LineSearch, as_rule
-
-Array = Any
 
 
 @dataclass(frozen=True)

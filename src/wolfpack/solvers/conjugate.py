@@ -46,15 +46,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..arrays import inner
+from ..arrays import Array, inner
 from ..atoms import Atoms
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
 from .parts.curvature import hessian_product
 from .parts.moves import Patience, towards
 from .parts.step_rules import LineSearch, Ray, as_rule
-
-Array = Any
 
 
 class State(NamedTuple):

@@ -51,7 +51,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..arrays import epsilon, inner, norm
+from ..arrays import Array, epsilon, inner, norm
 from ..atoms import Atoms
 from ..atoms._pool import join
 from ..problem import Evaluation, Problem
@@ -63,8 +63,6 @@ from .parts.correction import correct, metric_of, way_of
 from .parts.pool import Pool
 from .parts.progress import Progress
 from .parts.scales import Scales
-
-Array = Any
 
 _FIRST_RUNG = -3
 

@@ -29,13 +29,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..arrays import same_type
+from ..arrays import Array, same_type
 from ..atoms import Atoms
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
 from .parts.step_rules import LineSearch, OpenLoop, Ray, ShortStep, as_rule
-
-Array = Any
 
 
 class State(NamedTuple):

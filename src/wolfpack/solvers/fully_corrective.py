@@ -46,7 +46,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from ..arrays import epsilon, inner, namespace, reshape, to_host
+from ..arrays import Array, epsilon, inner, namespace, reshape, to_host
 from ..problem import Problem
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
@@ -55,8 +55,6 @@ from .parts.barycentric import minimize_quadratic
 from .parts.curvature import hessian_product
 from .parts.moves import State, ask, begin
 from .parts.step_rules import LineSearch, Ray, as_rule
-
-Array = Any
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..arrays import inner, same_type, to_host
+from ..arrays import Array, inner, same_type, to_host
 from ..atoms import Atoms
 from ..atoms._pool import join
 from ..problem import Evaluation, Problem
@@ -51,8 +51,6 @@ from ..smoothing import Oracles
 from .parts.active_set import digest
 from .parts.moves import Patience, towards
 from .parts.step_rules import LineSearch, Ray, as_rule
-
-Array = Any
 
 
 class Cache(NamedTuple):

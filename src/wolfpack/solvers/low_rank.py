@@ -49,7 +49,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..arrays import LowRank, epsilon, inner
+from ..arrays import Array, LowRank, epsilon, inner
 from ..atoms import RankOne
 from ..atoms._pool import join
 from ..problem import Evaluation, Problem
@@ -58,8 +58,6 @@ from .parts.accelerated import Look, Motion, advance, rounding_of
 from .parts.armijo import descend
 from .parts.average import Average
 from .parts.progress import Progress
-
-Array = Any
 
 TURNS = 32
 """Columns of G V_k that join the basis."""

@@ -48,12 +48,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..arrays import same_type
+from ..arrays import Array, same_type
 from ..atoms import Atoms
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
-
-Array = Any
 
 
 class State(NamedTuple):

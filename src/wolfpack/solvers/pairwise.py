@@ -35,12 +35,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..arrays import Array
 from ..problem import Problem
 from ..smoothing import Oracles
 from .parts.moves import State, ask, begin, travel
 from .parts.step_rules import LineSearch, as_rule
-
-Array = Any
 
 
 @dataclass(frozen=True)

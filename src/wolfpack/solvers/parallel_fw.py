@@ -42,12 +42,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from .. import theory
-from ..arrays import same_type
+from ..arrays import Array, same_type
 from ..problem import Evaluation, Problem
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
 
-Array = Any
 CONSTANTS = ("paper", "sharp")
 MOST = 2**16
 """Largest m that "theory" chooses: an alpha far below what f calls for must not hang a round."""

@@ -35,16 +35,14 @@ Sources
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
-from ..arrays import epsilon, inner, norm, same_type
+from ..arrays import Array, epsilon, inner, norm, same_type
 from ..problem import CapabilityError, Evaluation, Problem
 from ..problem.checks import check_positive
 from ..smoothing import Oracles
 from .parts.accelerated import Look, Motion, advance, rounding_of
 from .parts.moves import Patience
-
-Array = Any
 
 
 class State(NamedTuple):

@@ -30,15 +30,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
+from ..arrays import Array
 from ..problem import Evaluation, Problem
 from ..problem.checks import check_positive
 from ..smoothing import Oracles
 from .parallel_fw import ParallelFrankWolfe
 from .parallel_fw import State as InnerState
-
-Array = Any
 
 
 class State(NamedTuple):

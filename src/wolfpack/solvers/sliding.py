@@ -48,12 +48,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..arrays import inner
+from ..arrays import Array, inner
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
 from .parts.moves import towards
-
-Array = Any
 
 
 class State(NamedTuple):

@@ -72,12 +72,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from ... import theory
-from ...arrays import add_scaled, inner
+from ...arrays import Array, add_scaled, inner
 from ...problem import NonFiniteError
 from ...problem.checks import check_count
 from .spell import Spell
 
-Array = Any
 _LOOK = 4  # rounds between looks at the curvature, where beta is searched, and at the drift
 
 

@@ -52,11 +52,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ... import theory
-from ...arrays import epsilon, inner
+from ...arrays import Array, epsilon, inner
 from ...problem import NonFiniteError
 from .accelerated import Seen, StochasticComposite, turns
 
-Array = Any
 _TRIES = 100
 _LEAST = 1e-12  # of G's own beta: rounds that do not move, or meet no curvature, halve beta
 

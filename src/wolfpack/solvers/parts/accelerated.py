@@ -23,10 +23,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple, Protocol
 
-from ...arrays import epsilon
+from ...arrays import Array, epsilon
 from ...problem import NonFiniteError
-
-Array = Any
 
 _RISE = 2.0
 _FALL = 0.9

@@ -15,15 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import inner, to_host
+from ...arrays import Array, inner, to_host
 from ...atoms import Atoms
 from ...atoms._pool import join, weighted
 
-Array = Any
 Product = Callable[[Array], Array]
 
 PURGE = 1e-15

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...arrays import Array
 from ...problem import Evaluation
-
-Array = Any
 
 _FORGET = 0.5
 

@@ -12,12 +12,10 @@ Sources
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-Array = Any
+from ...arrays import Array
 
 _DAMPING = 1e-13
 """Share of G's largest diagonal entry and of the slopes' range that damps each step."""

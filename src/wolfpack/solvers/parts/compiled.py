@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Compiled, is_foreign, namespace
+from ...arrays import Array, Compiled, is_foreign, namespace
 from ...problem import CapabilityError, Evaluation, Pending, Problem
 from ...smoothing import Oracles
 from .tuner import Step
-
-Array = Any
 
 
 def need_compilable(problem: Problem, oracles: Oracles, x0: Array, m: Any) -> None:

@@ -21,19 +21,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import epsilon
+from ...arrays import Array, epsilon
 from ...problem import Evaluation, Problem
 from .accelerated import Look, Motion, advance, rounding_of
 from .armijo import descend
 from .pool import Pool, Product
 from .step_rules import Ray, Secant
 from .weights import CANDIDATES, minimize_weights
-
-Array = Any
 
 _RULE = Secant(tol=0.1)
 _NEWTON_STEPS = 10

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from ...arrays import all_finite, epsilon, norm
+from ...arrays import Array, all_finite, epsilon, norm
 from ...problem import Evaluation, NonFiniteError, Problem
-
-Array = Any
 
 
 def hessian_product(problem: Problem, x: Array, at: Evaluation, d: Array) -> Array:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ...arrays import namespace
+from ...arrays import Array, namespace
 from ...atoms import Atoms
 from ...problem import Evaluation, Problem
 from ...smoothing import Oracles
 from .active_set import ActiveSet
 from .step_rules import Ray
-
-Array = Any
 
 LIMIT = 100
 """Rounds without any improvement after which a monotone method has met its rounding errors."""

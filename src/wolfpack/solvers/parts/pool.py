@@ -10,16 +10,15 @@ want them: up to an age, and up to a number.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import inner, to_host
+from ...arrays import Array, inner, to_host
 from ...atoms import Atoms
 from ...atoms._pool import join, weighted
 from .active_set import PURGE, digest
 
-Array = Any
 Product = Callable[[Array], Array]
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ...arrays import epsilon
-
-Array = Any
+from ...arrays import Array, epsilon
 
 LIMIT = 20
 """Rounds without progress beyond rounding after which a method has stalled."""

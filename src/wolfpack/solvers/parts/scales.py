@@ -10,11 +10,11 @@ there are enough of them to tell.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-Array = Any
+from ...arrays import Array
 
 _RUNGS = range(-24, 17)
 _OFFSETS = (0, -1, 1)

@@ -20,11 +20,9 @@ from typing import Any, NamedTuple
 
 from scipy.optimize import brentq
 
-from ...arrays import epsilon, inner
+from ...arrays import Array, epsilon, inner
 from ...problem import Evaluation, NonFiniteError, Problem
 from ...problem.checks import check_count, check_positive
-
-Array = Any
 
 _TRIALS = 200
 """Steps that a backtracking search tries before it takes f for not smooth."""

@@ -17,11 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ...arrays import epsilon, lazy_inner
+from ...arrays import Array, epsilon, lazy_inner
 from ...problem import Evaluation
 from ...smoothing import Smoothing
-
-Array = Any
 
 
 class Step(NamedTuple):

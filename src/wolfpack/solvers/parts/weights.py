@@ -20,12 +20,11 @@ Sources
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack, qr_delete
 
-Array = Any
+from ...arrays import Array
 
 CANDIDATES = 64
 """Points outside the support that a pass looks at."""
