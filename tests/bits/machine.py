@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -20,6 +21,7 @@ PACKAGES = {
 }
 
 
+@cache
 def machine() -> dict[str, Any]:
     """Return the facts that must agree before digests are compared.
 
@@ -50,6 +52,7 @@ def _of_numpy(info: dict[str, Any]) -> bool:
     return not any(f"/{name}" in path for name in ("scikit_learn", "torch", "jax"))
 
 
+@cache
 def module_versions() -> dict[str, str]:
     """Return the versions of the optional modules that are installed."""
     found = {}
