@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import wolfpack
-from wolfpack.front.minimize import METHODS
+from wolfpack.front.choose import METHODS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"

@@ -12,7 +12,7 @@ import pytest
 import wolfpack as wp
 from problems import paper_simplex, paper_trace_ball
 from rival_problems import CASES, case, iterates, minimum
-from wolfpack.front.minimize import METHODS
+from wolfpack.front.choose import METHODS
 from wolfpack.problem import Problem
 from wolfpack.smoothing import Oracles
 
