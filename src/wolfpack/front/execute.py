@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..arrays import Array, describe, without_graphs
-from ..engines import Driver, EngineLog, Mpi, Policy, choose_engine
-from ..engines._choose import Choice
+from ..engines import Driver, EngineChoice, EngineLog, Policy, RankEngine, choose_engine
 from ..loop import Limits, Result, run
 from ..loop.checkpoint import Checkpoint, Saver
 from ..loop.fingerprint import Fingerprint
@@ -67,7 +66,7 @@ def execute(
     """Run what ``config`` describes, from ``start`` or on from ``talk.origin``."""
     oracles = Oracles(problem, ways, config.seed, config.sampling, config.block)
     choice = _engine(config, oracles, engine)
-    if isinstance(choice.engine, Mpi) and choice.engine.follows:
+    if isinstance(choice.engine, RankEngine) and choice.engine.follows:
         return choice.engine.follow()
     if config.checkpoint is not None:
         fingerprint = config.fingerprint or Fingerprint.of(problem.objective, problem.set)
@@ -81,7 +80,7 @@ def execute(
         with without_graphs(start if talk.origin is None else talk.origin.state.x):
             result = run(problem, config.solver, start, oracles, config.limits, talk)
         result.method, result.engine = config.method, log
-        if isinstance(choice.engine, Mpi):
+        if isinstance(choice.engine, RankEngine):
             choice.engine.conclude(result)
     except Exception as error:
         partial = getattr(error, "result", None)
@@ -96,10 +95,10 @@ def execute(
     return result
 
 
-def _engine(config: Config, oracles: Oracles, engine: Any) -> Choice:
+def _engine(config: Config, oracles: Oracles, engine: Any) -> EngineChoice:
     if oracles.job is not None and oracles.job.away and engine is not None:
         if isinstance(engine, str) and engine == "auto":
-            return Choice(None, False)
+            return EngineChoice(None, False)
         raise TypeError(
             f"x is {describe(oracles.job.smoothing.K.like)}, whose oracles are asked there in one "
             f"batch: leave engine out, found {engine!r}"
@@ -107,7 +106,7 @@ def _engine(config: Config, oracles: Oracles, engine: Any) -> Choice:
     if oracles.job is not None:
         return choose_engine(engine, oracles.job, getattr(config.solver, "m", None))
     if engine is None or (isinstance(engine, str) and engine == "auto"):
-        return Choice(None, False)
+        return EngineChoice(None, False)
     raise TypeError(
         f"method {config.method!r} asks one oracle per round, so there is nothing for an engine to "
         "share out; leave engine out, or choose a method that draws perturbed oracles ('anytime', "
