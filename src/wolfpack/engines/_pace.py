@@ -52,17 +52,8 @@ def shares(count: int, workers: int, pace: float, latency: float, even: bool) ->
     Quick blocks make one ticket per worker. Otherwise each pass gives out half of the blocks that
     are left, evenly, so that little is left to wait for in the end. A ticket is large enough to be
     worth its message. It is small enough that little is lost with a dead or slow worker.
-
-    Parameters
-    ----------
-    count, workers : int
-        Numbers of blocks and of workers.
-    pace : float
-        Seconds per block; 0 if not known yet.
-    latency : float
-        Seconds that a message and its reply take.
-    even : bool
-        Whether blocks take about the same time; if not, tickets are smaller.
+    ``pace`` is the time of a block, 0 if not known yet; ``latency``, that of a message and its
+    reply. Tickets are smaller unless blocks are ``even``, which is to say about equally long.
     """
     share = math.ceil(count / workers)
     if 0 < pace * share < 20 * latency:

@@ -21,6 +21,7 @@ from ._worker import BlockWorker
 from ._worker_pool import WorkerPool
 
 TaskWorker: TypeAlias = Worker[None]
+_Finished: TypeAlias = "tuple[TaskWorker, Ticket, Future[Reply]]"
 
 
 class Executor(WorkerPool[None]):
@@ -50,8 +51,7 @@ class Executor(WorkerPool[None]):
         self._make = None if isinstance(executor, AnyExecutor) else executor
         self._executor = executor if isinstance(executor, AnyExecutor) else None
         self._wanted = workers
-        self._replies: queue.SimpleQueue[tuple[TaskWorker, Ticket, Future[Reply]]]
-        self._replies = queue.SimpleQueue()
+        self._replies: queue.SimpleQueue[_Finished] = queue.SimpleQueue()
         self._key = ""
         self._shipped: Job | bytes = b""
         self.name = "executor"

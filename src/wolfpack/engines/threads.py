@@ -59,10 +59,16 @@ class Threads(WorkerPool[Inbox]):
         job = copy.copy(self.job)  # Threads must not share a job: each has its own random streams.
         assert job is not None
         job.pins = False  # Threads share BLAS, so the driver limits it once for all of them.
-        arguments = (worker, BlockWorker(job, pack=False), self._replies)
-        thread = threading.Thread(target=_serve, args=arguments, daemon=True, name="wolfpack")
+        arguments = (worker, BlockWorker(job, pack=False))
+        thread = threading.Thread(target=self._serve, args=arguments, daemon=True, name="wolfpack")
         thread.start()
         return worker
+
+    def _serve(self, worker: Worker[Inbox], block_worker: BlockWorker) -> None:
+        """Answer the tickets of a worker; this is what its thread runs."""
+        while (ticket := worker.address.get()) is not None:
+            reply = block_worker.work(ticket.id, ticket.question, ticket.blocks)
+            self._replies.put(Received(worker, reply))
 
     def _send(self, worker: Worker[Inbox], ticket: Ticket) -> int:
         worker.address.put(ticket)
@@ -80,13 +86,3 @@ class Threads(WorkerPool[Inbox]):
     def _stop(self) -> None:
         for worker in self.workers:
             worker.address.put(None)
-
-
-def _serve(
-    worker: Worker[Inbox],
-    block_worker: BlockWorker,
-    replies: queue.SimpleQueue[Received[Inbox]],
-) -> None:
-    while (ticket := worker.address.get()) is not None:
-        reply = block_worker.work(ticket.id, ticket.question, ticket.blocks)
-        replies.put(Received(worker, reply))
