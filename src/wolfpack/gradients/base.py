@@ -69,7 +69,8 @@ class Gradients(ABC):
         self.streams = Streams(seed)
 
     @abstractmethod
-    def _draw(self, v: Array, m: Any, rng: np.random.Generator, anchor: Any = None) -> Array: ...
+    def _draw(self, v: Array, m: Any, rng: np.random.Generator, anchor: Any = None) -> Array:
+        """Return the mean of ``m`` draws of the gradient at ``v``, all randomness from ``rng``."""
 
     def at(self, v: Array, k: int, m: Any, anchor: Any = None) -> Gradient:
         """Return the mean of ``m`` draws at ``v`` in round ``k``."""

@@ -1,4 +1,4 @@
-"""Contract cases: balls of matrix norms, the spectrahedron, doubly stochastic matrices, plans.
+"""Contract cases of the sets of matrices: balls of norms, spectrahedron, Birkhoff, transport plans.
 
 Minima of matrix norms come from the singular values alone, never from the vectors that the oracles
 answer with; vertices of transport polytopes are listed by trying all bases.

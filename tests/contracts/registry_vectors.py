@@ -1,4 +1,4 @@
-"""Contract cases: simplices, balls of vector norms, boxes, sparse and permutation polytopes."""
+"""Contract cases of the sets of vectors: simplices, balls, boxes, permutahedron, k-sparse."""
 
 from __future__ import annotations
 
