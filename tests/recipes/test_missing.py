@@ -11,6 +11,7 @@ import pytest
 
 import wolfpack as wp
 from arrays.test_methods import METHODS as METHODS_ON_ARRAYS
+from bits.methods import RUNS
 from contracts.registry import CASES
 from noise.test_noise import REFERENCE
 from objectives.test_objectives import CASES as OBJECTIVES
@@ -39,13 +40,16 @@ def test_every_set_has_a_contract_case(name):
 
 @pytest.mark.parametrize("name", SETS)
 def test_every_set_is_in_the_gallery(name):
-    todo = "Run .venv/bin/python docs/hooks/sets_gallery.py, which writes both."
     assert name in IN_GALLERY, (
         f"The set {name} has no row in docs/sets.md. Add an Example to "
-        f"docs/hooks/sets_examples.py. {todo}"
+        "docs/hooks/sets_examples.py, then run .venv/bin/python docs/hooks/sets_gallery.py, which "
+        "writes the row and draws the picture."
     )
     picture = DOCS / "assets" / "sets" / f"{name}.svg"
-    assert picture.is_file(), f"The set {name} has no picture docs/assets/sets/{name}.svg. {todo}"
+    assert picture.is_file(), (
+        f"The set {name} has no picture docs/assets/sets/{name}.svg. "
+        "Run .venv/bin/python docs/hooks/sets_gallery.py, which draws it."
+    )
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -71,6 +75,14 @@ def test_every_method_is_run_on_all_arrays(name):
     assert name in {key.split()[0] for key in METHODS_ON_ARRAYS}, (
         f"No test runs the method {name!r} on arrays of other libraries. Add it to METHODS in "
         "tests/arrays/test_methods.py."
+    )
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_digests(name):
+    assert name in {method for method, _, _ in RUNS}, (
+        f"Nothing pins the bits of the method {name!r}. Add it to RUNS in tests/bits/methods.py, "
+        "then run .venv/bin/python tests/bits/update.py, which writes its digests."
     )
 
 
@@ -141,6 +153,6 @@ def test_every_method_of_a_protocol_says_what_it_must_do(name):
     member: Any = METHODS_OF_PROTOCOLS[name]
     _, kind, method = name.rsplit(".", 2)
     assert inspect.cleandoc(member.__doc__ or ""), (
-        f"{name} has no docstring. Somebody who writes a {kind} reads there what {method} must "
-        "return and when it is called. Add one sentence."
+        f"{name} has no docstring. Whoever implements {kind} learns there what {method} must do. "
+        "Add one sentence."
     )
