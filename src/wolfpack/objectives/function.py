@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from ..arrays import is_foreign, same_place, spare
+from ..arrays import Array, is_foreign, same_place, spare
 from ..problem import Evaluation
-from ._base import Array, Objective, settle
-from ._options import as_constant, as_shape
+from ..problem.checks import as_constant, as_shape
+from ._base import Objective, conjugate_evaluation
 
 
 class Function(Objective):
@@ -43,12 +42,7 @@ class Function(Objective):
         shape: tuple[int, ...] | None = None,
     ) -> None:
         self.fun = fun
-        self._L = as_constant(L)
-        self.shape = as_shape(shape)
-
-    @property
-    def L(self) -> float | None:
-        return self._L
+        self.L, self.shape = as_constant(L), as_shape(shape)
 
     def evaluate(self, x: Array) -> Evaluation:
         try:
@@ -62,20 +56,20 @@ class Function(Objective):
         return _checked(value, gradient, x)
 
 
-def _checked(value: Any, gradient: Any, x: Array) -> Evaluation:
+def _checked(value: Array, gradient: Array, x: Array) -> Evaluation:
     try:
         value = value if is_foreign(value) and not value.shape else float(value)
     except (TypeError, ValueError, RuntimeError):
         raise TypeError(
             f"f(x) must return (value, gradient) with a number first, found {type(value).__name__}"
         ) from None
-    if tuple(getattr(gradient, "shape", ())) != tuple(x.shape):
-        found = getattr(gradient, "shape", type(gradient).__name__)
+    shape = getattr(gradient, "shape", None)
+    if tuple(shape or ()) != tuple(x.shape):
+        found = type(gradient).__name__ if shape is None else shape
         raise ValueError(f"the gradient of f must have x's shape {tuple(x.shape)}, found {found}")
     if isinstance(gradient, np.ndarray):
         # a copy: f may use the same memory again
         gradient = gradient.astype(np.float64 if gradient.dtype.kind in "iub" else gradient.dtype)
     if is_foreign(x) or is_foreign(gradient):
         same_place(x=x, **{"the gradient of f": gradient})
-    number, product = settle(value, x, gradient)
-    return Evaluation(number, gradient, product - number)
+    return conjugate_evaluation(value, x, gradient)

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from ..arrays import clip
-from ._base import Array
-from ._rowwise import RowLoss
+from ..arrays import Array, clip
+from ..problem.checks import check_positive
+from ._matrix import Matrix
+from .finite_sum import RowLoss
 
 
 class Huber(RowLoss):
-    r"""Huber loss, :math:`f(x) = \frac1n \sum_i h(\langle a_i, x\rangle - b_i)`: squares that grow
-    linearly from delta on.
+    r"""Huber loss, :math:`f(x) = \frac1n \sum_i h(\langle a_i, x\rangle - b_i)`.
 
     :math:`h(r) = r^2/2` for :math:`|r| \le \delta` and :math:`\delta |r| - \delta^2/2` beyond.
 
     Parameters
     ----------
-    features : array (n, d), sparse matrix or linear operator
-        One row a_i per observation.
+    features, reduction, batch
+        As for `Logistic`.
     targets : array (n,)
         The numbers b_i.
     delta : float
         Where the loss turns linear, positive.
-    reduction : {"mean", "sum"}
-        Divide by n or not.
-    batch : int, optional
-        As for `Logistic`.
 
     Notes
     -----
@@ -47,19 +39,18 @@ class Huber(RowLoss):
 
     def __init__(
         self,
-        features: Any,
-        targets: Any,
+        features: Matrix,
+        targets: Array,
         delta: float = 1.0,
         reduction: str = "mean",
         batch: int | None = None,
     ) -> None:
         super().__init__(features, reduction, batch)
         self.targets = self._targets(targets)
-        if not (np.isfinite(delta) and delta > 0):
-            raise ValueError(f"delta must be a positive number, found {delta!r}")
+        check_positive("delta", delta)
         self.delta = float(delta)
 
-    def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
+    def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
         residual = z - self._of(self.targets, rows)
         slopes = clip(residual, -self.delta, self.delta)
         return slopes * (residual - 0.5 * slopes), slopes

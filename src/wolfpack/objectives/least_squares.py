@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ..arrays import inner, inners, lazy_inner
-from ._base import Array
+from ..arrays import Array, inner, inners, lazy_inner
+from ._matrix import Matrix
 from .finite_sum import FiniteSum, reduction_weight
 
 
@@ -43,14 +41,16 @@ class LeastSquares(FiniteSum):
     (2.5, array([-1.,  2.]))
     """
 
-    def __init__(self, A: Any, b: Any, batch: int | None = None, reduction: str = "sum") -> None:
+    def __init__(
+        self, A: Matrix, b: Array, batch: int | None = None, reduction: str = "sum"
+    ) -> None:
         super().__init__(A, batch=batch)
         self.weight = reduction_weight(reduction, self.n)
         self.b = self._data(b, "b")
-        if self.b.ndim not in (1, 2) or self.b.shape[0] != self.A.shape[0]:
+        if self.b.ndim not in (1, 2) or self.b.shape[0] != self.n:
             raise ValueError(
-                f"b must have shape ({self.A.shape[0]},) or ({self.A.shape[0]}, q) to match A of "
-                f"shape {tuple(self.A.shape)}, found {tuple(self.b.shape)}"
+                f"b must have shape ({self.n},) or ({self.n}, q) to match A of shape "
+                f"{tuple(self.A.shape)}, found {tuple(self.b.shape)}"
             )
         self.shape = (self.A.shape[1], *self.b.shape[1:])
 

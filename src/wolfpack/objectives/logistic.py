@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from ..arrays import clip, expit, softplus, xlogy
-from ._base import Array
-from ._rowwise import RowLoss
+from ..arrays import Array, clip, expit, softplus, xlogy
+from .finite_sum import SignLoss
 
 
-class Logistic(RowLoss):
+class Logistic(SignLoss):
     r"""Logistic loss, :math:`f(x) = \frac1n \sum_i \log(1 + e^{-b_i \langle a_i, x\rangle})`.
 
     Parameters
@@ -29,20 +27,13 @@ class Logistic(RowLoss):
 
     Notes
     -----
-    :math:`L = \|A\|_2^2 / (4n)`. The conjugate of the loss is the negative binary entropy, finite
-    exactly where every gradient of the loss lives.
+    :math:`L = \|A\|_2^2 / (4n)`. The conjugate of the loss is the negative binary entropy, and
+    its domain is the range of the gradients of the loss.
     """
 
     unit_smoothness = 0.25
 
-    def __init__(
-        self, features: Any, labels: Any, reduction: str = "mean", batch: int | None = None
-    ) -> None:
-        super().__init__(features, reduction, batch)
-        self.labels = self._signs(labels)
-        self.shape = (self.A.shape[1], *self.labels.shape[1:])
-
-    def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
+    def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
         labels = self._of(self.labels, rows)
         margins = labels * z
         if type(margins) is not np.ndarray:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ..arrays import clip, log_sum_exp, namespace, xlogy
-from ._base import Array
-from ._rowwise import RowLoss
+from ..arrays import Array, clip, log_sum_exp, namespace, xlogy
+from ._matrix import Matrix
+from .finite_sum import RowLoss
 
 
 class Multinomial(RowLoss):
@@ -19,16 +17,12 @@ class Multinomial(RowLoss):
 
     Parameters
     ----------
-    features : array (n, d), sparse matrix or linear operator
-        One row a_i per observation.
+    features, reduction, batch
+        As for `Logistic`.
     labels : array (n,) of int
         Classes 0, ..., q-1.
     classes : int, optional
         The number q; 1 + the largest label by default.
-    reduction : {"mean", "sum"}
-        Divide by n or not.
-    batch : int, optional
-        As for `Logistic`.
 
     Notes
     -----
@@ -47,36 +41,35 @@ class Multinomial(RowLoss):
 
     def __init__(
         self,
-        features: Any,
-        labels: Any,
+        features: Matrix,
+        labels: Array,
         classes: int | None = None,
         reduction: str = "mean",
         batch: int | None = None,
     ) -> None:
         super().__init__(features, reduction, batch)
-        numbers = _class_numbers(self._here(labels), self.n, classes)
+        numbers = _class_numbers(self._host_labels(labels), self.n, classes)
         self.classes = int(numbers.max()) + 1 if classes is None else int(classes)
         if self.classes < 2:
             raise ValueError(f"labels must have at least 2 classes, found {self.classes}")
         self.shape = (self.A.shape[1], self.classes)
         self.labels = numbers
-        self._chosen = self._there(np.eye(self.classes)[numbers]) if self.checked else None
+        # the labels as rows of the identity, where single entries cannot be written
+        self._chosen = (
+            self._beside_features(np.eye(self.classes)[numbers]) if self.checked else None
+        )
 
-    def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
+    def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
+        level = log_sum_exp(z)
         if self._chosen is not None:
-            return self._unit_there(z, self._of(self._chosen, rows))
+            xp, chosen = namespace(z), self._of(self._chosen, rows)
+            return level[:, 0] - xp.sum(z * chosen, axis=1), xp.exp(z - level) - chosen
         labels = self.labels[rows]
         at = np.arange(len(labels)), labels
-        level = log_sum_exp(z)
         slopes = np.exp(z - level)
         values = level[:, 0] - z[at]
         slopes[at] -= 1.0
         return values, slopes
-
-    def _unit_there(self, z: Array, chosen: Array) -> tuple[Array, Array]:
-        """Evaluate without writing to single entries, which not all libraries can."""
-        xp, level = namespace(z), log_sum_exp(z)
-        return level[:, 0] - xp.sum(z * chosen, axis=1), xp.exp(z - level) - chosen
 
     def unit_conjugate(self, theta: Array) -> Array:
         # theta_i = p - e_{b_i} with p on the simplex: the conjugate is sum p log p

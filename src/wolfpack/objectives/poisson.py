@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from ..arrays import clip, namespace, xlogy
-from ._base import Array
-from ._rowwise import RowLoss
+from ..arrays import Array, clip, namespace, xlogy
+from ._matrix import Matrix
+from .finite_sum import RowLoss
 
 
 class Poisson(RowLoss):
@@ -20,16 +19,12 @@ class Poisson(RowLoss):
 
     Parameters
     ----------
-    features : array (n, d), sparse matrix or linear operator
-        One row a_i per observation.
+    features, reduction, batch
+        As for `Logistic`.
     counts : array (n,)
         The numbers b_i >= 0.
     cap : float, optional
         Largest log of a mean at which E is the exponential; by default log(max b) + 1.
-    reduction : {"mean", "sum"}
-        Divide by n or not.
-    batch : int, optional
-        As for `Logistic`.
 
     Notes
     -----
@@ -45,8 +40,8 @@ class Poisson(RowLoss):
 
     def __init__(
         self,
-        features: Any,
-        counts: Any,
+        features: Matrix,
+        counts: Array,
         cap: float | None = None,
         reduction: str = "mean",
         batch: int | None = None,
@@ -54,22 +49,21 @@ class Poisson(RowLoss):
         super().__init__(features, reduction, batch)
         self.counts = self._targets(counts, "counts")
         xp = namespace(self.counts)
-        least, most = float(xp.min(self.counts)), float(xp.max(self.counts))
-        if least < 0:
-            raise ValueError(f"counts must be at least 0, found {least:g}")
-        largest = max(most, 1.0)
-        self.cap = math.log(largest) + 1.0 if cap is None else float(cap)
+        smallest, largest = float(xp.min(self.counts)), float(xp.max(self.counts))
+        if smallest < 0:
+            raise ValueError(f"counts must be at least 0, found {smallest:g}")
+        self.cap = math.log(max(largest, 1.0)) + 1.0 if cap is None else float(cap)
         if not -700 < self.cap < 700:
             raise ValueError(f"cap must be the log of a mean, between -700 and 700, found {cap!r}")
         self.top = math.exp(self.cap)
         self.unit_smoothness = self.top
 
     def within_cap(self, x: Array) -> bool:
-        """Tell whether the loss is the exponential's at all rows."""
+        """Tell whether <a_i, x> <= cap for all rows, where the loss is the exponential's."""
         z = self.A @ x
         return float(namespace(z).max(z)) <= self.cap
 
-    def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
+    def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
         counts = self._of(self.counts, rows)
         low = namespace(z).exp(clip(z, None, self.cap))
         over = clip(z - self.cap, 0.0, None)

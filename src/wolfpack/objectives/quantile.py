@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from ..arrays import clip
-from ._base import Array
-from ._rowwise import RowLoss
+from ..arrays import Array, clip
+from ..problem.checks import check_positive
+from ._matrix import Matrix
+from .finite_sum import RowLoss
 
 
 class Quantile(RowLoss):
@@ -19,18 +16,14 @@ class Quantile(RowLoss):
 
     Parameters
     ----------
-    features : array (n, d), sparse matrix or linear operator
-        One row a_i per observation.
+    features, reduction, batch
+        As for `Logistic`.
     targets : array (n,)
         The numbers b_i.
     q : float
         The quantile, between 0 and 1.
     delta : float
         Width of the smoothing, positive, in units of the targets.
-    reduction : {"mean", "sum"}
-        Divide by n or not.
-    batch : int, optional
-        As for `Logistic`.
 
     Notes
     -----
@@ -45,8 +38,8 @@ class Quantile(RowLoss):
 
     def __init__(
         self,
-        features: Any,
-        targets: Any,
+        features: Matrix,
+        targets: Array,
         q: float = 0.5,
         delta: float = 0.1,
         reduction: str = "mean",
@@ -56,12 +49,11 @@ class Quantile(RowLoss):
         self.targets = self._targets(targets)
         if not 0 < q < 1:
             raise ValueError(f"q must satisfy 0 < q < 1, found {q!r}")
-        if not (np.isfinite(delta) and delta > 0):
-            raise ValueError(f"delta must be a positive number, found {delta!r}")
+        check_positive("delta", delta)
         self.q, self.delta = float(q), float(delta)
         self.unit_smoothness = 1.0 / self.delta
 
-    def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
+    def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
         residual = self._of(self.targets, rows) - z
         u = clip(residual / self.delta, self.q - 1.0, self.q)
         return u * (residual - 0.5 * self.delta * u), -u

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..arrays import clip
-from ._base import Array
-from ._rowwise import RowLoss
+from ..arrays import Array, clip
+from .finite_sum import SignLoss
 
 
-class SquaredHinge(RowLoss):
+class SquaredHinge(SignLoss):
     r"""Squared hinge, :math:`f(x) = \frac1{2n} \sum_i \max(0, 1 - b_i \langle a_i, x\rangle)^2`.
 
     Parameters
     ----------
-    features : array (n, d), sparse matrix or linear operator
-        One row a_i per observation.
-    labels : array (n,) or (n, q)
-        Classes, as -1/+1 or as 0/1; with (n, q), x is a (d, q) matrix and q losses are added up.
-    reduction : {"mean", "sum"}
-        Divide by n or not.
-    batch : int, optional
+    features, labels, reduction, batch
         As for `Logistic`.
 
     Notes
@@ -36,14 +27,7 @@ class SquaredHinge(RowLoss):
 
     unit_smoothness = 1.0
 
-    def __init__(
-        self, features: Any, labels: Any, reduction: str = "mean", batch: int | None = None
-    ) -> None:
-        super().__init__(features, reduction, batch)
-        self.labels = self._signs(labels)
-        self.shape = (self.A.shape[1], *self.labels.shape[1:])
-
-    def unit(self, z: Array, rows: Any) -> tuple[Array, Array]:
+    def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
         labels = self._of(self.labels, rows)
         short = clip(1.0 - labels * z, 0.0, None)
         return 0.5 * short * short, -labels * short

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
+from ..arrays import Array
 from ..problem import Evaluation
-from ._base import Array, Objective
+from ._base import Objective
 
 
 class Stochastic(Objective):
@@ -25,8 +27,8 @@ class Stochastic(Objective):
     shape : tuple of int, optional
         Shape of y.
     value : callable, optional
-        ``y -> G(y)``, for the history. Without it the values of F are not known (NaN), and there is
-        no certificate in either case.
+        ``y -> G(y)``, for the history. Without it the values of F are unknown (NaN). There is no
+        certificate in either case.
 
     Examples
     --------
@@ -48,22 +50,12 @@ class Stochastic(Objective):
             if argument is not None and not callable(argument):
                 raise TypeError(f"{name} must be callable, found {type(argument).__name__}")
         self.draw = draw
-        self.beta = beta
+        self.L = self.beta = beta
         self.variance = variance
         self.shape = shape
+        self.has_values = value is not None
         self._value = value
 
-    @property
-    def L(self) -> float | None:
-        return self.beta
-
     def evaluate(self, x: Array) -> Evaluation:
-        """Return the value, NaN when it is not known; there is no gradient to certify with."""
-        return Evaluation(
-            float("nan") if self._value is None else float(self._value(x)), None, None
-        )
-
-    @property
-    def has_values(self) -> bool:
-        """Whether G(y) can be evaluated."""
-        return self._value is not None
+        """Return the value, NaN when it is unknown; the exact gradient is not known."""
+        return Evaluation(math.nan if self._value is None else float(self._value(x)), None, None)
