@@ -9,17 +9,11 @@ from ._base import Objective
 from .autodiff import from_jax, from_torch
 from .batches import Batches
 from .bpr import BPR
-from .function import Function
-from .huber import Huber
-from .least_squares import LeastSquares
-from .logistic import Logistic
+from .classification import Logistic, Multinomial, SquaredHinge
+from .function import Function, Stochastic
 from .matrix_completion import MatrixCompletion
-from .multinomial import Multinomial
-from .poisson import Poisson
 from .quadratic import Quadratic
-from .quantile import Quantile
-from .squared_hinge import SquaredHinge
-from .stochastic import Stochastic
+from .regression import Huber, LeastSquares, Poisson, Quantile
 from .weighted import Weighted
 
 __all__ = [

@@ -46,9 +46,9 @@ class Objective(ABC):
     Attributes
     ----------
     shape : tuple of int or None
-        Shape of x, None when any shape will do.
+        Shape of x, None when every shape is allowed.
     like : array or None
-        An array of the library, the type and the device that x must have; None when any will do.
+        An array of the library, the type and the device that x must have; None when all are allowed.
     checked : bool
         Whether `evaluate` returns the value NaN where the gradient is not finite. The gradient is
         then not checked again, which saves a transfer from another device.
@@ -108,7 +108,7 @@ class Objective(ABC):
         """Return value, gradient and dual point at ``x``."""
 
     def evaluate_lazily(self, x: Array) -> Evaluation:
-        """Evaluate on a device without waiting: the value may stay there, as a `Pending` one."""
+        """Evaluate without waiting for a device, on which the value may stay as a `Pending`."""
         return self.evaluate(x)
 
     def __call__(self, x: Array) -> tuple[float, Array]:

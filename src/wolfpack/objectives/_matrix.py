@@ -28,28 +28,17 @@ Matrix: TypeAlias = Any
 No static type covers them all, so the alias documents what is meant and checks nothing.
 """
 
+Product = Callable[[Array], Array]
+
 _ENTRIES_PER_CHECK = 2**22
 _COPIED_TRANSPOSE = 2**16  # entries of the largest dense matrix whose transpose is copied
 _PRODUCTS_BEFORE_CONVERSION = 64
 
 
 class Operator:
-    """A linear map by its products with A and A'.
+    """A linear map given by its products x -> A x and theta -> A' theta."""
 
-    Parameters
-    ----------
-    shape : tuple (n, d)
-        Shape of the matrix it stands for.
-    apply, adjoint : callable
-        ``x -> A x`` and ``theta -> A' theta``, for vectors and for matrices of columns.
-    """
-
-    def __init__(
-        self,
-        shape: tuple[int, ...],
-        apply: Callable[[Array], Array],
-        adjoint: Callable[[Array], Array],
-    ) -> None:
+    def __init__(self, shape: tuple[int, ...], apply: Product, adjoint: Product) -> None:
         self.shape = tuple(shape)
         self._apply, self._adjoint = apply, adjoint
 
@@ -67,11 +56,6 @@ class SparseTranspose:
 
     Each entry of a product is the same sum in the same order in both forms. After the conversion a
     product takes two thirds of the time; the conversion costs as much as dozens of products.
-
-    Parameters
-    ----------
-    A : sparse matrix
-        In CSR form.
     """
 
     def __init__(self, A: csr_array) -> None:
@@ -108,16 +92,10 @@ class JaxMatrix:
 def as_matrix(A: Matrix, name: str) -> tuple[Matrix, Matrix]:
     """Return A and A' in forms with ``@``, checked: 2 axes, not empty, finite where that is known.
 
-    Writable NumPy arrays and sparse matrices are copied (`own`), so that A and A' stay the same.
-
-    Parameters
-    ----------
-    A : array, sparse matrix or linear operator
-        Dense or sparse of NumPy, SciPy, PyTorch, JAX, CuPy or another library of the Array API
-        standard; an object with ``shape``, ``@`` and ``T``; or one with ``shape``, ``matvec`` and
-        ``rmatvec``.
-    name : str
-        What the user calls it.
+    A is dense or sparse of NumPy, SciPy, PyTorch, JAX, CuPy or another library of the Array API
+    standard; an object with ``shape``, ``@`` and ``T``; or one with ``shape``, ``matvec`` and
+    ``rmatvec``. Writable NumPy arrays and sparse matrices are copied (`own`), so that A and A' stay
+    the same. ``name`` is what the user calls A.
     """
     if isinstance(A, LinearOperator):
         pair = A, A.adjoint()
@@ -216,7 +194,7 @@ def _operator(A: Matrix, name: str) -> tuple[Matrix, Matrix] | None:
     )
 
 
-def _by_columns(product: Callable[[Array], Array]) -> Callable[[Array], Array]:
+def _by_columns(product: Product) -> Product:
     def apply(x: Array) -> Array:
         if x.ndim == 1:
             return product(x)

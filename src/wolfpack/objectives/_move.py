@@ -9,20 +9,16 @@ import numpy as np
 from ..arrays import describe, empty_on, host_dtype, is_foreign, like
 from ..problem import CapabilityError
 from ._base import LinearModel, Objective
+from .classification import Multinomial
 from .function import Function
 from .matrix_completion import MatrixCompletion
-from .multinomial import Multinomial
 
 
 def on_device(f: Objective, device: str) -> Objective:
     """Return f with its arrays as PyTorch tensors on a device; f itself if they are there already.
 
-    Parameters
-    ----------
-    f : Objective
-        With dense NumPy arrays, or a callable, which is then called with PyTorch tensors.
-    device : str
-        PyTorch's name of a device: "cpu", "cuda", "cuda:1", "mps".
+    f has dense NumPy arrays, or is a callable, which is then called with tensors. The device has
+    PyTorch's name: "cpu", "cuda", "cuda:1", "mps".
     """
     place = f.like
     wanted = empty_on(device, np.float64 if place is None else host_dtype(place))

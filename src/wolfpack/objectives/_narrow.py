@@ -28,19 +28,9 @@ _CHUNK = 2**23  # entries converted to float32 at a time, so that they stay in t
 
 
 class Narrow:
-    """A bfloat16 or float16 matrix whose products with float32 arrays are float32.
+    """A bfloat16 or float16 matrix, or its transpose, whose products with float32 are float32.
 
-    Parameters
-    ----------
-    array : array (n, d)
-        The matrix.
-    transposed : bool
-        Multiply by the transpose.
-
-    Attributes
-    ----------
-    error : float
-        The constant gamma: products are within gamma |A||x| of the exact ones.
+    The attribute ``error`` is gamma: products are within gamma |A||x| of the exact ones.
     """
 
     def __init__(self, array: Array, transposed: bool = False) -> None:

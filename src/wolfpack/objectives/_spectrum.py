@@ -19,15 +19,9 @@ def spectral_norm_squared(
 ) -> float:
     """Return an upper bound on the largest eigenvalue of A'A, for a matrix or linear operator A.
 
-    Parameters
-    ----------
-    A, At : matrix or operator
-        A and A'; by default the transpose of a matrix, the adjoint of an operator.
-    place : array, optional
-        An array of the kind that A multiplies; NumPy's by default. The matrix stays on its device,
-        and vectors are copied to and from it.
-    rough : bool
-        Return an estimate within a few per cent, above or below.
+    ``At`` is A' and ``place`` an array of the kind that A multiplies; NumPy's by default. The
+    matrix stays on its device, and vectors are copied to and from it. With ``rough`` the result is
+    an estimate within a few per cent, above or below.
     """
     n, d = A.shape
     if At is None:
@@ -50,12 +44,7 @@ def largest_eigenvalue(Q: Matrix, place: Array = None, rough: bool = False) -> f
     relative or by the rounding error of single precision. For more rows the result is a Lanczos
     value plus its residual norm. Some eigenvalue is that close to the value, and it is the largest
     unless the fixed random start is orthogonal to its eigenvector. If the constant is too small,
-    the descent test of a run reports it.
-
-    Raises
-    ------
-    ValueError
-        If an eigenvalue is negative, so that the function is not convex.
+    the descent test of a run reports it. A negative eigenvalue is refused: f would not be convex.
     """
     n = Q.shape[0]
     if n <= MAX_DENSE:

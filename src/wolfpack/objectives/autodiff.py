@@ -86,10 +86,7 @@ def from_jax(
 
     Examples
     --------
-    ::
-
-        f = wp.objectives.from_jax(lambda x: jax.nn.logsumexp(A @ x - b), like=A)
-        res = wp.minimize(f, wp.sets.Simplex(50))
+    ``from_jax(lambda x: jax.nn.logsumexp(A @ x - b), like=A)``; see also `from_torch`.
     """
     return _Jax(fn, L, shape, like, jit)
 
@@ -162,8 +159,8 @@ def _check_number(value: Array, x: Array) -> None:
 
 
 _NO_GRADIENT = (
-    "fn does not depend on x by operations that {} can differentiate: its gradient would be zero "
-    "(is x detached, or turned into numbers or another library's arrays?)"
+    "fn does not depend on x by operations that {} can differentiate, so its gradient would be "
+    "zero: do not detach x or turn it into numbers or another library's arrays"
 )
 
 

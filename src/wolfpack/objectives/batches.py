@@ -14,19 +14,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import issparse, vstack
 
-from ..arrays import Array, is_foreign, library
+from ..arrays import Array
 from ..problem import Evaluation
 from ._base import Objective
 from ._matrix import Matrix
 from ._spectrum import spectral_norm_squared
+from .classification import Logistic, Multinomial, SquaredHinge
 from .finite_sum import FiniteSum
-from .huber import Huber
-from .least_squares import LeastSquares
-from .logistic import Logistic
-from .multinomial import Multinomial
-from .poisson import Poisson
-from .quantile import Quantile
-from .squared_hinge import SquaredHinge
+from .regression import Huber, LeastSquares, Poisson, Quantile
 
 LOSSES: dict[str, Callable[..., FiniteSum]] = {
     "huber": Huber,
@@ -45,7 +40,7 @@ Pairs: TypeAlias = Iterable[tuple[Matrix, Array]]
 
 
 class Batches(Objective):
-    r"""The mean loss over minibatches that a source hands out.
+    r"""The mean loss over minibatches that come from a source.
 
     Parameters
     ----------
@@ -199,7 +194,7 @@ class Batches(Objective):
 
 def _on_host(part: Matrix) -> Matrix:
     """Return tensors of PyTorch and lists as NumPy arrays, anything else as it is."""
-    if is_foreign(part) and library(part) == "torch":
+    if hasattr(part, "detach"):
         part = part.detach().cpu()
         part = (part.float() if str(part.dtype) == "torch.bfloat16" else part).numpy()
     return part if hasattr(part, "shape") else np.asarray(part)

@@ -54,12 +54,7 @@ class BPR(Objective):
     """
 
     def __init__(
-        self,
-        free_time: Array,
-        capacity: Array,
-        b: Array | float = 0.15,
-        power: Array | float = 4.0,
-        fixed: Array | float = 0.0,
+        self, free_time: Array, capacity: Array, b: Array = 0.15, power: Array = 4, fixed: Array = 0
     ) -> None:
         self.free_time = _links(free_time, "free_time")
         self.like, self.checked = self.free_time[:0], is_foreign(self.free_time)
@@ -99,7 +94,7 @@ class BPR(Objective):
         return self.free_time * self.b * self.power / self.capacity * rise * d
 
 
-def _links(value: Array | float, name: str, first: Array = None) -> Array:
+def _links(value: Array, name: str, first: Array = None) -> Array:
     """Return nonnegative finite numbers, one per link, on the device of ``first``."""
     array = as_data(value, name)
     shape = tuple(array.shape)

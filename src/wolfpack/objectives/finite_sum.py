@@ -231,10 +231,6 @@ class RowLoss(FiniteSum):
     def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
         """Return phi_i(z_i) and its derivatives for the given rows (an index array or slice)."""
 
-    def unit_value(self, z: Array) -> Array:
-        """Return phi_i(z_i) for all rows."""
-        return self.unit(z, slice(None))[0]
-
     @abstractmethod
     def unit_conjugate(self, theta: Array) -> Array:
         """Return phi_i*(theta_i) for all rows, theta clipped to the domain of phi_i*."""
@@ -245,22 +241,10 @@ class RowLoss(FiniteSum):
 
     def loss(self, z: Array) -> tuple[float, Array]:
         values, slopes = self.unit(z, slice(None))
-        return self._total(values), self.weight * slopes
-
-    def image_value(self, z: Array) -> float:
-        return fetch(self._total(self.unit_value(z)))[0]
-
-    def _total(self, values: Array) -> Array:
-        """Return the weighted sum, on the device of the values."""
-        if type(values) is np.ndarray:
-            return self.weight * float(values.sum(dtype=np.float64))
-        return self.weight * device_sum(values)
+        return self.weight * _total(values), self.weight * slopes
 
     def loss_conjugate(self, theta: Array) -> float:
-        values = self.unit_conjugate(theta / self.weight)
-        if type(values) is np.ndarray:
-            return self.weight * float(values.sum(dtype=np.float64))
-        return self.weight * fetch(device_sum(values))[0]
+        return self.weight * fetch(_total(self.unit_conjugate(theta / self.weight)))[0]
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         return self.weight * self.unit(z, rows)[1]
@@ -281,6 +265,13 @@ class RowLoss(FiniteSum):
     def _beside_features(self, labels: np.ndarray) -> Array:
         """Return labels from the host on the device of the features."""
         return labels if self.like is None else like(labels, self.like)
+
+
+def _total(values: Array) -> Array | float:
+    """Return the sum in double precision, on the device of the values."""
+    if type(values) is np.ndarray:
+        return float(values.sum(dtype=np.float64))
+    return device_sum(values)
 
 
 class SignLoss(RowLoss):

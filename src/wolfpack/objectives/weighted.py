@@ -95,13 +95,13 @@ class Weighted(FiniteSum):
 
     def loss(self, z: Array) -> tuple[float, Array]:
         values, slopes = self.base.unit(z, slice(None))
-        column = self.weights.reshape(-1, *(1,) * (values.ndim - 1))
-        total = float((column * values).sum(dtype=np.float64))
-        return self.base.weight * total, self.base.weight * self._column * slopes
+        return self._total(values), self.base.weight * self._column * slopes
 
     def loss_conjugate(self, theta: Array) -> float:
         scale = self.base.weight * np.where(self._column > 0, self._column, 1.0)
-        values = self.base.unit_conjugate(theta / scale)
+        return self._total(self.base.unit_conjugate(theta / scale))
+
+    def _total(self, values: Array) -> float:
         column = self.weights.reshape(-1, *(1,) * (values.ndim - 1))
         return self.base.weight * float((column * values).sum(dtype=np.float64))
 

@@ -1,12 +1,91 @@
-"""Multinomial logistic regression."""
+"""Losses of labels: logistic, squared hinge and multinomial."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from ..arrays import Array, clip, log_sum_exp, namespace, xlogy
+from ..arrays import Array, clip, expit, log_sum_exp, namespace, softplus, xlogy
 from ._matrix import Matrix
-from .finite_sum import RowLoss
+from .finite_sum import RowLoss, SignLoss
+
+
+class Logistic(SignLoss):
+    r"""Logistic loss, :math:`f(x) = \frac1n \sum_i \log(1 + e^{-b_i \langle a_i, x\rangle})`.
+
+    Parameters
+    ----------
+    features : array (n, d), sparse matrix or linear operator
+        One row a_i per observation.
+    labels : array (n,) or (n, q)
+        Classes, as -1/+1 or as 0/1; with (n, q), x is a (d, q) matrix and q losses are added up.
+    reduction : {"mean", "sum"}
+        Divide by n or not.
+    batch : int, optional
+        Size of the random minibatch that `minimize_composite` uses for its gradients; `minimize`
+        uses the whole sum.
+
+    Notes
+    -----
+    :math:`L = \|A\|_2^2 / (4n)`. The conjugate of the loss is the negative binary entropy, and
+    its domain is the range of the gradients of the loss.
+    """
+
+    unit_smoothness = 0.25
+
+    def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
+        labels = self._of(self.labels, rows)
+        margins = labels * z
+        if type(margins) is not np.ndarray:
+            return softplus(-margins), -labels * expit(-margins)
+        small = np.exp(-abs(margins))  # one exponential for value and slope
+        slopes = -labels * np.where(margins < 0.0, 1.0, small) / (1.0 + small)
+        return np.log1p(small) - np.minimum(0.0, margins), slopes
+
+    def row_loss_gradient(self, z: Array, rows: Array) -> Array:
+        return self.slopes_of(rows)(z)
+
+    def slopes_of(self, rows: Array) -> Callable[[Array], Array]:
+        against = -self._of(self.labels, rows)
+        scaled = self.weight * against
+        return lambda z: scaled * expit(against * z)
+
+    def unit_conjugate(self, theta: Array) -> Array:
+        # theta_i = -b_i p with p in [0, 1]: the conjugate is p log p + (1-p) log(1-p)
+        p = clip(-self.labels * theta, 0.0, 1.0)
+        return xlogy(p, p) + xlogy(1.0 - p, 1.0 - p)
+
+
+class SquaredHinge(SignLoss):
+    r"""Squared hinge, :math:`f(x) = \frac1{2n} \sum_i \max(0, 1 - b_i \langle a_i, x\rangle)^2`.
+
+    Parameters
+    ----------
+    features, labels, reduction, batch
+        As for `Logistic`.
+
+    Notes
+    -----
+    :math:`L = \|A\|_2^2 / n`. In terms of the margin the conjugate is :math:`u + u^2/2`, u <= 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> SquaredHinge(np.eye(2), [1, 0]).value(np.zeros(2))
+    0.5
+    """
+
+    unit_smoothness = 1.0
+
+    def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
+        labels = self._of(self.labels, rows)
+        short = clip(1.0 - labels * z, 0.0, None)
+        return 0.5 * short * short, -labels * short
+
+    def unit_conjugate(self, theta: Array) -> Array:
+        u = clip(self.labels * theta, None, 0.0)
+        return u * (1.0 + 0.5 * u)
 
 
 class Multinomial(RowLoss):
