@@ -48,7 +48,7 @@ class Objective(ABC):
     shape : tuple of int or None
         Shape of x, None when every shape is allowed.
     like : array or None
-        An array of the library, the type and the device that x must have; None when all are allowed.
+        An array of the library, type and device that x must have; None when all are allowed.
     checked : bool
         Whether `evaluate` returns the value NaN where the gradient is not finite. The gradient is
         then not checked again, which saves a transfer from another device.

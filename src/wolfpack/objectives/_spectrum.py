@@ -70,7 +70,7 @@ def _square(n: int, product: Callable[[Array], Array], place: Array) -> LinearOp
         x = np.asarray(x).reshape(-1)
         return product(x) if place is None else to_host(product(like(x, place)))
 
-    return LinearOperator((n, n), matvec=apply, dtype=np.float64)  # type: ignore[call-arg]
+    return LinearOperator((n, n), matvec=apply, dtype=np.float64)
 
 
 def _host(Q: Matrix, place: Array) -> np.ndarray:

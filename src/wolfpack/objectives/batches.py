@@ -169,7 +169,7 @@ class Batches(Objective):
         return loss
 
     @cached_property
-    def L(self) -> float | None:
+    def L(self) -> float:
         # the user's beta, or the smoothness of the first minibatches, joined
         if self._beta is not None:
             return self._beta
@@ -196,5 +196,6 @@ def _on_host(part: Matrix) -> Matrix:
     """Return tensors of PyTorch and lists as NumPy arrays, anything else as it is."""
     if hasattr(part, "detach"):
         part = part.detach().cpu()
-        part = (part.float() if str(part.dtype) == "torch.bfloat16" else part).numpy()
+        narrow = str(getattr(part, "dtype", "")) == "torch.bfloat16"
+        part = (part.float() if narrow else part).numpy()
     return part if hasattr(part, "shape") else np.asarray(part)

@@ -71,7 +71,7 @@ class Quadratic(Objective):
         return self.Q * x if isinstance(self.Q, float) else self.Q @ x
 
     @cached_property
-    def L(self) -> float | None:
+    def L(self) -> float:
         return self.Q if isinstance(self.Q, float) else largest_eigenvalue(self.Q, self.like)
 
     def evaluate(self, x: Array) -> Evaluation:
