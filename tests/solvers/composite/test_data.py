@@ -123,7 +123,7 @@ def test_sources_that_come_in_turn_have_no_other_order():
         wp.minimize_composite(Batches("logistic", PAIRS), H, sampling="shuffle")
     with pytest.raises(ValueError, match="stays the same"):
         wp.minimize_composite(Batches("logistic", PAIRS), H, method="converging", batch="auto")
-    with pytest.raises(TypeError, match="random gradients alone"):
+    with pytest.raises(TypeError, match="only random gradients"):
         wp.minimize(Batches("logistic", iter(PAIRS)), wp.sets.Simplex(D))
 
 
