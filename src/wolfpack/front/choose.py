@@ -122,7 +122,7 @@ def choose(objective: Any, K: Set, settings: dict[str, Any]) -> Choice:
 
 
 def _facts(objective: Any, K: Set, settings: dict[str, Any]) -> dict[str, Any]:
-    image = getattr(objective, "image_shape", None)
+    image = objective.image_shape
     return {
         "objective": type(objective).__name__,
         "set": repr(K),
@@ -163,7 +163,7 @@ def _low_rank(objective: Any, K: Set, settings: dict[str, Any]) -> Rule:
     if not K.has("core") or settings.get("engine") is not None:
         return None
     m = settings.get("m")
-    if _projects(K) and m is None and not getattr(objective, "factored", False):
+    if _projects(K) and m is None and not objective.factored:
         return None
     options = {"m": _PAIRS} if m is None else {}
     return "corrective", options, f"points of {type(K).__name__} are kept as matrices of low rank"

@@ -308,7 +308,7 @@ def _add_noise_level(
     result.neighbourhood = result.sigma2 / (2.0 * rho)
     if policies.raises_beta:
         result.message += f" beta = {tuned.gamma:.4g} was estimated from differences of gradients."
-    if isinstance(G, Stochastic) or not getattr(G, "has_values", True):
+    if isinstance(G, Stochastic) or not G.has_values:
         result.message += " G gives random gradients alone, so no gap can be certified."
     excess = result.history["fun"] - result.fun
     if np.isfinite(excess[0]) and excess[-1] > 10.0 * excess[0] + abs(result.fun):
@@ -322,7 +322,7 @@ def _add_noise_level(
 def _variance(result: Result, problem: CompositeProblem, gradients: Gradients, y0: Array) -> float:
     """Return the variance of a gradient of the last round's size, declared or estimated."""
     m, variate = result.state.m, result.state.reading.variate
-    declared = getattr(problem.objective, "variance", None)
+    declared = problem.objective.variance
     if declared is not None:
         shrink = theory.rho(math.inf, y0.size) if problem.norm == "l1" else 1.0
         return declared * min(1.0, shrink / m)

@@ -36,13 +36,39 @@ class Objective(Protocol):
     error: float
     """Relative error of products with the data, 0 where they have the precision of x."""
 
+    has_values: bool
+    """Whether f(x) can be computed; False where only random gradients are known."""
+
+    n: int
+    """Number of observations that one gradient reads."""
+
+    variance: float | None
+    """A bound on the variance of one random gradient, None when unknown."""
+
     @property
     def L(self) -> float | None:
         """Lipschitz constant of the gradient in the Euclidean norm, None when unknown."""
         ...
 
+    @property
+    def L1(self) -> float | None:
+        """Lipschitz constant of the gradient from the l1 to the l_inf norm, None when unknown."""
+        ...
+
     def evaluate(self, x: Array) -> Evaluation:
         """Return value, gradient and dual point at ``x``."""
+        ...
+
+    def evaluate_lazily(self, x: Array) -> Evaluation:
+        """Evaluate without waiting for a device, on which the value may stay as a `Pending`."""
+        ...
+
+    def value(self, x: Array) -> float:
+        """Return f(x)."""
+        ...
+
+    def gradient(self, x: Array) -> Array:
+        """Return grad f(x)."""
         ...
 
     def conjugate_bound(self, dual: Any) -> float:
@@ -55,6 +81,10 @@ class Objective(Protocol):
 
     def curvature(self, x: Array, d: Array) -> float | None:
         """Return <d, Hess f d> if f is quadratic, None otherwise."""
+        ...
+
+    def curvature_bound(self, g: Array) -> float:
+        """Return the largest value of <g, Hess f(x) g> over all x, infinity when unknown."""
         ...
 
 
@@ -127,16 +157,20 @@ class SimpleTerm(Protocol):
 
 
 class MirrorMap(Protocol):
-    """The mirror map w of a composite problem (see `wolfpack.regularizers.mirrors`).
-
-    A map may also have ``norm``, ``value`` and ``prox(H, g, lam)``.
-    """
+    """The mirror map w of a composite problem (see `wolfpack.regularizers.mirrors`)."""
 
     nu: float
-    """Strong convexity constant."""
+    """Strong convexity constant, with respect to `norm`."""
+
+    norm: str
+    """The norm of ``nu``."""
 
     z0: Array | None
     """The minimiser of w, None for a geometry without a centre."""
+
+    def value(self, y: Array) -> float:
+        """Return w(y), up to a constant; batches that grow by themselves need it."""
+        ...
 
     def gradient(self, y: Array) -> Array:
         """Return a subgradient of w at ``y``; runs with a restart need it."""
