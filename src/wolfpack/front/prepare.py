@@ -27,7 +27,7 @@ from ..objectives import Function, Objective, Stochastic
 from ..objectives.finite_sum import FiniteSum
 from ..problem import CompositeProblem, Problem
 from ..problem.checks import check_count, check_positive
-from ..regularizers import Regularizer, Same, Shifted
+from ..regularizers import Mirror, Regularizer, Same, Shifted
 from ..regularizers.pairs import as_mirror, composite_problem, minimization_step
 from ..sets import Set
 from ..smoothing import Oracles
@@ -161,7 +161,7 @@ def _rescaled(G: Objective, scale: Any) -> tuple[Objective, Array | None]:
     return G.scaled(scales), scales.reshape(-1, *(1,) * (len(G.shape) - 1))
 
 
-def _first_point(G: Objective, H: Regularizer, y0: Array | None, w: Any) -> tuple[Array, Any]:
+def _first_point(G: Objective, H: Regularizer, y0: Array, w: Any) -> tuple[Array, Mirror]:
     """Return the first point, in the domain of H, and the mirror map that is minimised there."""
     mirror = as_mirror(w, H)
     minimization_step(H, mirror)  # raises first where H and w have no minimisation step

@@ -11,7 +11,6 @@ from ..arrays import Array, is_foreign, read_only
 from ..engines import EngineFailure
 from ..gradients import Gradients
 from ..problem import (
-    Callback,
     CompositeProblem,
     EndOfData,
     Finisher,
@@ -24,7 +23,7 @@ from ..smoothing import Oracles
 from .checkpoint import Saver, Snapshot
 from .monitor import Monitor
 from .progress import Progress
-from .result import Result
+from .result import Callback, Result
 from .status import Status
 from .stopping import Limits
 from .tracker import Tracker

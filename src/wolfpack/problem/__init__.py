@@ -7,7 +7,6 @@ from .constrained import Problem
 from .errors import CapabilityError, EndOfData, NonFiniteError
 from .evaluation import CompositeEvaluation, Counts, Evaluation, Pending, Violation, underflow
 from .protocols import (
-    Callback,
     Finisher,
     MirrorMap,
     Objective,
@@ -19,7 +18,6 @@ from .protocols import (
 )
 
 __all__ = [
-    "Callback",
     "CapabilityError",
     "CompositeEvaluation",
     "CompositeProblem",

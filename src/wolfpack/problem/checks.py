@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
 
@@ -63,7 +62,7 @@ def as_shape(shape: Any) -> tuple[int, ...] | None:
     if shape is None:
         return None
     try:
-        sizes = tuple(shape) if isinstance(shape, Iterable) else (shape,)
+        sizes: list[Any] = [*shape] if isinstance(shape, tuple | list) else [shape]
         found = tuple(operator.index(size) for size in sizes)
     except TypeError:
         raise TypeError(f"shape must be a tuple of integers or one, found {shape!r}") from None

@@ -9,16 +9,10 @@ CONTRIBUTING.md shows how to write a part of each kind.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from ..arrays import Array
 from .evaluation import Evaluation
-
-if TYPE_CHECKING:
-    from scipy.optimize import OptimizeResult
-
-Callback: TypeAlias = "Callable[[OptimizeResult], object]"
-"""Called with the intermediate result after each recorded round. StopIteration ends the run."""
 
 
 class Objective(Protocol):
@@ -32,6 +26,12 @@ class Objective(Protocol):
 
     checked: bool
     """Whether `evaluate` returns the value NaN wherever the gradient is not finite."""
+
+    traceable: bool
+    """Whether whole rounds of f can be recorded on a device."""
+
+    factored: bool
+    """Whether f takes matrices of low rank as they are."""
 
     error: float
     """Relative error of products with the data, 0 where they have the precision of x."""
@@ -83,6 +83,34 @@ class Objective(Protocol):
         """Return <d, Hess f d> if f is quadratic, None otherwise."""
         ...
 
+    def hessian_product(self, x: Array, d: Array) -> Array | None:
+        """Return Hess f(x) d, None where f does not know it."""
+        ...
+
+    def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:
+        """Return the function t -> <grad f(x + t d), d>, for line searches."""
+        ...
+
+    def image(self, x: Array) -> Array:
+        """Return the linear function of ``x`` that f depends on: A x for loss(A x), else x."""
+        ...
+
+    def evaluate_image(self, z: Array) -> Evaluation:
+        """Return value, gradient and dual point at every x whose image is ``z``."""
+        ...
+
+    def image_value(self, z: Array) -> float:
+        """Return f at every x whose image is ``z``."""
+        ...
+
+    def image_slopes(self, z: Array) -> Array:
+        """Return the gradient of f as a function of the image, at ``z``."""
+        ...
+
+    def image_gradient(self, at: Evaluation) -> Array:
+        """Return the gradient as a function of the image, from an evaluation."""
+        ...
+
     def curvature_bound(self, g: Array) -> float:
         """Return the largest value of <g, Hess f(x) g> over all x, infinity when unknown."""
         ...
@@ -106,6 +134,11 @@ class Region(Protocol):
         """The largest distance of two points of K, or an upper bound on it."""
         ...
 
+    @property
+    def dimension(self) -> int:
+        """The number of entries of a point."""
+        ...
+
     def lmo(self, g: Array) -> Any:
         """Return a vertex that minimises <g, v> over K; for a batch of g, a batch of vertices."""
         ...
@@ -124,6 +157,18 @@ class Region(Protocol):
 
     def start(self) -> Array:
         """Return the point of K from which a run begins by default."""
+        ...
+
+    def project(self, x: Array) -> Array:
+        """Return the point of K nearest to ``x``; optional."""
+        ...
+
+    def k_best(self, g: Array, k: int) -> Any:
+        """Return the k vertices with the smallest <g, v>; optional."""
+        ...
+
+    def core(self, P: Array, Q: Array) -> Any:
+        """Return the small set of all S with P S Q' in K, for sets of matrices; optional."""
         ...
 
 
@@ -202,6 +247,7 @@ class State(Protocol):
 
 
 S = TypeVar("S", bound=State)
+S_contra = TypeVar("S_contra", bound=State, contravariant=True)
 
 
 class Solver(Protocol[S]):
@@ -212,16 +258,14 @@ class Solver(Protocol[S]):
     from an old state again gives the same bits.
     """
 
-    @property
-    def name(self) -> str:
-        """The name of the method."""
-        ...
+    name: ClassVar[str]
+    """The name of the method."""
 
-    def init(self, problem: Any, x0: Array, oracles: Any) -> S:
+    def init(self, problem: Any, x0: Array, oracles: Any, /) -> S:
         """Return the state of round 0."""
         ...
 
-    def step(self, problem: Any, state: S, oracles: Any) -> S:
+    def step(self, problem: Any, state: S, oracles: Any, /) -> S:
         """Return the state after one more round.
 
         Its field ``at`` may be None where the method itself does not need the value of f. The loop
@@ -229,7 +273,7 @@ class Solver(Protocol[S]):
         """
         ...
 
-    def lower_bound(self, problem: Any, state: S, oracles: Any) -> float:
+    def lower_bound(self, problem: Any, state: S, oracles: Any, /) -> float:
         """Return a number that is proved to be at most the minimum; the loop keeps the best."""
         ...
 
@@ -238,16 +282,16 @@ class Solver(Protocol[S]):
 class Observer(Protocol[S]):
     """What a solver whose steps leave ``at=None`` gives besides."""
 
-    def observe(self, problem: Any, state: S) -> S:
+    def observe(self, problem: Any, state: S, /) -> S:
         """Return the state with its field ``at``: the evaluation at the iterate."""
         ...
 
 
 @runtime_checkable
-class Finisher(Protocol[S]):
+class Finisher(Protocol[S_contra]):
     """What a solver gives besides whose last point can be improved when the run has ended."""
 
-    def finish(self, problem: Any, state: S, x: Array, fun: float) -> tuple[Array, float]:
+    def finish(self, problem: Any, state: S_contra, x: Array, fun: float, /) -> tuple[Array, float]:
         """Return a point that is at least as good as the best one, and its value.
 
         The loop asks once, when a run has ended and before its status is decided.

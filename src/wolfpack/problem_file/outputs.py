@@ -64,10 +64,11 @@ def write(result: Result, task: Task, folder: Path, facts: dict[str, Any]) -> Wr
         text = json.dumps(summary, indent=2, allow_nan=False)
         files[1].write_text(text + "\n", encoding="utf-8")
         result.history.to_csv(files[2])
-        if result.get("engine") is not None:
+        log = result.get("engine")
+        if log is not None:
             files += [folder / "engine.csv", folder / "timeline.csv"]
-            result.engine.to_csv(files[3])
-            _table(result.engine.timeline, files[4])
+            log.to_csv(files[3])
+            _table(log.timeline, files[4])
     written = Written(summary, files, [])
     try:
         _draw(result, task, folder, written)

@@ -20,7 +20,8 @@ your own object   ``w.prox(H, g, lam)``                  those that it can handl
 
 from __future__ import annotations
 
-from ..problem import CompositeProblem, Objective
+from ..objectives import Objective
+from ..problem import CompositeProblem
 from ._base import Regularizer
 from .mirrors import MIRRORS, Mirror, OwnMirror, PNormMirror, Same, Step
 from .squared_pnorm import SquaredPNorm
