@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ..report import Chart, Figure, Line, Page, Panel, Section, Table, need_matplotlib, save
-from ..report.live_chart import LiveChart, Series, script
+from ..report.live_chart import LiveChart, Series
 from . import tables
 from .measure import LEVELS
 from .profiles import Profile, profile
@@ -85,7 +84,6 @@ def draw(result: SuiteResult, folder: Path, name: str) -> str:
 def page(result: SuiteResult, svg: str, command: str) -> Page:
     """Return the page about a suite; ``svg`` holds the profiles, empty if they were not drawn."""
     title = f"Benchmark suite {result.suite}"
-    style = files("wolfpack.report").joinpath("run_page.css").read_text(encoding="utf-8")
     styles = _styles(result)
     sections = [
         Section("Who wins", [*_winners(result)]),
@@ -94,7 +92,7 @@ def page(result: SuiteResult, svg: str, command: str) -> Page:
         Section("How it was measured", _how(result, command)),
     ]
     lead = f"{tables.score(result)} {result.started[:10]}, {result.machine['processor']}."
-    return Page(title, lead, sections, f"Written by wolfpack. {result.started}", style, script())
+    return Page(title, lead, sections, f"Written by wolfpack. {result.started}", live=True)
 
 
 def _winners(result: SuiteResult) -> list[str | Table]:
