@@ -51,6 +51,8 @@ ENGINES = dict.fromkeys(("local", "threads", "processes"))
 ENGINES |= {"dask": "distributed", "ray": "ray", "mpi": "mpi4py"}
 """Extras and engines, and the package that each needs."""
 
+ABSTRACT = ("Objective", "as_objective")
+
 app = typer.Typer(name="wolfpack", pretty_exceptions_enable=False, rich_markup_mode=None)
 for command in (solve, check, init, resume, bench):
     app.command()(command)
@@ -139,13 +141,11 @@ def info(as_json: AsJson = False) -> None:
         "wolfpack": wolfpack.__version__,
         **versions(("numpy", "scipy")),
         "platform": SYSTEM,
-        "cores": str(available_cores()),
+        "cores": available_cores(),
         "devices": devices(),
         "methods": list(METHODS),
         "sets": [name for name in wolfpack.sets.__all__ if name != "Set"],
-        "objectives": [
-            n for n in wolfpack.objectives.__all__ if n not in ("Objective", "as_objective")
-        ],
+        "objectives": [n for n in wolfpack.objectives.__all__ if n not in ABSTRACT],
         "noise": list(wolfpack.noise.LAWS),
         "engines": {name: m is None or find_spec(m) is not None for name, m in ENGINES.items()},
         "extras": {name: find_spec(module) is not None for name, module in EXTRAS.items()},
@@ -156,12 +156,10 @@ def info(as_json: AsJson = False) -> None:
     for key in ("engines", "extras"):
         found = facts[key].items()
         facts[key] = [name if here else f"{name} (missing)" for name, here in found]
-    facts["devices"] = [f"{name}: {', '.join(of)}" for name, of in facts["devices"].items()]
+    places = facts["devices"].items()
+    facts["devices"] = "\n".join(f"{name}: {', '.join(found)}" for name, found in places)
     rows = [
-        (
-            name,
-            ("\n" if name == "devices" else ", ").join(value) if isinstance(value, list) else value,
-        )
+        (name, ", ".join(value) if isinstance(value, list) else str(value))
         for name, value in facts.items()
     ]
     Console(highlight=False).print(plain_table(rows))

@@ -230,10 +230,14 @@ def _show(result: Result, written: Written, folder: Path) -> None:
     console = Console(highlight=False)
     console.print(f"{result.status}: {result.message}", markup=False)
     rows = [
-        (name.replace("_", " "), f"{result[name]:.9g}") for name in ("fun", "lower_bound", "gap")
+        ("fun", f"{result.fun:.9g}"),
+        ("lower bound", f"{result.lower_bound:.9g}"),
+        ("gap", f"{result.gap:.9g}"),
+        ("rounds", f"{result.nit:,}"),
+        ("oracle calls", f"{result.nlmo:,}"),
+        ("seconds", f"{result.seconds:.3g}"),
     ]
-    rows += [("rounds", f"{result.nit:,}"), ("oracle calls", f"{result.nlmo:,}")]
-    console.print(plain_table([*rows, ("seconds", f"{result.seconds:.3g}")]))
+    console.print(plain_table(rows))
     for note in written.notes:
         console.print(note, markup=False)
     names = ", ".join(path.name for path in written.files)
@@ -282,5 +286,5 @@ def _interruptible(folder: Path) -> Iterator[None]:
         if not (folder / CHECKPOINT).exists():
             raise
         raise Unfinished(
-            f"interrupted before the results were written; wolfpack resume {folder} continues"
+            f"interrupted before the results were written; wolfpack resume {folder} goes on"
         ) from None
