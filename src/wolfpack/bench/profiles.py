@@ -1,12 +1,12 @@
 r"""Performance profiles of Dolan and Moré.
 
 A problem p is a case with an accuracy, :math:`t_{p,s}` what method s takes for it (seconds, rounds,
-oracle calls), infinite if it does not get there or does not apply. The profile of s is
+oracle calls), infinite if it does not reach the accuracy or does not apply. The profile of s is
 
 .. math:: \rho_s(\tau) = \frac{|\{p : t_{p,s} \le \tau \min_{s'} t_{p,s'}\}|}{|\{p\}|},
 
 the share of problems for which s takes at most :math:`\tau` times what the best method takes:
-:math:`\rho_s(1)` is how often it is the best, the limit how often it gets there at all.
+:math:`\rho_s(1)` is how often it is the best, the limit how often it reaches the accuracy at all.
 
 References
 ----------

@@ -58,7 +58,7 @@ class Entry:
     failure: str = ""
 
     def reach(self, level: float) -> Reach | None:
-        """Return what it takes to reach ``level``: medians over the runs, if most got there."""
+        """Return what it takes to reach ``level``: medians, if most runs reached it."""
         found = [reach for trace in self.traces if (reach := trace.reach(level)) is not None]
         if 2 * len(found) <= len(self.traces):
             return None
