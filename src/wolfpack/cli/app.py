@@ -134,7 +134,7 @@ def reproduce(
 def info(as_json: AsJson = False) -> None:
     """Show versions, methods, sets, objectives, engines, devices and optional packages found."""
     from ..arrays import devices
-    from ..front.minimize import METHODS
+    from ..front.choose import METHODS
     from ..report.machine import SYSTEM, available_cores, versions
 
     facts: dict[str, Any] = {

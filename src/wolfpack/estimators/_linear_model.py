@@ -14,12 +14,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ..arrays import Array
 from ..front.composite import minimize_composite
-from ..gradients import Gradient, Gradients
+from ..gradients import ExactGradients
 from ..loop import Result
 from ..objectives.finite_sum import FiniteSum
 from ..regularizers import ElasticNet, Euclidean, Regularizer, Shifted, SquaredNorm
 from ..regularizers.pairs import composite_problem
 from ..solvers import ConvergingComposite
+from ..solvers.composite.accelerated import State, Tuned
 from ._common import RandomState, seed_of, warn_unless_certified
 
 _SOLVER = ConvergingComposite(batch=1)
@@ -101,7 +102,7 @@ class AcceleratedLinear(BaseEstimator):
 
     def _stop_after_max_iter(self, now: Result) -> None:
         # Rounds are recorded about once a pass, so we stop at the record nearest to max_iter.
-        if now.nit and now.state.rows >= (self.max_iter - 0.5) * self._n:
+        if now.nit and now.state.reading.rows >= (self.max_iter - 0.5) * self._n:
             raise StopIteration
 
     def _partial_fit(self, X: Array, y: Array, weights: Array | None) -> None:
@@ -109,7 +110,7 @@ class AcceleratedLinear(BaseEstimator):
         self._check()
         if self._stream is None:
             self._set_bias(X, None)
-            self._stream = Stream(None)
+            self._stream = Stream()
         stream = self._stream
         features = self._features(X)
         size = _STREAM_ROWS if self.batch_size == "auto" else int(self.batch_size)
@@ -119,15 +120,12 @@ class AcceleratedLinear(BaseEstimator):
             if part is not None and not part.any():
                 continue
             G = self._objective(features[rows], y[rows], part)
-            assert G.shape is not None
-            if stream.state is None:
-                start = self._start(G)
-                stream.begin(np.zeros(G.shape) if start is None else start)
-            stream.step(G, self._regularizer(G))
+            start = self._start(G) if stream.state is None else None
+            stream.step(G, self._regularizer(G), start)
         if stream.state is None:
             raise ValueError("sample_weight must not be 0 in all rows")
         self.n_iter_ = stream.state.k
-        self._keep(stream.state.y)
+        self._keep(stream.state.x)
 
     def _check(self) -> None:
         """Refuse parameters that define no problem, in one clear message."""
@@ -221,30 +219,28 @@ def _is_count(value: object) -> bool:
 class Stream:
     """The converging form, one round per minibatch handed in; it holds no data and can be saved."""
 
-    def __init__(self, state: Any) -> None:
-        self.state = state
-
-    def begin(self, y0: Array) -> None:
-        """Start at ``y0``."""
+    def __init__(self) -> None:
+        self.state: State | None = None
         self.beta = 0.0
-        self.start = y0
-        self.state = _SOLVER.init(None, y0, _Now(None))
 
-    def step(self, G: FiniteSum, H: Regularizer) -> None:
-        """Make one round with the gradient of ``G``; beta is the largest L of all minibatches."""
+    def step(self, G: FiniteSum, H: Regularizer, start: Array | None) -> None:
+        """Make one round with the gradient of ``G``, the first from ``start``, or from 0.
+
+        beta grows to the largest smoothness constant of the minibatches so far.
+        """
+        assert G.shape is not None
+        if self.state is None:
+            self.start = np.zeros(G.shape) if start is None else start
         self.beta = max(self.beta, G.L)
-        problem = composite_problem(G, H, Shifted(Euclidean(), self.start), self.beta or H.mu)
-        self.state = _SOLVER.step(problem, self.state, _Now(G))
+        beta = self.beta or H.mu
+        problem = composite_problem(G, H, Shifted(Euclidean(), self.start), beta)
+        gradients = _Now(G)
+        state = self.state or _SOLVER.init(problem, self.start, gradients)
+        self.state = _SOLVER.step(problem, state._replace(tuned=Tuned(beta, beta)), gradients)
 
 
-class _Now(Gradients):
-    """The gradient of the current minibatch."""
+class _Now(ExactGradients):
+    """The gradient of the current minibatch, one of many."""
 
-    def __init__(self, objective: Any) -> None:
-        self.objective = objective
-
-    def at(self, v: Array, k: int, m: Any, anchor: Any = None) -> Gradient:
-        return Gradient(self.objective.gradient(v), None)
-
-    def _draw(self, v: Array, m: Any, rng: Any, anchor: Any = None) -> Array:
-        return self.objective.gradient(v)
+    batch = 1
+    exact = False
