@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable, Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from ..arrays import Array
+
+Pairs: TypeAlias = Iterable[tuple[Hashable, Hashable]] | np.ndarray
+Edges: TypeAlias = Pairs | tuple[np.ndarray, np.ndarray] | sparse.sparray | sparse.spmatrix
+"""Pairs (tail, head), two integer arrays, or a sparse matrix."""
 
 
 class Graph:
@@ -31,7 +36,7 @@ class Graph:
         The label of each node.
     """
 
-    def __init__(self, edges: Any, name: str, directed: bool = True) -> None:
+    def __init__(self, edges: Edges, name: str, directed: bool = True) -> None:
         if sparse.issparse(edges):
             tails, heads, nodes = _from_matrix(edges, name, directed)
         else:
@@ -52,21 +57,20 @@ class Graph:
         """Number of nodes."""
         return len(self.nodes)
 
-    def number(self, label: Any, name: str) -> int:
+    def number(self, label: object, name: str) -> int:
         """Return the number of the node with this label; ``name`` is what it is needed for."""
         try:
             return self._numbers[label]
         except (KeyError, TypeError):
             raise ValueError(f"{name} must be a node of the graph, found {label!r}") from None
 
-    def matrix(self, weights: Array | None = None) -> sparse.csr_array:
-        """Return the sparse matrix of the weights (1 by default), parallel edges added up."""
-        data = np.ones(self.edge_count) if weights is None else weights
-        n = self.node_count
-        return sparse.csr_array((data, (self.tails, self.heads)), shape=(n, n))
+    def matrix(self) -> sparse.csr_array:
+        """Return the sparse matrix that counts the edges between two nodes."""
+        ends, n = (self.tails, self.heads), self.node_count
+        return sparse.csr_array((np.ones(self.edge_count), ends), shape=(n, n))
 
 
-def _from_matrix(matrix: Any, name: str, directed: bool) -> tuple[Array, Array, list[Any]]:
+def _from_matrix(matrix: Any, name: str, directed: bool) -> tuple[Array, Array, list[Hashable]]:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name} must be a square matrix, found shape {matrix.shape}")
     n = matrix.shape[0]
@@ -77,11 +81,8 @@ def _from_matrix(matrix: Any, name: str, directed: bool) -> tuple[Array, Array, 
     return tails, heads, list(range(n))
 
 
-def _from_pairs(edges: Any, name: str) -> tuple[Array, Array, list[Any]]:
-    ends = edges if _is_array_pair(edges) else None
-    if ends is None:
-        ends = _columns(edges, name)
-    tails, heads = ends
+def _from_pairs(edges: Any, name: str) -> tuple[Array, Array, list[Hashable]]:
+    tails, heads = edges if _is_array_pair(edges) else _columns(edges, name)
     if len(tails) != len(heads):
         raise ValueError(
             f"{name} must have as many tails as heads, found {len(tails)} and {len(heads)}"
@@ -89,7 +90,7 @@ def _from_pairs(edges: Any, name: str) -> tuple[Array, Array, list[Any]]:
     if isinstance(tails, np.ndarray) and tails.dtype.kind in "iu" and heads.dtype.kind in "iu":
         labels, numbers = np.unique(np.concatenate([tails, heads]), return_inverse=True)
         return numbers[: len(tails)], numbers[len(tails) :], labels.tolist()
-    numbering: dict[Any, int] = {}
+    numbering: dict[Hashable, int] = {}
     try:
         both = [numbering.setdefault(label, len(numbering)) for label in [*tails, *heads]]
     except TypeError as error:
@@ -98,7 +99,7 @@ def _from_pairs(edges: Any, name: str) -> tuple[Array, Array, list[Any]]:
     return numbers[: len(tails)], numbers[len(tails) :], list(numbering)
 
 
-def _is_array_pair(edges: Any) -> bool:
+def _is_array_pair(edges: object) -> bool:
     return (
         isinstance(edges, tuple)
         and len(edges) == 2
@@ -106,7 +107,7 @@ def _is_array_pair(edges: Any) -> bool:
     )
 
 
-def _columns(edges: Any, name: str) -> tuple[Any, Any]:
+def _columns(edges: Pairs, name: str) -> tuple[Array | list, Array | list]:
     """Return tails and heads of a sequence of pairs: integer arrays, or lists of labels."""
     wanted = f"{name} must be pairs (tail, head), two integer arrays or a sparse matrix"
     if isinstance(edges, np.ndarray):

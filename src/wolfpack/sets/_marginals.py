@@ -1,7 +1,4 @@
-"""Nonnegative matrices with given row and column sums: violation, dual bound, projection.
-
-Shared by the Birkhoff and transport polytopes, {X >= 0, X 1 = a, X' 1 = b}.
-"""
+"""Nonnegative matrices with given row and column sums, {X >= 0, X 1 = a, X' 1 = b}."""
 
 from __future__ import annotations
 
@@ -12,36 +9,43 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import brentq
 
+from ..arrays import Array
 from ..atoms import Atoms
-from ._base import Array
+from ._base import Set
 
 _U = 2.0**-53
 
 _FAR = 100.0
-"""Size of a point, relative to the sums, from which the linear oracle brings it near first."""
+"""Points larger than this times the sums are first brought near by the linear oracle."""
 
 
-def marginal_violation(x: Array, a: Array, b: Array) -> float:
-    """Return by how much ``x`` violates a sum or nonnegativity, at worst."""
-    rows, columns = x.sum(axis=1) - a, x.sum(axis=0) - b
-    return float(max(-x.min(), abs(rows).max(), abs(columns).max()))
+class Marginals(Set):
+    """What the Birkhoff and transport polytopes share, given the sums a of rows and b of columns.
+
+    `certify` proves its bound by dual potentials, whatever the oracle's error was.
+    """
+
+    unconditional = True
+    polytope = True
+    one_by_one = True
+    a: Array
+    b: Array
+
+    def certify(self, g: Array, vertex: Atoms) -> float:
+        return transport_floor(g, vertex.to_dense(), self.a, self.b)
+
+    def violation(self, x: Array) -> float:
+        rows, columns = x.sum(axis=1) - self.a, x.sum(axis=0) - self.b
+        return float(max(-x.min(), abs(rows).max(), abs(columns).max()))
+
+    def _project(self, x: Array) -> Array:
+        return project_marginals(x, self.a, self.b, self._lmo)
 
 
 def transport_floor(g: Array, plan: Array, a: Array, b: Array) -> float:
     r"""Return a proved lower bound on min <g, X>, tight when ``plan`` is optimal.
 
-    Parameters
-    ----------
-    g : array, shape (p, q)
-        Costs.
-    plan : array, shape (p, q)
-        The oracle's answer; only where it is positive matters.
-    a, b : arrays, shapes (p,) and (q,)
-        Sums of rows and columns.
-
-    Notes
-    -----
-    By linear duality <a, alpha> + <b, beta> is a lower bound whenever
+    Of the plan, only the places of its positive entries are used. By linear duality <a, alpha> + <b, beta> is a lower bound whenever
     alpha_i + beta_j <= g_ij for all i, j. Shortest distances in the residual graph (edges i -> j of
     length g_ij, and back j -> i of length -g_ij where the plan is positive) make alpha = -d_rows,
     beta = d_columns feasible, with equality where the plan is positive if it is optimal.
@@ -54,7 +58,7 @@ def transport_floor(g: Array, plan: Array, a: Array, b: Array) -> float:
     best = -np.inf
     for rows, columns in _potentials(g, plan, size):
         terms = np.concatenate([b * columns, -a * rows])
-        # rounding of rows + g may have lifted a column, and the products were rounded
+        # rounding may have raised rows + g, hence a column, and the products are rounded too
         reach = total * (size + float(abs(rows).max())) + float(abs(terms).sum())
         best = max(best, math.fsum(terms) - 4.0 * _U * reach)
     return best
@@ -78,18 +82,7 @@ def _potentials(g: Array, plan: Array, size: float) -> Iterator[tuple[Array, Arr
 def project_marginals(z: Array, a: Array, b: Array, plan: Callable[[Array], Atoms]) -> Array:
     r"""Return the Euclidean projection of ``z`` onto {X >= 0, X 1 = a, X' 1 = b}.
 
-    Parameters
-    ----------
-    z : array, shape (p, q)
-        The point.
-    a, b : arrays, shapes (p,) and (q,)
-        Sums of rows and columns.
-    plan : callable
-        The linear oracle; asked when z is far away.
-
-    Notes
-    -----
-    The projection is X = max(z - lambda 1' - 1 mu', 0), where (lambda, mu) minimise
+    ``plan`` is the linear oracle, which is asked when z is far away. The projection is X = max(z - lambda 1' - 1 mu', 0), where (lambda, mu) minimise
     F = ||X||^2/2 + <a, lambda> + <b, mu>, a convex function with gradient
     (a - X 1, b - X' 1). Semismooth Newton steps on F, with an exact line search, converge in a
     finite number of steps, about ten; each costs O(pq min(p, q)). For z away from the set by more

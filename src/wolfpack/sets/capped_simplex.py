@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..arrays import as_float_array
+from ..arrays import Array, as_float_array
 from ..atoms import Atoms, Dense, Sparse
-from ._base import Array, Set, as_positive, as_shape
+from ._arguments import Shape, as_positive, as_shape
+from ._base import Set
 from ._select import in_chunks, largest, ordering, pick, place
 
 
@@ -43,9 +44,9 @@ class CappedSimplex(Set):
     """
 
     unconditional = True
-    polytope: ClassVar[bool] = True
+    polytope = True
 
-    def __init__(self, n: Any, cap: Any, total: float = 1.0) -> None:
+    def __init__(self, n: Shape, cap: ArrayLike, total: float = 1.0) -> None:
         self.shape = as_shape(n)
         self.total = as_positive(total, "total")
         caps = as_float_array(cap, "cap")
@@ -69,15 +70,9 @@ class CappedSimplex(Set):
         self._full = min(int(self.total / largest + 1e-12), self.dimension)
         part = self.total - self._full * largest
         self._part = part if part > 1e-12 * self.total else 0.0
-
-    @property
-    def radius(self) -> float:
-        return _greedy_norm(self.caps, self.total)
-
-    @property
-    def diameter(self) -> float:
-        rest = float(self.caps.sum()) - self.total
-        return math.sqrt(2.0) * min(self.radius, _greedy_norm(self.caps, max(rest, 0.0)))
+        self.radius = _greedy_norm(self.caps, self.total)
+        opposite = _greedy_norm(self.caps, max(room - self.total, 0.0))
+        self.diameter = math.sqrt(2.0) * min(self.radius, opposite)
 
     def _lmo(self, g: Array) -> Atoms:
         rows = g.reshape(-1, self.dimension)
@@ -91,7 +86,7 @@ class CappedSimplex(Set):
         if self._part == 0.0:
             return Sparse(largest(rows, self._full, np.negative), cap, self.shape)
         indices = largest(rows, self._full + 1, np.negative)
-        # the last of the largest g takes the part, as sorting would have it
+        # the last of the largest g takes the part, as it would after sorting
         last = self._full - pick(rows, indices)[:, ::-1].argmax(axis=1)
         values = np.full(indices.shape, cap)
         values[np.arange(rows.shape[0]), last] = self._part

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ..arrays import as_float_array, check_finite
+from ..arrays import Array, as_float_array, check_finite
 from ..atoms import Atoms, Sparse
 from ..problem import CapabilityError
-from ._base import Array, Set
 from ._batch import map_batch
-from ._graph import Graph
-from ._linear import COST, Answer, LinearSystem, bounded, proved
+from ._graph import Edges, Graph
+from ._linear import COST, Answer, LinearSystem, ProgramSet
 from ._routing import Routing
 
-_LARGE = 200_000
+_EXACT_UP_TO = 200_000
 """Beyond this many (origin, edge) pairs membership is judged without the separate origins."""
 
 
-class FlowPolytope(Set):
+class FlowPolytope(ProgramSet):
     r"""Total flows on the edges of a directed graph that serve all demands.
 
     Without capacities: the convex hull of the routings in which every demand takes one simple path,
@@ -63,11 +63,14 @@ class FlowPolytope(Set):
     array([3., 4., 0.])
     """
 
-    polytope: ClassVar[bool] = True
-    one_by_one: ClassVar[bool] = True
-    cheap_violation: ClassVar[bool] = False
+    cheap_violation = False
 
-    def __init__(self, graph: Any, demands: Any, capacity: Any = None) -> None:
+    def __init__(
+        self,
+        graph: Edges,
+        demands: Iterable[tuple[object, object, float]] | np.ndarray | sparse.sparray,
+        capacity: ArrayLike | None = None,
+    ) -> None:
         self.graph = Graph(graph, "graph")
         self.shape = (self.graph.edge_count,)
         origins, demand = _table(self.graph, demands)
@@ -79,25 +82,20 @@ class FlowPolytope(Set):
             raise ValueError(f"demands: no path leads from {o!r} to {d!r}")
         self.capacity = None if capacity is None else _capacity(capacity, self.shape[0])
         # no simple path puts more than the total demand on an edge
-        self._most = self.total if self.capacity is None else self.capacity
+        self._limit = self.total if self.capacity is None else self.capacity
         self._system = None if self.capacity is None else self._flows(self.capacity)
-
-    @property
-    def radius(self) -> float:
-        longest = min(self.graph.node_count - 1, self.shape[0])
         if self.capacity is None:
-            return self.total * math.sqrt(longest)
-        return float(np.linalg.norm(self.capacity))
-
-    @property
-    def diameter(self) -> float:
-        return math.sqrt(2.0) * self.radius
+            longest = min(self.graph.node_count - 1, self.shape[0])
+            self.radius = self.total * math.sqrt(longest)
+        else:
+            self.radius = float(np.linalg.norm(self.capacity))
+        self.diameter = math.sqrt(2.0) * self.radius
 
     def _lmo(self, g: Array) -> Atoms:
-        g = np.asarray(g, dtype=np.float64)
-        answers = map_batch(self._route, g.reshape(-1, self.shape[0]))
         if self.capacity is not None:
-            return bounded(answers, g, self.shape)
+            return super()._lmo(g)
+        g = np.asarray(g, dtype=np.float64)
+        answers = map_batch(self._minimise, g.reshape(-1, self.shape[0]))
         x = np.array([answer.x for answer in answers])
         if g.ndim == 1:
             edges = np.flatnonzero(x[0])
@@ -111,26 +109,24 @@ class FlowPolytope(Set):
         # noise may make a cycle's cost negative, and any routing will do
         return self._lmo(g if self.capacity is not None else np.maximum(g, 0.0))
 
-    def _route(self, cost: Array) -> Answer:
+    def _minimise(self, cost: Array) -> Answer:
         x = self._routing.load(cost)
+        if x is not None and (self._system is None or bool(np.all(x <= self._limit))):
+            return Answer(x, float(x @ cost) - self._rounding(cost))
         if self._system is None:
-            if x is None:
-                raise CapabilityError(
-                    f"{self}: the direction has a cycle of negative cost, around which flow would "
-                    f"grow without end: pass capacity=... ({self.total:g}, the total demand, for "
-                    "example) to bound the flow on each edge"
-                )
-            return Answer(x, float(x @ cost) - self._rounding(cost))
-        if x is not None and bool(np.all(x <= self._most)):
-            return Answer(x, float(x @ cost) - self._rounding(cost))
+            raise CapabilityError(
+                f"{self}: the direction has a cycle of negative cost, around which flow would "
+                f"grow without end: pass capacity=... ({self.total:g}, the total demand, for "
+                "example) to bound the flow on each edge"
+            )
         origins = len(self._routing.origins)
         flows, bound = self._system.minimise(np.tile(cost, origins))
-        return Answer(np.minimum(flows.reshape(origins, -1).sum(axis=0), self._most), bound)
+        return Answer(np.minimum(flows.reshape(origins, -1).sum(axis=0), self._limit), bound)
 
-    def certify(self, g: Array, vertex: Any) -> float:
+    def certify(self, g: Array, vertex: Atoms) -> float:
         if self.capacity is None:
             return float(vertex.dot(g)) - self._rounding(g)
-        return proved(self, g, vertex)
+        return super().certify(g, vertex)
 
     def _rounding(self, cost: Array) -> float:
         """Return what the rounding of the potentials may have cost, on all edges of all paths."""
@@ -144,9 +140,9 @@ class FlowPolytope(Set):
             return np.inf
         incidence, supply = self._incidence(), self._supply()
         balance = abs(incidence @ x - supply.sum(axis=0)).max()
-        outside = float(max(-x.min(), (x - self._most).max(), balance))
+        outside = float(max(-x.min(), (x - self._limit).max(), balance))
         origins = len(supply)
-        if origins == 1 or origins * self.shape[0] > _LARGE or outside > 1e-6 * self.total:
+        if origins == 1 or origins * self.shape[0] > _EXACT_UP_TO or outside > 1e-6 * self.total:
             return outside
         # the least t with flows f_o >= 0 that are within t of x on every edge when added up
         sums = sparse.hstack([sparse.eye_array(self.shape[0])] * origins)
@@ -205,7 +201,9 @@ class FlowPolytope(Set):
         )
 
 
-def _table(graph: Graph, demands: Any) -> tuple[Array, Array]:
+def _table(
+    graph: Graph, demands: Iterable[tuple[object, object, float]] | np.ndarray | sparse.sparray
+) -> tuple[Array, Array]:
     """Return the origins and what each node receives from each of them."""
     if isinstance(demands, np.ndarray) or sparse.issparse(demands):
         if demands.ndim != 2 or demands.shape[0] != demands.shape[1]:
@@ -226,10 +224,8 @@ def _table(graph: Graph, demands: Any) -> tuple[Array, Array]:
         if not (math.isfinite(amount) and amount >= 0):
             raise ValueError(f"demands must be finite and not negative, found {triple!r}")
         if o != d and amount > 0:
-            origin, node = (
-                graph.number(o, "demands: origin"),
-                graph.number(d, "demands: destination"),
-            )
+            origin = graph.number(o, "demands: origin")
+            node = graph.number(d, "demands: destination")
             table.setdefault(origin, np.zeros(graph.node_count))[node] += amount
     if not table:
         raise ValueError("demands must have a positive amount between different nodes, found none")
@@ -237,7 +233,7 @@ def _table(graph: Graph, demands: Any) -> tuple[Array, Array]:
     return np.array(origins), np.array([table[o] for o in origins])
 
 
-def _capacity(capacity: Any, n: int) -> Array:
+def _capacity(capacity: ArrayLike, n: int) -> Array:
     array = check_finite(as_float_array(capacity, "capacity"), "capacity")
     if array.shape not in ((), (n,)):
         raise ValueError(f"capacity must be a number or one per edge ({n}), found {array.shape}")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..atoms import Sparse
-from ._base import Array, Set, as_positive
+from ._ball import Ball
 from ._select import as_count, ranked
 from .l1_ball import L1Ball
 
 
-class GroupL1Ball(Set):
+class GroupL1Ball(Ball):
     r"""The ball of the group norm, :math:`\{\sum_G \|x_G\|_2 \le r\}`.
 
     Parameters
@@ -38,16 +40,12 @@ class GroupL1Ball(Set):
 
     unconditional = True
 
-    def __init__(self, groups: Any, radius: float = 1.0) -> None:
-        self.shape, members = _partition(groups)
-        self.r = as_positive(radius, "radius")
+    def __init__(self, groups: Sequence[ArrayLike] | np.ndarray, radius: float = 1.0) -> None:
+        shape, members = _partition(groups)
+        super().__init__(shape, radius)
         self._order = np.concatenate(members)
         self._length = np.array([len(group) for group in members])
         self._start = np.cumsum(self._length) - self._length
-
-    @property
-    def radius(self) -> float:
-        return self.r
 
     @property
     def groups(self) -> list[np.ndarray]:
@@ -64,9 +62,6 @@ class GroupL1Ball(Set):
     def violation(self, x: Array) -> float:
         flat = x.reshape(-1)
         return float(abs(flat).max() * self._norms(flat).sum()) - self.r
-
-    def start(self) -> Array:
-        return np.zeros(self.shape)
 
     def k_best(self, g: Array, k: int) -> Sparse:
         """Return the best vertices of the k groups of largest ||g_G||, the best first."""
@@ -110,7 +105,9 @@ class GroupL1Ball(Set):
         return f"GroupL1Ball({n}, groups={len(self._length)}, radius={self.r:g})"
 
 
-def _partition(groups: Any) -> tuple[tuple[int, ...], list[np.ndarray]]:
+def _partition(
+    groups: Sequence[ArrayLike] | np.ndarray,
+) -> tuple[tuple[int, ...], list[np.ndarray]]:
     """Return the shape of x and the flat positions of each group."""
     if isinstance(groups, list | tuple) and len(groups) and np.ndim(groups[0]) > 0:
         return _from_positions([np.asarray(group) for group in groups])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from ._base import as_shape
+from ._arguments import Shape, as_shape
 from ._select import as_count
 from .capped_simplex import CappedSimplex
 
@@ -32,7 +31,7 @@ class Hypersimplex(CappedSimplex):
     array([0., 1., 1., 0.])
     """
 
-    def __init__(self, n: Any, k: int) -> None:
+    def __init__(self, n: Shape, k: int) -> None:
         shape = as_shape(n)
         self.k = as_count(k)
         if self.k > math.prod(shape):

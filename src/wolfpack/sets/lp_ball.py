@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..atoms import Atoms, Corner, Dense, OneHot
-from ._base import Array, Set, as_positive, as_shape
+from ._arguments import Shape, as_exponent, as_shape
+from ._ball import Ball
 from ._select import in_chunks, pick
 
 
-class LpBall(Set):
+class LpBall(Ball):
     r"""The l_p ball :math:`\{\|x\|_p \le r\}` for :math:`1 \le p \le \infty`.
 
     Parameters
@@ -42,20 +43,11 @@ class LpBall(Set):
 
     unconditional = True
 
-    def __init__(self, n: Any, p: float, radius: float = 1.0) -> None:
-        self.shape = as_shape(n)
-        try:
-            self.p = float(p)
-        except (TypeError, ValueError):
-            raise TypeError(f"p must be a number, found {p!r}") from None
-        if not self.p >= 1:  # NaN included
-            raise ValueError(f"p must satisfy 1 <= p <= inf, found {p!r}")
-        self.r = as_positive(radius, "radius")
+    def __init__(self, n: Shape, p: float, radius: float = 1.0) -> None:
+        super().__init__(as_shape(n), radius)
+        self.p = as_exponent(p, "p")
+        self.radius = self.r * self.dimension ** max(0.0, 0.5 - 1.0 / self.p)
         self.polytope = self.p in (1.0, math.inf)
-
-    @property
-    def radius(self) -> float:
-        return self.r * self.dimension ** max(0.0, 0.5 - 1.0 / self.p)
 
     def _lmo(self, g: Array) -> Atoms:
         if self.p == math.inf:
@@ -83,9 +75,6 @@ class LpBall(Set):
         if largest == 0.0 or self.p == math.inf:
             return largest - self.r
         return largest * float(((size / largest) ** self.p).sum()) ** (1.0 / self.p) - self.r
-
-    def start(self) -> Array:
-        return np.zeros(self.shape)
 
     def __repr__(self) -> str:
         return f"LpBall({', '.join(map(str, self.shape))}, p={self.p:g}, radius={self.r:g})"

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 
-from ..arrays import as_float_array
-from ..atoms import Bounded
-from ._base import Array, Set, as_positive
-from ._batch import map_batch
+from ..arrays import Array, as_float_array
+from ._arguments import as_positive
 from ._distance import separation
 from ._hush import hushed
-from ._linear import COST, Answer, LinearSystem, bounded, proved
+from ._linear import COST, Answer, BoundsLike, LinearSystem, Matrix, ProgramSet
 
 _ABSOLUTE_GAP = 2e-6
 """HiGHS drops branches that gain less than 1e-6 and ends at a gap of 1e-6, whatever is asked."""
 
 
-class MixedInteger(Set):
+class MixedInteger(ProgramSet):
     r"""The hull :math:`\mathrm{conv}\{A_{ub} x \le b_{ub},\ A_{eq} x = b_{eq},\ \ell \le x \le u,\
     x_j \in \mathbb{Z}\ (j \in J)\}`.
 
@@ -56,20 +53,18 @@ class MixedInteger(Set):
     array([0., 1.])
     """
 
-    polytope: ClassVar[bool] = True
-    one_by_one: ClassVar[bool] = True
-    cheap_violation: ClassVar[bool] = False
-    batch_hint: ClassVar[int | None] = 1
-    releases_gil: ClassVar[bool] = True
+    cheap_violation = False
+    batch_hint = 1
+    releases_gil = True
 
     def __init__(
         self,
-        A_ub: Any = None,
-        b_ub: Any = None,
-        A_eq: Any = None,
-        b_eq: Any = None,
-        bounds: Any = None,
-        integrality: Any = 1,
+        A_ub: Matrix = None,
+        b_ub: ArrayLike | None = None,
+        A_eq: Matrix = None,
+        b_eq: ArrayLike | None = None,
+        bounds: BoundsLike = None,
+        integrality: ArrayLike = 1,
         *,
         time_limit: float | None = None,
         mip_gap: float = 0.0,
@@ -84,6 +79,8 @@ class MixedInteger(Set):
         # + 0.0 turns -0.0, which answers would inherit, into 0.0
         low[self.integer] = np.ceil(low[self.integer] - 1e-9) + 0.0
         high[self.integer] = np.floor(high[self.integer] + 1e-9) + 0.0
+        self.radius = float(np.linalg.norm(np.maximum(abs(low), abs(high))))
+        self.diameter = min(2.0 * self.radius, float(np.linalg.norm(high - low)))
         self._constraints = _constraints(self.system)
         self._known = self._some_point()
 
@@ -99,23 +96,6 @@ class MixedInteger(Set):
         if point is None:
             raise ValueError(empty)
         return point
-
-    @property
-    def radius(self) -> float:
-        reach = np.maximum(abs(self.system.low), abs(self.system.high))
-        return float(np.linalg.norm(reach))
-
-    @property
-    def diameter(self) -> float:
-        return min(2.0 * self.radius, float(np.linalg.norm(self.system.high - self.system.low)))
-
-    def _lmo(self, g: Array) -> Bounded:
-        g = np.asarray(g, dtype=np.float64)
-        rows = g.reshape(-1, self.shape[0])
-        return bounded(map_batch(self._minimise, rows, threads=True), g, self.shape)
-
-    def certify(self, g: Array, vertex: Any) -> float:
-        return proved(self, g, vertex)
 
     def violation(self, x: Array) -> float:
         outside = self.system.violation(x)
@@ -143,8 +123,8 @@ class MixedInteger(Set):
             bound = max(bound, float(proved))
         return Answer(x, largest * min(bound, float(unit @ x)))
 
-    def _program(self, c: Array) -> Any:
-        options: dict[str, Any] = {"mip_rel_gap": self.mip_gap}
+    def _program(self, c: Array) -> OptimizeResult:
+        options: dict[str, float] = {"mip_rel_gap": self.mip_gap}
         if self.time_limit is not None:
             options["time_limit"] = self.time_limit
         with hushed():
@@ -172,7 +152,7 @@ class MixedInteger(Set):
         return f"MixedInteger({self.shape[0]} variables, {integers} integers)"
 
 
-def _flags(integrality: Any, n: int) -> Array:
+def _flags(integrality: ArrayLike, n: int) -> Array:
     """Return which variables are integers."""
     flags = as_float_array(integrality, "integrality")
     if flags.shape not in ((), (n,)) or not np.isin(flags, (0.0, 1.0)).all():

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..atoms import Atoms, Dense
-from ._base import Array, Set, as_positive
-from ._shapes import matrix_shape
+from ._arguments import as_exponent, matrix_shape
+from ._ball import Ball
+from ._laws import NoiseLike
 from ._spectral import singular_values
 from ._spectral_bounds import schatten_ceiling
 from .l2_ball import L2Ball
 from .simplex import Simplex
 
 
-class SchattenBall(Set):
+class SchattenBall(Ball):
     r"""Matrices with :math:`(\sum_i \sigma_i^p)^{1/p} \le r`, the sum over singular values.
 
     Parameters
@@ -44,18 +45,9 @@ class SchattenBall(Set):
     """
 
     def __init__(self, shape: tuple[int, int], order: float, radius: float = 1.0) -> None:
-        self.shape = matrix_shape(shape)
-        try:
-            self.order = float(order)
-        except (TypeError, ValueError):
-            raise TypeError(f"order must be a number, found {order!r}") from None
-        if not self.order >= 1:  # NaN included
-            raise ValueError(f"order must satisfy 1 <= order <= inf, found {order!r}")
-        self.r = as_positive(radius, "radius")
-
-    @property
-    def radius(self) -> float:
-        return self.r * min(self.shape) ** max(0.0, 0.5 - 1.0 / self.order)
+        super().__init__(matrix_shape(shape), radius)
+        self.order = as_exponent(order, "order")
+        self.radius = self.r * min(self.shape) ** max(0.0, 0.5 - 1.0 / self.order)
 
     @property
     def _conjugate(self) -> float:
@@ -94,10 +86,7 @@ class SchattenBall(Set):
         top = float(s[0])
         return top * float(np.linalg.norm(s / top, self.order)) if top > 0 else top
 
-    def start(self) -> Array:
-        return np.zeros(self.shape)
-
-    def smoothed_at_zero(self, noise: Any) -> float | None:
+    def smoothed_at_zero(self, noise: NoiseLike) -> float | None:
         return L2Ball(self.shape, self.r).smoothed_at_zero(noise) if self.order == 2 else None
 
     def has(self, capability: str) -> bool:

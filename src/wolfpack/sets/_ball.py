@@ -1,0 +1,31 @@
+"""What the balls of norms share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import Array
+from ._arguments import as_positive
+from ._base import Set
+
+
+class Ball(Set):
+    """A ball {x : ||x|| <= r} of some norm. Methods start at its centre, 0.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of x.
+    r : float
+        The bound. `radius`, the largest Euclidean norm, is also r unless a subclass changes it.
+    """
+
+    def __init__(self, shape: tuple[int, ...], r: float) -> None:
+        self.shape = shape
+        self.r = self.radius = as_positive(r, "radius")
+
+    def start(self) -> Array:
+        return np.zeros(self.shape)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(str, self.shape))}, radius={self.r:g})"
