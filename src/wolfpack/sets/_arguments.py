@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
 from typing import TypeAlias
 
-Shape: TypeAlias = int | Sequence[int]
+Shape: TypeAlias = int | tuple[int, ...] | list[int]
 """A number of entries or a shape, as users give it."""
 
 
@@ -35,7 +34,7 @@ def as_size(n: Shape) -> int:
     """Return one positive integer."""
     sizes = as_shape(n)
     if len(sizes) != 1:
-        raise ValueError(f"n must be one positive integer, found {n!r}")
+        raise ValueError(f"n must be a positive integer, found {n!r}")
     return sizes[0]
 
 

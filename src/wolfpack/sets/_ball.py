@@ -20,12 +20,11 @@ class Ball(Set):
         The bound. `radius`, the largest Euclidean norm, is also r unless a subclass changes it.
     """
 
+    summary = "{K.sizes}, radius={K.r:g}"
+
     def __init__(self, shape: tuple[int, ...], r: float) -> None:
         self.shape = shape
         self.r = self.radius = as_positive(r, "radius")
 
     def start(self) -> Array:
         return np.zeros(self.shape)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(map(str, self.shape))}, radius={self.r:g})"

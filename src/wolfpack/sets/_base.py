@@ -43,9 +43,6 @@ class Set(ABC):
         Shape of the points of K. Every set sets it.
     radius : float
         R_K = max of ||x|| over K, or a number that is not smaller. Every set sets it.
-    diameter : float
-        The largest distance of two points of K, or a number that is not smaller. Twice the radius
-        by default. Step sizes and smoothness constants are sharper with a sharper number.
     polytope : bool
         Whether K has finitely many vertices. False by default. `method="auto"` reads it.
     releases_gil : bool
@@ -63,11 +60,13 @@ class Set(ABC):
     cheap_projection : bool
         Whether `project`, where it exists, costs about as much as the oracle. True by default.
     cheap_violation : bool
-        Whether `violation` costs about as much as the oracle, so that answers can be spot-checked
-        with it. True by default.
+        Whether `violation` costs about as much as the oracle. True by default. Then it is used to
+        spot-check answers.
     unconditional : bool
-        Whether signs do not matter: all points of K are nonnegative, or the sign of any entry of a
-        point can be changed within K. False by default. It sharpens `absolute_support`.
+        Whether all points of K are nonnegative, or the sign of any entry of a point can be changed
+        within K. False by default. It sharpens `absolute_support`.
+    summary : str
+        What ``repr`` shows in parentheses, a format string in which ``K`` is the set.
     original, like : Set or None, array or None
         Of a set on a device (see `at`): the set on the host, and an array of that place.
 
@@ -100,14 +99,12 @@ class Set(ABC):
     cheap_projection: bool = True
     cheap_violation: bool = True
     unconditional: bool = False
+    summary: str = "{K.sizes}"
     original: Set | None = None
     like: Array = None
 
     def __init_subclass__(cls, anywhere: bool = False, **kwargs: object) -> None:
-        """Let the methods of a subclass be called with arrays of any library.
-
-        ``anywhere=True`` says that the class itself computes with arrays of any library.
-        """
+        """Let methods be called with any library's arrays; ``anywhere`` says that they can be."""
         super().__init_subclass__(**kwargs)
         for name in () if anywhere else _DISPATCHED:
             if name in vars(cls):
@@ -125,21 +122,28 @@ class Set(ABC):
     def violation(self, x: Array) -> float:
         """Return by how much ``x`` violates the constraints; at most 0 inside K.
 
-        `contains` and the checks of starting points and of answers need it. Any number is right
-        that is positive outside K only, tends to 0 with the distance to K, and is NaN or infinite
-        for entries that are not finite. Sets that are known through their oracle alone use
-        `wolfpack.sets._distance.separation`.
+        `contains` and the checks of starting points and answers need it. Any number will do that
+        is positive outside K only and tends to 0 with the distance to K. Sets that are known
+        through their oracle alone use `wolfpack.sets._distance.separation`.
         """
 
     @cached_property
     def diameter(self) -> float:
-        """The largest distance of two points of K, or a number that is not smaller."""
+        """The largest distance of two points of K, or a number that is not smaller.
+
+        Twice the radius by default. A set that knows better sets it in ``__init__``.
+        """
         return 2.0 * self.radius
 
     @property
     def dimension(self) -> int:
         """Number of entries of a point of K."""
         return math.prod(self.shape)
+
+    @property
+    def sizes(self) -> str:
+        """The shape as text, "3" or "3, 4"."""
+        return ", ".join(map(str, self.shape))
 
     def lmo(self, g: Array) -> Atoms:
         """Return a minimiser of <g, v> over v in K, for one direction or for a batch.
@@ -152,10 +156,7 @@ class Set(ABC):
         return self.at(g)._answer(g)
 
     def support(self, u: Array) -> float | Array:
-        """Return s(u) = max of <u, v> over v in K: a float, or one number per direction.
-
-        Computed from the oracle's answer to -u.
-        """
+        """Return s(u) = max of <u, v> over v in K: a float, or one number per direction."""
         u = self._check_direction(u)
         value = self.at(u)._answer(-u).dot(u)
         return float(value) if u.ndim == len(self.shape) else value
@@ -163,8 +164,8 @@ class Set(ABC):
     def absolute_support(self, c: np.ndarray) -> float:
         """Return max <c, |v|> over v in K, or a number that is not smaller, for c >= 0 on the host.
 
-        Bounds on rounding errors, entry by entry, add up to such a number. By default it is
-        ||c|| R_K, or s(c) where that is smaller and the set is `unconditional`.
+        Bounds on rounding errors need it. By default it is ||c|| R_K, or s(c) where that is smaller
+        and the set is `unconditional`.
         """
         largest = norm(c) * self.radius
         return min(largest, float(self.support(c))) if self.unconditional else largest
@@ -172,17 +173,13 @@ class Set(ABC):
     def certify(self, g: Array, vertex: Atoms) -> float:
         """Return a proved lower bound on min <g, v>, given the oracle's answer to ``g``.
 
-        Every certificate of the library rests on it. By default the bound is the value of the
-        answer, which is right for exact oracles. Sets whose oracle may be inexact override it and
-        subtract what the oracle may have missed.
+        Every certificate of the library rests on it. By default it is the value of the answer.
+        Sets with an inexact oracle override it and subtract what the oracle may have missed.
         """
         return float(vertex.dot(g))
 
     def contains(self, x: Array, tol: float = 1e-9) -> bool:
-        """Tell whether ``x`` is in K, up to ``tol`` relative to the set's size (at least 1).
-
-        True where `violation` is at most tol max(1, R_K).
-        """
+        """Tell whether ``x`` is in K: its `violation` is at most tol max(1, R_K)."""
         x = check_shape(as_float_array(x, "x"), self.shape, "x")
         return all_finite(x) and bool(self.violation(x) <= tol * max(1.0, self.radius))
 
@@ -204,9 +201,8 @@ class Set(ABC):
     def at(self, x: Array) -> Set:
         """Return this set as it answers arrays of the library, device and type of ``x``.
 
-        For NumPy arrays that is the set itself. For others, sets of vectors or matrices answer
-        where ``x`` is, with their constants (bounds, offsets, points) copied there once
-        (`wolfpack.sets.device`). All other sets are asked on the host. No set overrides this.
+        For NumPy arrays that is the set itself. For other arrays it is a copy of the set with its
+        constants where ``x`` is (`wolfpack.sets.device`), or one that asks the set on the host.
         """
         if not is_foreign(x):
             return self.original or self
@@ -227,7 +223,7 @@ class Set(ABC):
     def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         """Return grad s_alpha(y) = E argmax over v in K of <y + alpha Delta, v>, exactly.
 
-        Needed for every law in `closed_forms`; the first of them is meant by ``noise=None``.
+        Needed for every law in `closed_forms`. ``noise=None`` means the first of them.
         """
         raise CapabilityError(f"{self} has no closed form for its smoothed argmax")
 
@@ -241,10 +237,7 @@ class Set(ABC):
     def smoothed_supports(
         self, points: Sequence[Array], alpha: float, noise: NoiseLike = None
     ) -> list[float | Array]:
-        """Return s_|alpha|(sign(alpha) y) for several y, by default from `smoothed_support`.
-
-        Sets on a device answer arrays there, which need not be waited for.
-        """
+        """Return s_|alpha|(sign(alpha) y) for several y; on a device, without waiting for it."""
         sign = 1.0 if alpha > 0 else -1.0
         return [self.smoothed_support(sign * y, abs(alpha), noise) for y in points]
 
@@ -296,8 +289,8 @@ class Set(ABC):
     def core(self, shape: tuple[int, int]) -> Set:
         """Return the set of S with U S V' in K, for all U and V with orthonormal columns.
 
-        For sets of matrices whose vertices have rank one. Methods that keep x as a product of
-        factors then optimise over S alone. ``shape`` is that of S.
+        For sets of matrices with vertices of rank one: methods that keep x as a product of factors
+        then optimise over S, of shape ``shape``, alone.
         """
         raise CapabilityError(f"{self} is not a set of sums of rank-one matrices")
 
@@ -319,8 +312,8 @@ class Set(ABC):
         if g.ndim == len(self.shape) + 1:
             if tuple(g.shape[1:]) != self.shape:
                 raise ValueError(
-                    f"{self}: a batch of directions must have shape (batch, "
-                    f"{', '.join(map(str, self.shape))}), found {tuple(g.shape)}"
+                    f"{self}: a batch of directions must have shape (batch, {self.sizes}), "
+                    f"found {tuple(g.shape)}"
                 )
         elif tuple(g.shape) != self.shape:
             raise ValueError(f"{self}: direction must have shape {self.shape}, found {g.shape}")
@@ -339,7 +332,7 @@ class Set(ABC):
             raise ValueError(f"{self}: {name} has {bad} NaN or infinite entries")
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(map(str, self.shape))})"
+        return f"{type(self).__name__}({self.summary.format(K=self)})"
 
 
 _DISPATCHED = ("violation", "smoothed", "smoothed_support", "draw", "k_best")

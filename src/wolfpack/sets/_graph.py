@@ -18,20 +18,15 @@ Edges: TypeAlias = Pairs | tuple[np.ndarray, np.ndarray] | sparse.sparray | spar
 class Graph:
     """Edges between nodes that are numbered 0..n-1, and the labels they had.
 
-    Parameters
-    ----------
-    edges : sequence of pairs, pair of arrays, or scipy sparse matrix
-        Pairs (tail, head) of hashable labels; or the tuple of two integer arrays (tails, heads); or
-        a square sparse matrix whose stored entries are the edges, row by row.
-    name : str
-        The argument's name, for messages.
-    directed : bool
-        Whether entries (u, v) and (v, u) of a matrix are two edges, or one with tail < head.
+    ``edges`` are pairs (tail, head) of hashable labels; or the tuple of two integer arrays (tails,
+    heads); or a square sparse matrix whose stored entries are the edges, row by row. Entries (u, v)
+    and (v, u) of a matrix are two edges if ``directed``, else one with tail < head. ``name`` is the
+    argument's name in messages.
 
     Attributes
     ----------
     tails, heads : int arrays
-        The nodes' numbers, edge by edge in the order given.
+        The numbers of the nodes, edge by edge in the order given.
     nodes : list
         The label of each node.
     """
@@ -58,7 +53,7 @@ class Graph:
         return len(self.nodes)
 
     def number(self, label: object, name: str) -> int:
-        """Return the number of the node with this label; ``name`` is what it is needed for."""
+        """Return the number of the node with this label; ``name`` says in messages what it is."""
         try:
             return self._numbers[label]
         except (KeyError, TypeError):
@@ -87,7 +82,7 @@ def _from_pairs(edges: Any, name: str) -> tuple[Array, Array, list[Hashable]]:
         raise ValueError(
             f"{name} must have as many tails as heads, found {len(tails)} and {len(heads)}"
         )
-    if isinstance(tails, np.ndarray) and tails.dtype.kind in "iu" and heads.dtype.kind in "iu":
+    if _is_integer(tails) and _is_integer(heads):
         labels, numbers = np.unique(np.concatenate([tails, heads]), return_inverse=True)
         return numbers[: len(tails)], numbers[len(tails) :], labels.tolist()
     numbering: dict[Hashable, int] = {}
@@ -97,6 +92,10 @@ def _from_pairs(edges: Any, name: str) -> tuple[Array, Array, list[Hashable]]:
         raise TypeError(f"{name}: the labels of nodes must be hashable: {error}") from None
     numbers = np.array(both, dtype=np.intp)
     return numbers[: len(tails)], numbers[len(tails) :], list(numbering)
+
+
+def _is_integer(ends: Array | list) -> bool:
+    return isinstance(ends, np.ndarray) and ends.dtype.kind in "iu"
 
 
 def _is_array_pair(edges: object) -> bool:
@@ -131,14 +130,9 @@ def _columns(edges: Pairs, name: str) -> tuple[Array | list, Array | list]:
 
 
 def heights(tails: Array, heads: Array, n: int) -> tuple[Array, Array]:
-    """Return the length of the longest path that starts at each node of a graph without cycles.
+    """Return the length of the longest path from each node, -1 where a cycle can be reached.
 
-    Returns
-    -------
-    height : int array, shape (n,)
-        The lengths; -1 at the nodes from which a cycle can be reached.
-    on_cycle : bool array, shape (n,)
-        The nodes of height -1; there is a cycle among them if there are any.
+    Also return which nodes have -1. If there are any, some of them form a cycle.
     """
     order = np.argsort(heads, kind="stable")
     starts = np.searchsorted(heads[order], np.arange(n + 1))

@@ -25,7 +25,7 @@ _ONE_BY_ONE_UP_TO = 128
 """If more bounds are missing, those of variables with one bound are computed all at once."""
 
 Matrix: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix | None
-BoundsLike: TypeAlias = Bounds | Sequence[Any] | None
+BoundsLike: TypeAlias = Bounds | Sequence[object] | None
 """None, a pair, a sequence of pairs or scipy.optimize.Bounds."""
 
 
@@ -64,17 +64,8 @@ class ProgramSet(Set):
 class LinearSystem:
     r"""The polyhedron :math:`\{A_{ub} x \le b_{ub},\ A_{eq} x = b_{eq},\ \ell \le x \le u\}`.
 
-    Parameters
-    ----------
-    A_ub, b_ub, A_eq, b_eq : array, sparse matrix or None
-        The constraints.
-    bounds : None, pair, sequence of pairs or scipy.optimize.Bounds
-        As in `scipy.optimize.linprog`: None stands for x >= 0.
-
-    Raises
-    ------
-    ValueError
-        If the arguments do not fit together, or if there is no solution.
+    The arguments are those of `scipy.optimize.linprog`. It is an error if they do not fit together,
+    or if there is no solution.
 
     Attributes
     ----------
@@ -103,22 +94,16 @@ class LinearSystem:
         wrong = int((self.low > self.high).sum())
         if wrong:
             raise ValueError(f"bounds: lower > upper for {wrong} of {self.n} variables")
-        for numbers, name in (
-            (np.concatenate([self.low, self.high]), "bounds"),
-            (self.b_ub, "b_ub"),
-            (self.b_eq, "b_eq"),
-        ):
-            _check_size(numbers, name)
+        _check_size(np.concatenate([self.low, self.high]), "bounds")
+        _check_size(self.b_ub, "b_ub")
+        _check_size(self.b_eq, "b_eq")
         if self._program(np.zeros(self.n)).status == 2:
             raise ValueError("the constraints have no common solution: the set is empty")
 
     def bound_all(self) -> float:
         """Make all bounds finite, and return a number that no solution's norm exceeds.
 
-        Raises
-        ------
-        ValueError
-            If a variable is not bounded.
+        It is an error if a variable is not bounded.
         """
         free = np.isinf(self.low) & np.isinf(self.high)
         missing = int(np.isinf(self.low).sum() + np.isinf(self.high).sum())
@@ -145,7 +130,7 @@ class LinearSystem:
 
             min <c, x> >= <b_ub, y_ub> + <b_eq, y_eq> + sum_j min(r_j low_j, r_j high_j);
 
-        the solver's tolerances only make the multipliers worse, and rounding is subtracted.
+        The solver's tolerances can only make the multipliers worse. Rounding is subtracted.
         """
         largest = float(abs(c).max())
         if largest == 0.0:
@@ -176,13 +161,13 @@ class LinearSystem:
         return float(np.max(worst))
 
     def complete(self, x: Array, fixed: Array, c: Array) -> Array | None:
-        """Return the minimiser of <c, x> with the entries ``fixed`` of ``x``; None if none is."""
+        """Return a minimiser of <c, x> with the entries ``fixed`` of ``x``, None if none exists."""
         low, high = np.where(fixed, x, self.low), np.where(fixed, x, self.high)
         result = self._program(c * (COST / (abs(c).max() or 1.0)), (low, high))
         return result.x if result.status == 0 else None
 
     def _least(self, c: Array, name: str) -> float:
-        """Return a little less than min <c, x>, the bounds not being finite yet."""
+        """Return a little less than min <c, x>, before all bounds are finite."""
         result = self._program(c)
         if result.status != 0:
             raise ValueError(f"the constraints do not bound {name}: the set is not compact")
@@ -226,17 +211,17 @@ def _constraint(A: Matrix, b: ArrayLike | None, kind: str) -> tuple[Array, Array
             raise ValueError(f"{given}_{kind} was given without {absent}_{kind}")
         return None, None
     if sparse.issparse(A):
-        A = sparse.csr_array(A, dtype=np.float64)
-        check_finite(A.data, f"A_{kind}")
+        matrix: Array = sparse.csr_array(A, dtype=np.float64)
+        check_finite(matrix.data, f"A_{kind}")
     else:
-        A = check_finite(as_float_array(A, f"A_{kind}"), f"A_{kind}").astype(np.float64)
-    b = check_finite(as_float_array(b, f"b_{kind}"), f"b_{kind}").astype(np.float64)
-    if A.ndim != 2 or b.shape != A.shape[:1] or A.shape[1] == 0:
+        matrix = check_finite(as_float_array(A, f"A_{kind}"), f"A_{kind}").astype(np.float64)
+    right = check_finite(as_float_array(b, f"b_{kind}"), f"b_{kind}").astype(np.float64)
+    if matrix.ndim != 2 or right.shape != matrix.shape[:1] or matrix.shape[1] == 0:
         raise ValueError(
-            f"A_{kind} must be a matrix with one row per entry of b_{kind}, found shapes {A.shape} "
-            f"and {b.shape}"
+            f"A_{kind} must be a matrix with one row per entry of b_{kind}, found shapes "
+            f"{matrix.shape} and {right.shape}"
         )
-    return A, b
+    return matrix, right
 
 
 def _bounds(bounds: BoundsLike, n: int | None) -> tuple[Array, Array]:
@@ -257,7 +242,7 @@ def _bounds(bounds: BoundsLike, n: int | None) -> tuple[Array, Array]:
     return low, high
 
 
-def _sides(bounds: Bounds | Sequence[Any]) -> tuple[Array, Array]:
+def _sides(bounds: Any) -> tuple[Array, Array]:
     """Return the columns of pairs (low, high) in which None stands for no bound."""
     if isinstance(bounds, Bounds):
         return np.asarray(bounds.lb), np.asarray(bounds.ub)

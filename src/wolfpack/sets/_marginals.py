@@ -45,12 +45,12 @@ class Marginals(Set):
 def transport_floor(g: Array, plan: Array, a: Array, b: Array) -> float:
     r"""Return a proved lower bound on min <g, X>, tight when ``plan`` is optimal.
 
-    Of the plan, only the places of its positive entries are used. By linear duality <a, alpha> + <b, beta> is a lower bound whenever
-    alpha_i + beta_j <= g_ij for all i, j. Shortest distances in the residual graph (edges i -> j of
-    length g_ij, and back j -> i of length -g_ij where the plan is positive) make alpha = -d_rows,
-    beta = d_columns feasible, with equality where the plan is positive if it is optimal.
-    Bellman-Ford sweeps end in feasible potentials whether or not they have converged. O(pq) per
-    sweep, at most p sweeps and few in practice.
+    By linear duality <a, alpha> + <b, beta> is a lower bound whenever alpha_i + beta_j <= g_ij for
+    all i, j. Shortest distances in the residual graph (edges i -> j of length g_ij, and back
+    j -> i of length -g_ij where the plan is positive) make alpha = -d_rows, beta = d_columns
+    feasible, with equality where the plan is positive if it is optimal. Bellman-Ford sweeps end in
+    feasible potentials whether or not they have converged. O(pq) per sweep, at most p sweeps and
+    few in practice.
     """
     g = g.astype(np.float64, copy=False)
     size = float(abs(g).max())
@@ -82,12 +82,13 @@ def _potentials(g: Array, plan: Array, size: float) -> Iterator[tuple[Array, Arr
 def project_marginals(z: Array, a: Array, b: Array, plan: Callable[[Array], Atoms]) -> Array:
     r"""Return the Euclidean projection of ``z`` onto {X >= 0, X 1 = a, X' 1 = b}.
 
-    ``plan`` is the linear oracle, which is asked when z is far away. The projection is X = max(z - lambda 1' - 1 mu', 0), where (lambda, mu) minimise
+    The projection is X = max(z - lambda 1' - 1 mu', 0), where (lambda, mu) minimise
     F = ||X||^2/2 + <a, lambda> + <b, mu>, a convex function with gradient
     (a - X 1, b - X' 1). Semismooth Newton steps on F, with an exact line search, converge in a
-    finite number of steps, about ten; each costs O(pq min(p, q)). For z away from the set by more
-    than its size, z is brought there by factors of ten; z very far away is first brought near
-    (`_bring_near`). The sums are met to about 1e-16 (p + q) max(a, b).
+    finite number of steps, about ten; each costs O(pq min(p, q)). If z is farther from the set
+    than the set's size, smaller multiples of z are projected first, each ten times the last. If z
+    is very far away, the linear oracle ``plan`` first brings it near (`_bring_near`). The sums are
+    met to about 1e-16 (p + q) max(a, b).
     """
     z = z.astype(np.float64, copy=False)
     if float(abs(z).max()) > _FAR * float(max(a.max(), b.max())):
@@ -100,11 +101,11 @@ def project_marginals(z: Array, a: Array, b: Array, plan: Callable[[Array], Atom
 def _bring_near(z: Array, plan: Array, total: float) -> Array:
     """Return a matrix with entries in [-total, 0] that has the same projection.
 
-    Numbers added to rows and columns move all of the polytope's <z, X> alike, so optimal potentials
-    of the linear problem may be taken off: then z <= 0, and z = 0 where an optimal plan V is
-    positive. If the projection has X_ij > 0 and V_ij = 0, then X - V, whose sums are zero, is
-    positive at (i, j) and so at the entries f of a cycle on whose other entries b V_b > X_b. A
-    shift along the cycle cannot bring X closer to z, that is
+    Numbers added to rows and columns change <z, X> by the same amount for all X of the polytope,
+    so optimal potentials of the linear problem may be subtracted: then z <= 0, and z = 0 where an
+    optimal plan V is positive. If the projection has X_ij > 0 and V_ij = 0, then X - V, whose sums
+    are zero, is positive at (i, j) and so at the entries f of a cycle on whose other entries b
+    V_b > X_b. A shift along the cycle cannot bring X closer to z, that is
     sum_f (X_f - z_f) <= sum_b (X_b - z_b) = sum_b X_b < total. So X_ij > 0 only where
     z_ij > -total, and cutting z off there does not change X.
     """
@@ -112,14 +113,14 @@ def _bring_near(z: Array, plan: Array, total: float) -> Array:
     rows, columns = list(_potentials(-z, plan, size))[-1]
     # -rows_i + columns_j <= -z_ij, with equality where the plan is positive
     slack = np.minimum((z - rows[:, None]) + columns, 0.0)
-    slack[plan > 0] = 0.0  # up to rounding, of which a large z has much
+    slack[plan > 0] = 0.0  # exactly: the rounding errors of a large z are large
     return np.maximum(slack, -total)
 
 
 def _project_near(z: Array, a: Array, b: Array) -> Array:
     """Project a matrix with at least as many rows as columns by Newton's method on the dual."""
     p, q = z.shape
-    # start from the projection onto the equations alone; what it leaves says how far z is
+    # start from the projection onto the equations alone; its residual says how far z is
     lam = z.sum(axis=1) / q
     mu = (z.sum(axis=0) - lam.sum()) / p
     largest = float(max(a.max(), b.max()))

@@ -39,7 +39,7 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from ._base import Array
+from ..arrays import Array
 
 LANCZOS_FROM = 300
 DENSE_SVD = 300

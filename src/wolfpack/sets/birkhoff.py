@@ -41,6 +41,7 @@ class Birkhoff(Marginals):
     """
 
     releases_gil = True
+    summary = "{K.shape[0]}"
 
     def __init__(self, n: int) -> None:
         n = as_size(n)
@@ -58,6 +59,3 @@ class Birkhoff(Marginals):
 
     def start(self) -> Array:
         return np.full(self.shape, 1.0 / self.shape[0])
-
-    def __repr__(self) -> str:
-        return f"Birkhoff({self.shape[0]})"

@@ -111,8 +111,7 @@ class CappedSimplex(Set):
 
     def __repr__(self) -> str:
         cap = f"{self.caps.flat[0]:g}" if self._equal else "array"
-        n = ", ".join(map(str, self.shape))
-        return f"CappedSimplex({n}, cap={cap}, total={self.total:g})"
+        return f"CappedSimplex({self.sizes}, cap={cap}, total={self.total:g})"
 
 
 def clip_to_total(x: Array, caps: Array, total: float) -> Array:

@@ -47,6 +47,8 @@ class ConvexHull(LiftedSet):
     (True, False)
     """
 
+    summary = "{K.table.shape[0]} points, shape={K.shape}"
+
     def __init__(self, points: ArrayLike) -> None:
         array = check_finite(as_float_array(points, "points"), "points")
         if array.ndim < 2 or array.size == 0:
@@ -114,6 +116,3 @@ class ConvexHull(LiftedSet):
     def _weights(self, y: Array, alpha: float) -> tuple[Array, float]:
         """Return exp((score - max)/alpha) of the points, and max."""
         return exponentials(self.table @ y.reshape(-1), alpha)
-
-    def __repr__(self) -> str:
-        return f"ConvexHull({len(self.table)} points, shape={self.shape})"

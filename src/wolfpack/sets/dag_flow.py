@@ -64,6 +64,8 @@ class DagFlow(LiftedSet):
     array([0.5, 0.5, 0.5])
     """
 
+    summary = "{K.graph.edge_count} edges, {K.graph.node_count} nodes"
+
     def __init__(self, edges: Edges, source: object, target: object) -> None:
         graph = Graph(edges, "edges")
         s, t = graph.number(source, "source"), graph.number(target, "target")
@@ -222,6 +224,3 @@ class DagFlow(LiftedSet):
             return np.clip(edge, self._first[node], np.maximum(self._first[node + 1] - 1, 0))
 
         return self._paths(*self._walk(count, choose))
-
-    def __repr__(self) -> str:
-        return f"DagFlow({self.graph.edge_count} edges, {self.graph.node_count} nodes)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +18,8 @@ from ._batch import map_batch
 from ._graph import Edges, Graph
 from ._linear import COST, Answer, LinearSystem, ProgramSet
 from ._routing import Routing
+
+Demands: TypeAlias = Iterable[tuple[object, object, float]] | np.ndarray | sparse.sparray
 
 _EXACT_UP_TO = 200_000
 """Beyond this many (origin, edge) pairs membership is judged without the separate origins."""
@@ -65,12 +68,7 @@ class FlowPolytope(ProgramSet):
 
     cheap_violation = False
 
-    def __init__(
-        self,
-        graph: Edges,
-        demands: Iterable[tuple[object, object, float]] | np.ndarray | sparse.sparray,
-        capacity: ArrayLike | None = None,
-    ) -> None:
+    def __init__(self, graph: Edges, demands: Demands, capacity: ArrayLike | None = None) -> None:
         self.graph = Graph(graph, "graph")
         self.shape = (self.graph.edge_count,)
         origins, demand = _table(self.graph, demands)
@@ -145,11 +143,9 @@ class FlowPolytope(ProgramSet):
         if origins == 1 or origins * self.shape[0] > _EXACT_UP_TO or outside > 1e-6 * self.total:
             return outside
         # the least t with flows f_o >= 0 that are within t of x on every edge when added up
-        sums = sparse.hstack([sparse.eye_array(self.shape[0])] * origins)
+        sums, balances = self._per_origin(origins)
         slack = np.ones((self.shape[0], 1))
-        conservation = sparse.block_diag(
-            [sparse.block_diag([incidence] * origins), np.zeros((0, 1))]
-        )
+        conservation = sparse.block_diag([balances, np.zeros((0, 1))])
         cost = np.zeros(conservation.shape[1])
         cost[-1] = COST
         result = linprog(
@@ -171,16 +167,22 @@ class FlowPolytope(ProgramSet):
         """Return the system of the flows from each origin within the capacities."""
         supply = self._supply()
         count = len(supply)
+        sums, balances = self._per_origin(count)
         try:
             return LinearSystem(
-                sparse.hstack([sparse.eye_array(self.shape[0])] * count),
+                sums,
                 capacity,
-                sparse.block_diag([self._incidence()] * count),
+                balances,
                 supply.reshape(-1),
                 np.column_stack([np.zeros(count * self.shape[0]), np.tile(capacity, count)]),
             )
         except ValueError as error:
             raise ValueError(f"capacity is too small for the demands: {error}") from None
+
+    def _per_origin(self, count: int) -> tuple[sparse.sparray, sparse.sparray]:
+        """Return the matrices of total flows and of balances, given the flows from each origin."""
+        sums = sparse.hstack([sparse.eye_array(self.shape[0])] * count)
+        return sums, sparse.block_diag([self._incidence()] * count)
 
     def _incidence(self) -> sparse.csr_array:
         edges = np.arange(self.shape[0])
@@ -201,9 +203,7 @@ class FlowPolytope(ProgramSet):
         )
 
 
-def _table(
-    graph: Graph, demands: Iterable[tuple[object, object, float]] | np.ndarray | sparse.sparray
-) -> tuple[Array, Array]:
+def _table(graph: Graph, demands: Any) -> tuple[Array, Array]:
     """Return the origins and what each node receives from each of them."""
     if isinstance(demands, np.ndarray) or sparse.issparse(demands):
         if demands.ndim != 2 or demands.shape[0] != demands.shape[1]:

@@ -39,6 +39,7 @@ class GroupL1Ball(Ball):
     """
 
     unconditional = True
+    summary = "{K.sizes}, groups={K._length.size}, radius={K.r:g}"
 
     def __init__(self, groups: Sequence[ArrayLike] | np.ndarray, radius: float = 1.0) -> None:
         shape, members = _partition(groups)
@@ -99,10 +100,6 @@ class GroupL1Ball(Ball):
         unit[:, 0] += largest[:, 0] == 0  # any unit vector answers a zero direction
         length = np.sqrt((unit * unit).sum(axis=-1, keepdims=True))
         return Sparse(indices, unit * (-self.r / length), self.shape)
-
-    def __repr__(self) -> str:
-        n = ", ".join(map(str, self.shape))
-        return f"GroupL1Ball({n}, groups={len(self._length)}, radius={self.r:g})"
 
 
 def _partition(

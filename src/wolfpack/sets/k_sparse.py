@@ -42,6 +42,7 @@ class KSparse(Ball):
 
     unconditional = True
     polytope = True
+    summary = "{K.sizes}, k={K.k}, radius={K.r:g}"
 
     def __init__(self, n: Shape, k: int, radius: float = 1.0) -> None:
         super().__init__(as_shape(n), radius)
@@ -66,6 +67,3 @@ class KSparse(Ball):
         if float(size.sum()) > self.k * self.r:
             size = clip_to_total(abs(x), np.full(self.shape, self.r), self.k * self.r)
         return np.copysign(size, x)
-
-    def __repr__(self) -> str:
-        return f"KSparse({', '.join(map(str, self.shape))}, k={self.k}, radius={self.r:g})"

@@ -65,19 +65,15 @@ class L2Ball(Ball):
         return norm(x) - self.r
 
     def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
-        y, alpha = smoothing_arguments(self, y, alpha)
-        alpha *= need_scale(self, noise, "gaussian")
-        answer = self._lmo(-y).to_dense()
-        t, n = self._length(answer, y) / alpha, self.dimension
+        answer, length, alpha = self._smoothing(y, alpha, noise)
+        t, n = length / alpha, self.dimension
         if t * t > 1e16 * n:  # phi(t) = 1 - (n - 1)/(2 t^2) + ... rounds to 1
             return answer
         return answer * (self._mean_length * t / n * float(hyp1f1(0.5, n / 2 + 1, -0.5 * t * t)))
 
     def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
-        y, alpha = smoothing_arguments(self, y, alpha)
-        alpha *= need_scale(self, noise, "gaussian")
-        length, n = self._length(self._lmo(-y).to_dense(), y), self.dimension
-        t = length / alpha
+        _, length, alpha = self._smoothing(y, alpha, noise)
+        t, n = length / alpha, self.dimension
         if t * t > 1e16 * n:
             return self.r * length
         return self.r * alpha * self._mean_length * float(hyp1f1(-0.5, n / 2, -0.5 * t * t))
@@ -99,6 +95,9 @@ class L2Ball(Ball):
         n = self.dimension
         return math.sqrt(2.0) * math.exp(gammaln((n + 1) / 2) - gammaln(n / 2))
 
-    def _length(self, answer: Array, y: Array) -> float:
-        """Return ||y|| as <answer, y>/r, whose terms stay in range."""
-        return float((answer * y).sum()) / self.r
+    def _smoothing(self, y: Array, alpha: float, noise: NoiseLike) -> tuple[Array, float, float]:
+        """Return the answer to -y, ||y|| as <answer, y>/r, whose terms stay in range, and alpha."""
+        y, alpha = smoothing_arguments(self, y, alpha)
+        alpha *= need_scale(self, noise, "gaussian")
+        answer = self._lmo(-y).to_dense()
+        return answer, float((answer * y).sum()) / self.r, alpha

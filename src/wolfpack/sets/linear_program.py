@@ -38,6 +38,7 @@ class LinearProgram(ProgramSet):
     """
 
     batch_hint = 1
+    summary = "{K.shape[0]} variables"
 
     def __init__(
         self,
@@ -58,6 +59,3 @@ class LinearProgram(ProgramSet):
 
     def violation(self, x: Array) -> float:
         return self.system.violation(x)
-
-    def __repr__(self) -> str:
-        return f"LinearProgram({self.shape[0]} variables)"

@@ -42,6 +42,7 @@ class LpBall(Ball):
     """
 
     unconditional = True
+    summary = "{K.sizes}, p={K.p:g}, radius={K.r:g}"
 
     def __init__(self, n: Shape, p: float, radius: float = 1.0) -> None:
         super().__init__(as_shape(n), radius)
@@ -75,6 +76,3 @@ class LpBall(Ball):
         if largest == 0.0 or self.p == math.inf:
             return largest - self.r
         return largest * float(((size / largest) ** self.p).sum()) ** (1.0 / self.p) - self.r
-
-    def __repr__(self) -> str:
-        return f"LpBall({', '.join(map(str, self.shape))}, p={self.p:g}, radius={self.r:g})"

@@ -63,6 +63,7 @@ class MatroidBase(Set):
 
     polytope = True
     one_by_one = True
+    summary = "{K.shape[0]} elements"
 
     def __init__(self, rank_or_independence: Function | ArrayLike, n: int | None = None) -> None:
         given = rank_or_independence
@@ -128,9 +129,6 @@ class MatroidBase(Set):
     def _independent(self, subset: tuple[int, ...]) -> bool:
         value = self.fun(subset)
         return value == len(subset) if self._is_rank else bool(value)
-
-    def __repr__(self) -> str:
-        return f"MatroidBase({self.shape[0]} elements)"
 
 
 class _Columns:

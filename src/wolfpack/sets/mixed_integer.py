@@ -23,12 +23,8 @@ class MixedInteger(ProgramSet):
 
     Parameters
     ----------
-    A_ub, b_ub : array or sparse matrix, array
-        The inequalities.
-    A_eq, b_eq : array or sparse matrix, array
-        The equations.
-    bounds : pair or sequence of pairs (low, high), or scipy.optimize.Bounds
-        Bounds on the variables, None for no bound; x >= 0 by default.
+    A_ub, b_ub, A_eq, b_eq, bounds
+        As for `LinearProgram`; x >= 0 by default.
     integrality : 0/1 or array of 0/1
         Which variables are integers; all of them by default.
     time_limit : float, optional

@@ -42,6 +42,8 @@ class Scale(Combination):
     array([-0., -3.])
     """
 
+    summary = "{K.K}, factor={K.factor:g}"
+
     def __init__(self, K: Set, factor: float) -> None:
         self.factor = as_number(factor, "factor")
         if not math.isfinite(self.factor) or self.factor == 0.0:
@@ -108,6 +110,3 @@ class Scale(Combination):
 
     def _keeps(self, law: str) -> bool:
         return self.factor > 0 or law in _SYMMETRIC
-
-    def __repr__(self) -> str:
-        return f"Scale({self.K}, factor={self.factor:g})"

@@ -44,6 +44,8 @@ class SchattenBall(Ball):
     5.0
     """
 
+    summary = "{K.shape}, order={K.order:g}, radius={K.r:g}"
+
     def __init__(self, shape: tuple[int, int], order: float, radius: float = 1.0) -> None:
         super().__init__(matrix_shape(shape), radius)
         self.order = as_exponent(order, "order")
@@ -104,6 +106,3 @@ class SchattenBall(Ball):
             return x + 0.0
         kept = Simplex(s.size, self.r)._project(s) if self.order == 1 else np.minimum(s, self.r)
         return (U * kept) @ Vt
-
-    def __repr__(self) -> str:
-        return f"SchattenBall({self.shape}, order={self.order:g}, radius={self.r:g})"

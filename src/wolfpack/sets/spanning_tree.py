@@ -56,6 +56,8 @@ class SpanningTree(LiftedSet):
     array([0.666667, 0.666667, 0.666667])
     """
 
+    summary = "{K.graph.edge_count} edges, {K.graph.node_count} nodes"
+
     def __init__(self, graph: Edges) -> None:
         self.graph = Graph(graph, "graph", directed=False)
         n = self.graph.node_count
@@ -193,6 +195,3 @@ class SpanningTree(LiftedSet):
         top = np.maximum.reduceat(log_weight, self._first)
         weight = np.exp(log_weight - np.repeat(top, times))
         return weight / np.repeat(np.add.reduceat(weight, self._first), times)
-
-    def __repr__(self) -> str:
-        return f"SpanningTree({self.graph.edge_count} edges, {self.graph.node_count} nodes)"

@@ -42,6 +42,8 @@ class TraceNormBall(Ball):
            [ 0.,  0.]])
     """
 
+    summary = "{K.shape}, radius={K.r:g}"
+
     def __init__(self, shape: tuple[int, int], radius: float = 1.0) -> None:
         super().__init__(matrix_shape(shape), radius)
         self.cheap_projection = min(self.shape) <= DENSE_SVD
@@ -72,6 +74,3 @@ class TraceNormBall(Ball):
         if s.sum() <= self.r:
             return x + 0.0
         return (U * Simplex(s.size, self.r)._project(s)) @ Vt
-
-    def __repr__(self) -> str:
-        return f"TraceNormBall({self.shape}, radius={self.r:g})"

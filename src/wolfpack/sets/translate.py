@@ -35,6 +35,8 @@ class Translate(Combination):
     array([ 2., -1.])
     """
 
+    summary = "{K.K}"
+
     def __init__(self, K: Set, offset: ArrayLike) -> None:
         super().__init__((K,))
         self.shape = K.shape
@@ -89,6 +91,3 @@ class Translate(Combination):
 
     def _project(self, x: Array) -> Array:
         return self.K._project(x - self.offset) + self.offset
-
-    def __repr__(self) -> str:
-        return f"Translate({self.K})"

@@ -49,6 +49,8 @@ class TransportPolytope(Marginals):
            [2., 0.]])
     """
 
+    summary = "{K.shape}, total={K.total:g}"
+
     def __init__(self, a: ArrayLike, b: ArrayLike, solver: str = "auto") -> None:
         self.a, self.b = _marginal(a, "a"), _marginal(b, "b")
         total, other = float(self.a.sum()), float(self.b.sum())
@@ -89,9 +91,8 @@ class TransportPolytope(Marginals):
             flat = plan.reshape(-1)
             kept = np.flatnonzero(flat > 0)
             indices[i, : kept.size], values[i, : kept.size] = kept, flat[kept]
-        if g.ndim == 2:
-            indices, values = indices[0], values[0]
-        return Sparse(indices, values, self.shape)
+        answers = Sparse(indices, values, self.shape)
+        return answers.take(0) if g.ndim == 2 else answers
 
     def _plan(self, g: Array) -> Array:
         """Return an optimal vertex as a dense array."""
@@ -108,9 +109,6 @@ class TransportPolytope(Marginals):
 
     def start(self) -> Array:
         return np.multiply.outer(self.a, self.b / self.total)
-
-    def __repr__(self) -> str:
-        return f"TransportPolytope({self.shape}, total={self.total:g})"
 
 
 def _marginal(sums: ArrayLike, name: str) -> Array:

@@ -13,7 +13,7 @@ from ._ball import Ball
 from ._laws import NoiseLike, is_lifted
 from ._lifted import LiftedSet, draw_indices, exponentials
 from ._select import as_count, ranked, scratch
-from ._water import above_level
+from .simplex import above_level
 
 
 class WeightedL1Ball(Ball, LiftedSet):
@@ -51,7 +51,7 @@ class WeightedL1Ball(Ball, LiftedSet):
     """
 
     unconditional = True
-    reach: float | Array  # r / w: how far K reaches along each axis
+    reach: Array  # r / w: how far K reaches along each axis, a number or an array
 
     def __init__(self, weights: ArrayLike, radius: float = 1.0) -> None:
         w = check_finite(as_float_array(weights, "weights"), "weights")
