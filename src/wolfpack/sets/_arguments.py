@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TypeAlias
+from typing import SupportsFloat, TypeAlias
 
 Shape: TypeAlias = int | tuple[int, ...] | list[int]
 """A number of entries or a shape, as users give it."""
@@ -38,15 +38,15 @@ def as_size(n: Shape) -> int:
     return sizes[0]
 
 
-def as_number(value: object, name: str) -> float:
+def as_number(value: SupportsFloat, name: str) -> float:
     """Return ``value`` as a float."""
     try:
-        return float(value)  # pyright: ignore[reportArgumentType]
+        return float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number, found {value!r}") from None
 
 
-def as_positive(value: object, name: str) -> float:
+def as_positive(value: SupportsFloat, name: str) -> float:
     """Return ``value`` as a float; raise unless it is positive and finite."""
     number = as_number(value, name)
     if not (math.isfinite(number) and number > 0):
@@ -54,7 +54,7 @@ def as_positive(value: object, name: str) -> float:
     return number
 
 
-def as_exponent(value: object, name: str) -> float:
+def as_exponent(value: SupportsFloat, name: str) -> float:
     """Return the exponent of an l_p norm as a float; raise unless it is from 1 to infinity."""
     number = as_number(value, name)
     if not number >= 1:  # NaN included

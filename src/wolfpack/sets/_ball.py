@@ -12,12 +12,7 @@ from ._base import Set
 class Ball(Set):
     """A ball {x : ||x|| <= r} of some norm. Methods start at its centre, 0.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Shape of x.
-    r : float
-        The bound. `radius`, the largest Euclidean norm, is also r unless a subclass changes it.
+    `radius`, the largest Euclidean norm, is also r unless a subclass changes it.
     """
 
     summary = "{K.sizes}, radius={K.r:g}"

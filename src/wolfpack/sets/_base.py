@@ -48,7 +48,7 @@ class Set(ABC):
     releases_gil : bool
         Whether the oracle frees Python's lock, so that threads run in parallel. False by default.
     one_by_one : bool
-        Whether an answer does not depend on what else is in its batch. False by default.
+        Whether an answer never depends on the rest of its batch. False by default.
     batch_hint : int or None
         How many directions a worker should get at least; 1 for expensive oracles. With None, the
         default, the library chooses by the dimension.
@@ -60,15 +60,14 @@ class Set(ABC):
     cheap_projection : bool
         Whether `project`, where it exists, costs about as much as the oracle. True by default.
     cheap_violation : bool
-        Whether `violation` costs about as much as the oracle. True by default. Then it is used to
-        spot-check answers.
+        Whether `violation` is cheap enough to spot-check answers. True by default.
     unconditional : bool
         Whether all points of K are nonnegative, or the sign of any entry of a point can be changed
         within K. False by default. It sharpens `absolute_support`.
     summary : str
         What ``repr`` shows in parentheses, a format string in which ``K`` is the set.
     original, like : Set or None, array or None
-        Of a set on a device (see `at`): the set on the host, and an array of that place.
+        Of a set on a device (see `at`): the set on the host, and an array on that device.
 
     Examples
     --------
@@ -193,8 +192,8 @@ class Set(ABC):
     def near(self, g: Array) -> Atoms:
         """Return a vertex of small <g, v> for each direction of a batch.
 
-        For methods that collect vertices, to which any vertex will do. By default these are the
-        oracle's answers. Sets whose oracle cannot answer every direction answer one nearby.
+        Methods that collect vertices call it. By default these are the oracle's answers. Sets whose
+        oracle cannot answer every direction answer one nearby.
         """
         return self._lmo(g)
 
@@ -215,7 +214,7 @@ class Set(ABC):
     def has(self, capability: str) -> bool:
         """Tell whether this set overrides the optional method of that name.
 
-        Sets whose methods work for some of their parameters only override it as well.
+        A set whose method works only for some parameters overrides `has` as well.
         """
         names = ("project", "_project") if capability == "project" else (capability,)
         return any(getattr(type(self), name) is not getattr(Set, name) for name in names)
@@ -228,10 +227,7 @@ class Set(ABC):
         raise CapabilityError(f"{self} has no closed form for its smoothed argmax")
 
     def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
-        """Return s_alpha(y) = E max over v in K of <y + alpha Delta, v>, exactly.
-
-        Needed for every law in `closed_forms`, as `smoothed` is.
-        """
+        """Return s_alpha(y) = E max over v in K of <y + alpha Delta, v>; needed with `smoothed`."""
         raise CapabilityError(f"{self} has no closed form for its smoothed support function")
 
     def smoothed_supports(
@@ -244,7 +240,7 @@ class Set(ABC):
     def smoothed_at_zero(self, noise: NoiseLike) -> float | None:
         """Return s_1(0) = E max over v in K of <Delta, v>, None (the default) when unknown.
 
-        The theory's parameters need it. Where it is unknown it is estimated from samples.
+        The parameters of theory need it; where it is unknown it is estimated from samples.
         """
         return None
 
@@ -299,7 +295,7 @@ class Set(ABC):
         return self._lmo(g) if g.shape[0] else Dense(g, self.shape)
 
     def _need(self, capability: str) -> None:
-        """Raise unless this set has what the method of that name needs."""
+        """Raise unless this set has the capability."""
         if not self.has(capability):
             raise CapabilityError(f"{self} has no {capability!r}{self._reason(capability)}")
 

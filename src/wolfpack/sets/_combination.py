@@ -17,11 +17,6 @@ class Combination(Set):
     """A set made of other sets.
 
     It has a closed form for the laws for which every part has one, in the order of the first part.
-
-    Parameters
-    ----------
-    parts : sequence of Set
-        What it is made of.
     """
 
     def __init__(self, parts: Sequence[Set]) -> None:
@@ -99,7 +94,7 @@ class Combination(Set):
         return f": {lacking[0]} has none" if lacking else ""
 
     def _closed_form(self, noise: NoiseLike) -> Law:
-        """Return what `_law` returns; raise if there is no closed form for it."""
+        """Return the law as `_law` does; raise if there is no closed form for it."""
         law = self._law(noise)
         if _name(law) not in self.closed_forms:
             known = ", ".join(self.closed_forms) or "no law"

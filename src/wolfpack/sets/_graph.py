@@ -21,14 +21,8 @@ class Graph:
     ``edges`` are pairs (tail, head) of hashable labels; or the tuple of two integer arrays (tails,
     heads); or a square sparse matrix whose stored entries are the edges, row by row. Entries (u, v)
     and (v, u) of a matrix are two edges if ``directed``, else one with tail < head. ``name`` is the
-    argument's name in messages.
-
-    Attributes
-    ----------
-    tails, heads : int arrays
-        The numbers of the nodes, edge by edge in the order given.
-    nodes : list
-        The label of each node.
+    argument's name in messages. `tails` and `heads` number the nodes, edge by edge in the order
+    given, and `nodes` are the labels.
     """
 
     def __init__(self, edges: Edges, name: str, directed: bool = True) -> None:
@@ -40,17 +34,8 @@ class Graph:
             raise ValueError(f"{name} must have at least one edge, found none")
         self.tails, self.heads = tails.astype(np.intp), heads.astype(np.intp)
         self.nodes = nodes
+        self.edge_count, self.node_count = len(tails), len(nodes)
         self._numbers = {label: i for i, label in enumerate(nodes)}
-
-    @property
-    def edge_count(self) -> int:
-        """Number of edges."""
-        return len(self.tails)
-
-    @property
-    def node_count(self) -> int:
-        """Number of nodes."""
-        return len(self.nodes)
 
     def number(self, label: object, name: str) -> int:
         """Return the number of the node with this label; ``name`` says in messages what it is."""

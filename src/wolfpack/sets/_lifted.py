@@ -18,16 +18,11 @@ class LiftedSet(Set):
 
     With N vertices s_1(0) = log N. The Hessian of s_alpha is 1/alpha times a covariance of
     vertices, so that s_alpha is D^2/(4 alpha)-smooth with the diameter D.
-
-    Attributes
-    ----------
-    log_count : float
-        log N.
     """
 
     polytope = True
     closed_forms = (LIFTED,)
-    log_count: float
+    log_count: float  # log N
 
     def smoothed_at_zero(self, noise: NoiseLike) -> float | None:
         return self.log_count if is_lifted(noise) else None

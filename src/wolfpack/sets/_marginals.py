@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -20,10 +20,7 @@ _FAR = 100.0
 
 
 class Marginals(Set):
-    """What the Birkhoff and transport polytopes share, given the sums a of rows and b of columns.
-
-    `certify` proves its bound by dual potentials, whatever the oracle's error was.
-    """
+    """What the Birkhoff and transport polytopes share: sums a of rows and b of columns."""
 
     unconditional = True
     polytope = True
@@ -32,36 +29,46 @@ class Marginals(Set):
     b: Array
 
     def certify(self, g: Array, vertex: Atoms) -> float:
-        return transport_floor(g, vertex.to_dense(), self.a, self.b)
+        """Return a proved lower bound on min <g, X>, tight when the vertex V is optimal.
+
+        By linear duality <a, alpha> + <b, beta> is a lower bound whenever alpha_i + beta_j <= g_ij
+        for all i, j. Shortest distances in the residual graph (edges i -> j of length g_ij, and
+        back j -> i of length -g_ij where V is positive) make alpha = -d_rows, beta = d_columns
+        feasible, with equality where V is positive if it is optimal. Bellman-Ford sweeps end in
+        feasible potentials whether or not they have converged. O(pq) per sweep, at most p sweeps
+        and few in practice.
+        """
+        g = g.astype(np.float64, copy=False)
+        size = float(abs(g).max())
+        total = max(float(self.a.sum()), float(self.b.sum()))
+        best = -np.inf
+        for rows, columns in _potentials(g, vertex.to_dense(), size):
+            terms = np.concatenate([self.b * columns, -self.a * rows])
+            # rounding may have raised rows + g, hence a column, and the products are rounded too
+            reach = total * (size + float(abs(rows).max())) + float(abs(terms).sum())
+            best = max(best, math.fsum(terms) - 4.0 * _U * reach)
+        return best
 
     def violation(self, x: Array) -> float:
         rows, columns = x.sum(axis=1) - self.a, x.sum(axis=0) - self.b
         return float(max(-x.min(), abs(rows).max(), abs(columns).max()))
 
     def _project(self, x: Array) -> Array:
-        return project_marginals(x, self.a, self.b, self._lmo)
+        """Return the Euclidean projection X = max(x - lambda 1' - 1 mu', 0).
 
-
-def transport_floor(g: Array, plan: Array, a: Array, b: Array) -> float:
-    r"""Return a proved lower bound on min <g, X>, tight when ``plan`` is optimal.
-
-    By linear duality <a, alpha> + <b, beta> is a lower bound whenever alpha_i + beta_j <= g_ij for
-    all i, j. Shortest distances in the residual graph (edges i -> j of length g_ij, and back
-    j -> i of length -g_ij where the plan is positive) make alpha = -d_rows, beta = d_columns
-    feasible, with equality where the plan is positive if it is optimal. Bellman-Ford sweeps end in
-    feasible potentials whether or not they have converged. O(pq) per sweep, at most p sweeps and
-    few in practice.
-    """
-    g = g.astype(np.float64, copy=False)
-    size = float(abs(g).max())
-    total = max(float(a.sum()), float(b.sum()))
-    best = -np.inf
-    for rows, columns in _potentials(g, plan, size):
-        terms = np.concatenate([b * columns, -a * rows])
-        # rounding may have raised rows + g, hence a column, and the products are rounded too
-        reach = total * (size + float(abs(rows).max())) + float(abs(terms).sum())
-        best = max(best, math.fsum(terms) - 4.0 * _U * reach)
-    return best
+        Here (lambda, mu) minimise F = ||X||^2/2 + <a, lambda> + <b, mu>, a convex function with
+        gradient (a - X 1, b - X' 1). Semismooth Newton steps on F, with an exact line search,
+        converge in a finite number of steps, about ten; each costs O(pq min(p, q)). If x is farther
+        from K than K is large, smaller multiples of x are projected first, each ten times the last.
+        If x is very far away, the linear oracle first brings it near (`_bring_near`). The sums are
+        met to about 1e-16 (p + q) max(a, b).
+        """
+        a, b, z = self.a, self.b, x.astype(np.float64, copy=False)
+        if float(abs(z).max()) > _FAR * float(max(a.max(), b.max())):
+            z = _bring_near(z, self._lmo(-z).to_dense(), float(a.sum()))
+        if z.shape[0] < z.shape[1]:
+            return _project_near(z.T, b, a).T
+        return _project_near(z, a, b)
 
 
 def _potentials(g: Array, plan: Array, size: float) -> Iterator[tuple[Array, Array]]:
@@ -77,25 +84,6 @@ def _potentials(g: Array, plan: Array, size: float) -> Iterator[tuple[Array, Arr
         if float((rows - shorter).max()) <= 8.0 * _U * size:
             break
         rows = shorter
-
-
-def project_marginals(z: Array, a: Array, b: Array, plan: Callable[[Array], Atoms]) -> Array:
-    r"""Return the Euclidean projection of ``z`` onto {X >= 0, X 1 = a, X' 1 = b}.
-
-    The projection is X = max(z - lambda 1' - 1 mu', 0), where (lambda, mu) minimise
-    F = ||X||^2/2 + <a, lambda> + <b, mu>, a convex function with gradient
-    (a - X 1, b - X' 1). Semismooth Newton steps on F, with an exact line search, converge in a
-    finite number of steps, about ten; each costs O(pq min(p, q)). If z is farther from the set
-    than the set's size, smaller multiples of z are projected first, each ten times the last. If z
-    is very far away, the linear oracle ``plan`` first brings it near (`_bring_near`). The sums are
-    met to about 1e-16 (p + q) max(a, b).
-    """
-    z = z.astype(np.float64, copy=False)
-    if float(abs(z).max()) > _FAR * float(max(a.max(), b.max())):
-        z = _bring_near(z, plan(-z).to_dense(), float(a.sum()))
-    if z.shape[0] < z.shape[1]:
-        return _project_near(z.T, b, a).T
-    return _project_near(z, a, b)
 
 
 def _bring_near(z: Array, plan: Array, total: float) -> Array:
@@ -170,7 +158,7 @@ def _line_search(base: Array, step: tuple[Array, Array], a: Array, b: Array) -> 
         return 0.0
     if slope(1.0) <= 0.0:
         return 1.0
-    return float(brentq(slope, 0.0, 1.0, xtol=1e-300, rtol=1e-3))  # pyright: ignore
+    return float(brentq(slope, 0.0, 1.0, xtol=1e-300, rtol=1e-3))
 
 
 def _newton_step(active: Array, rows: Array, columns: Array, far: float) -> tuple[Array, Array]:

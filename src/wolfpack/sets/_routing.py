@@ -30,10 +30,9 @@ class Routing:
 
     def unreachable(self) -> tuple[int, int] | None:
         """Return an origin and a node that it must serve but cannot reach, None if none exists."""
+        matrix = self._matrix(np.ones(len(self._pairs)))
         for part in self._chunks():
-            tree = csgraph.dijkstra(
-                self._matrix(np.ones(len(self._pairs))), indices=self.origins[part], unweighted=True
-            )
+            tree = csgraph.dijkstra(matrix, indices=self.origins[part], unweighted=True)
             missed = np.argwhere(np.isinf(tree) & (self.demand[part] > 0))
             if len(missed):
                 row, node = missed[0]

@@ -22,24 +22,12 @@ ABSENT = -(2**40)
 
 
 class Stage(NamedTuple):
-    """The elimination of one node.
-
-    Attributes
-    ----------
-    node : int
-        The node k.
-    neighbours : int array
-        Its neighbours at that time.
-    log_share : array, one number per neighbour
-        log of w_ki/S_k.
-    mesh : array, one number per pair of neighbours
-        The part of the pair's new weight that came from the star of k.
-    """
+    """The elimination of one node k."""
 
     node: int
-    neighbours: Array
-    log_share: Array
-    mesh: Array
+    neighbours: Array  # at that time
+    log_share: Array  # log of w_ki/S_k for each neighbour i
+    mesh: Array  # the part of each pair's new weight that came from the star of k
 
 
 def elimination_order(u: Array, v: Array, n: int) -> list[tuple[int, Array]]:
@@ -154,7 +142,7 @@ def _tops(parent: Array, nodes: Array) -> Array:
 
 
 def _hang(parent: Array, row: Array, node: Array, k: int) -> None:
-    """Make ``node`` a child of k, turning round the path from it to its component's top."""
+    """Make ``node`` a child of k, reversing the path from it to the top of its component."""
     above = np.full(len(row), k)
     while len(row):
         onward = parent[row, node]

@@ -45,6 +45,7 @@ class CappedSimplex(Set):
 
     unconditional = True
     polytope = True
+    summary = "{K.sizes}, cap={K._cap_text}, total={K.total:g}"
 
     def __init__(self, n: Shape, cap: ArrayLike, total: float = 1.0) -> None:
         self.shape = as_shape(n)
@@ -65,6 +66,7 @@ class CappedSimplex(Set):
         if room < self.total * (1 - 1e-12):
             raise ValueError(f"the caps sum to {room:g} < total = {self.total:g}: the set is empty")
         self._equal = np.ndim(cap) == 0
+        self._cap_text = f"{self.caps.flat[0]:g}" if self._equal else "array"
         largest = float(self.caps.max())
         # the oracle with one cap: `_full` coordinates at the cap, `_part` in one more
         self._full = min(int(self.total / largest + 1e-12), self.dimension)
@@ -96,8 +98,7 @@ class CappedSimplex(Set):
         order = ordering(rows)
         caps = self.caps.reshape(-1)[order]
         before = np.cumsum(caps, axis=1) - caps
-        filled = np.clip(self.total - before, 0.0, caps)
-        return place(order, filled)
+        return place(order, np.clip(self.total - before, 0.0, caps))
 
     def violation(self, x: Array) -> float:
         over = float((x - self.caps).max())
@@ -108,10 +109,6 @@ class CappedSimplex(Set):
 
     def _project(self, x: Array) -> Array:
         return clip_to_total(x, self.caps, self.total)
-
-    def __repr__(self) -> str:
-        cap = f"{self.caps.flat[0]:g}" if self._equal else "array"
-        return f"CappedSimplex({self.sizes}, cap={cap}, total={self.total:g})"
 
 
 def clip_to_total(x: Array, caps: Array, total: float) -> Array:

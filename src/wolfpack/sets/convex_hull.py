@@ -105,8 +105,7 @@ class ConvexHull(LiftedSet):
 
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Rows:
         y, alpha = smoothing_arguments(self, y, alpha)
-        index = draw_indices(self._weights(y, alpha)[0], count, rng)
-        return Rows(self.table, index, self.shape)
+        return Rows(self.table, draw_indices(self._weights(y, alpha)[0], count, rng), self.shape)
 
     def k_best(self, g: Array, k: int) -> Rows:
         g = self._check_direction(g)

@@ -82,8 +82,7 @@ class DagFlow(LiftedSet):
         self._supply[[s, t]] = 1.0, -1.0
         self._arrange(s, t)
         self.radius = math.sqrt(self.longest)
-        several_paths = len(self._edges) > self.longest
-        self.diameter = math.sqrt(2.0 * self.longest) if several_paths else 0.0
+        self.diameter = math.sqrt(2.0 * self.longest) if len(self._edges) > self.longest else 0.0
 
     def _arrange(self, s: int, t: int) -> None:
         """Number the nodes on paths by height, so that each sweep works on contiguous slices.
@@ -127,10 +126,8 @@ class DagFlow(LiftedSet):
         rows = np.asarray(g, dtype=np.float64).reshape(-1, self.shape[0])
         step = self._best_edges(rows.T[self._edges])
         columns = np.arange(rows.shape[0])
-        edges, on_path = self._walk(len(columns), lambda node: step[node, columns])
-        if g.ndim == 1:
-            return Sparse(edges[0, on_path[0]], 1.0, self.shape)
-        return self._paths(edges, on_path)
+        answers = self._paths(*self._walk(len(columns), lambda node: step[node, columns]))
+        return answers.take(0) if g.ndim == 1 else answers
 
     def _best_edges(self, cost: Array) -> Array:
         """Return the first edge of the shortest path to t from each node, for columns of costs."""

@@ -47,16 +47,16 @@ class FlowPolytope(ProgramSet):
     -----
     The oracle routes all demands on cheapest paths at once ("all or nothing"): Dijkstra's algorithm
     from each origin, after Johnson's potentials if costs are negative, then one pass up the trees.
-    On a graph with cycles a direction may make a cycle's cost negative. Flow around it would never
-    end: that needs ``capacity`` (the total demand is a natural one), and is an error without. With
-    capacities the routing is right whenever it respects them and no cycle is negative; else the
-    oracle is a linear program in the flows from each origin.
+    If the direction makes the cost of a cycle negative, flow around it is unbounded. That is an
+    error unless ``capacity`` is given; the total demand is a natural choice. With capacities the
+    routing is optimal if it respects them and no cycle is negative; otherwise the oracle is a
+    linear program in the flows from each origin.
 
     A simple path has fewer than \|V\| edges, so R is at most the total demand times
     sqrt(min(\|V\| - 1, \|E\|)), and at most ||c||; two nonnegative points are within sqrt(2) R.
     `violation` asks a linear program for flows from each origin that add up to x and stay within
-    the total demand (it does not see a circulation below that); with more than 200,000 pairs of
-    origins and edges, only whether the nodes' balances add up.
+    the total demand (it does not notice a circulation below that). With more than 200,000 pairs of
+    origins and edges it only checks the balances of the nodes.
 
     Examples
     --------
@@ -82,10 +82,9 @@ class FlowPolytope(ProgramSet):
         # no simple path puts more than the total demand on an edge
         self._limit = self.total if self.capacity is None else self.capacity
         self._system = None if self.capacity is None else self._flows(self.capacity)
-        if self.capacity is None:
-            longest = min(self.graph.node_count - 1, self.shape[0])
-            self.radius = self.total * math.sqrt(longest)
-        else:
+        longest = min(self.graph.node_count - 1, self.shape[0])
+        self.radius = self.total * math.sqrt(longest)
+        if self.capacity is not None:
             self.radius = float(np.linalg.norm(self.capacity))
         self.diameter = math.sqrt(2.0) * self.radius
 
@@ -95,16 +94,14 @@ class FlowPolytope(ProgramSet):
         g = np.asarray(g, dtype=np.float64)
         answers = map_batch(self._minimise, g.reshape(-1, self.shape[0]))
         x = np.array([answer.x for answer in answers])
-        if g.ndim == 1:
-            edges = np.flatnonzero(x[0])
-            return Sparse(edges, x[0, edges], self.shape)
         # used edges first, unused ones with flow 0 after them
         width = max(1, int(np.count_nonzero(x, axis=1).max()))
         edges = np.argsort(x == 0, axis=1, kind="stable")[:, :width]
-        return Sparse(edges, np.take_along_axis(x, edges, axis=1), self.shape)
+        answer = Sparse(edges, np.take_along_axis(x, edges, axis=1), self.shape)
+        return answer.take(0) if g.ndim == 1 else answer
 
     def near(self, g: Array) -> Atoms:
-        # noise may make a cycle's cost negative, and any routing will do
+        # noise may make the cost of a cycle negative; any routing will do here
         return self._lmo(g if self.capacity is not None else np.maximum(g, 0.0))
 
     def _minimise(self, cost: Array) -> Answer:
@@ -127,7 +124,7 @@ class FlowPolytope(ProgramSet):
         return super().certify(g, vertex)
 
     def _rounding(self, cost: Array) -> float:
-        """Return what the rounding of the potentials may have cost, on all edges of all paths."""
+        """Return what the rounding of the potentials may cost on all edges of all paths."""
         if cost.min() >= 0:
             return 0.0
         ulp = np.finfo(np.float64).eps * float(abs(cost).max())
@@ -169,13 +166,9 @@ class FlowPolytope(ProgramSet):
         count = len(supply)
         sums, balances = self._per_origin(count)
         try:
-            return LinearSystem(
-                sums,
-                capacity,
-                balances,
-                supply.reshape(-1),
-                np.column_stack([np.zeros(count * self.shape[0]), np.tile(capacity, count)]),
-            )
+            high = np.tile(capacity, count)
+            bounds = np.column_stack([np.zeros(len(high)), high])
+            return LinearSystem(sums, capacity, balances, supply.reshape(-1), bounds)
         except ValueError as error:
             raise ValueError(f"capacity is too small for the demands: {error}") from None
 
@@ -197,10 +190,8 @@ class FlowPolytope(ProgramSet):
         return supply
 
     def __repr__(self) -> str:
-        graph, demands = self.graph, np.count_nonzero(self._routing.demand)
-        return (
-            f"FlowPolytope({graph.edge_count} edges, {graph.node_count} nodes, {demands} demands)"
-        )
+        size = f"{self.graph.edge_count} edges, {self.graph.node_count} nodes"
+        return f"FlowPolytope({size}, {np.count_nonzero(self._routing.demand)} demands)"
 
 
 def _table(graph: Graph, demands: Any) -> tuple[Array, Array]:

@@ -13,6 +13,8 @@ from ._ball import Ball
 from ._select import as_count, ranked
 from .l1_ball import L1Ball
 
+Groups = Sequence[ArrayLike] | np.ndarray
+
 
 class GroupL1Ball(Ball):
     r"""The ball of the group norm, :math:`\{\sum_G \|x_G\|_2 \le r\}`.
@@ -41,7 +43,7 @@ class GroupL1Ball(Ball):
     unconditional = True
     summary = "{K.sizes}, groups={K._length.size}, radius={K.r:g}"
 
-    def __init__(self, groups: Sequence[ArrayLike] | np.ndarray, radius: float = 1.0) -> None:
+    def __init__(self, groups: Groups, radius: float = 1.0) -> None:
         shape, members = _partition(groups)
         super().__init__(shape, radius)
         self._order = np.concatenate(members)
@@ -54,11 +56,9 @@ class GroupL1Ball(Ball):
         return np.split(self._order, self._start[1:])
 
     def _lmo(self, g: Array) -> Sparse:
-        single = g.ndim == len(self.shape)
-        rows = g.reshape(1 if single else g.shape[0], -1)
-        best = self._norms(rows).argmax(axis=-1)
-        answers = self._vertices(rows, best)
-        return answers.take(0) if single else answers
+        rows = g.reshape(-1, self.dimension)
+        answers = self._vertices(rows, self._norms(rows).argmax(axis=-1))
+        return answers.take(0) if g.ndim == len(self.shape) else answers
 
     def violation(self, x: Array) -> float:
         flat = x.reshape(-1)
@@ -102,9 +102,7 @@ class GroupL1Ball(Ball):
         return Sparse(indices, unit * (-self.r / length), self.shape)
 
 
-def _partition(
-    groups: Sequence[ArrayLike] | np.ndarray,
-) -> tuple[tuple[int, ...], list[np.ndarray]]:
+def _partition(groups: Groups) -> tuple[tuple[int, ...], list[np.ndarray]]:
     """Return the shape of x and the flat positions of each group."""
     if isinstance(groups, list | tuple) and len(groups) and np.ndim(groups[0]) > 0:
         return _from_positions([np.asarray(group) for group in groups])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..arrays import Array
@@ -40,6 +42,7 @@ class L1Ball(WeightedL1Ball):
     def __init__(self, n: Shape, radius: float = 1.0) -> None:
         Ball.__init__(self, as_shape(n), radius)
         self.reach = self.r
+        self.log_count = math.log(2 * self.dimension)
 
     def _sizes(self, flat: Array) -> Array:
         return np.abs(flat, out=scratch(flat.shape))  # the factor r would change no comparison

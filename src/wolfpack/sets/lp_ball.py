@@ -7,10 +7,11 @@ import math
 import numpy as np
 
 from ..arrays import Array
-from ..atoms import Atoms, Corner, Dense, OneHot
+from ..atoms import Atoms, Corner, Dense
 from ._arguments import Shape, as_exponent, as_shape
 from ._ball import Ball
-from ._select import in_chunks, pick
+from ._select import in_chunks
+from .l1_ball import L1Ball
 
 
 class LpBall(Ball):
@@ -53,13 +54,10 @@ class LpBall(Ball):
     def _lmo(self, g: Array) -> Atoms:
         if self.p == math.inf:
             return Corner(g < 0, -self.r, self.r, self.shape)
-        rows = g.reshape(-1, self.dimension)
-        if self.p > 1.0:
-            return Dense(in_chunks(self._equality, rows).reshape(g.shape), self.shape)
-        index = abs(rows).argmax(axis=1)
-        values = np.where(pick(rows, index[:, None])[:, 0] < 0, self.r, -self.r)
-        answers = OneHot(index, values, self.shape)
-        return answers.take(0) if g.ndim == len(self.shape) else answers
+        if self.p == 1.0:
+            return L1Ball(self.shape, self.r)._lmo(g)
+        answers = in_chunks(self._equality, g.reshape(-1, self.dimension))
+        return Dense(answers.reshape(g.shape), self.shape)
 
     def _equality(self, rows: Array) -> Array:
         """Return the vectors that attain Hölder's inequality with each row, and their sign."""

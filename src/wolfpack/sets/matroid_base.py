@@ -38,10 +38,9 @@ class MatroidBase(Set):
     -----
     The oracle is the greedy algorithm: go through the elements by ascending g, the first index
     first, and keep those that stay independent until the rank is reached; at most n calls of the
-    function. That all bases are equally large is checked at construction for a few orders of the
-    elements, and by every answer. Columns are independent if NumPy's ``matrix_rank`` of them,
-    scaled to length 1, says so. For the trees of a graph `SpanningTree` is faster and knows more,
-    for "k of each group" a `Product` of `Hypersimplex`.
+    function. A few orders of the elements at construction, and every answer, check that all bases
+    are equally large. Independence of columns is NumPy's ``matrix_rank`` of them, scaled to length
+    1. Prefer `SpanningTree` for trees, and a `Product` of `Hypersimplex` for "k of each group".
 
     Examples
     --------

@@ -14,7 +14,7 @@ from ._hush import hushed
 from ._linear import COST, Answer, BoundsLike, LinearSystem, Matrix, ProgramSet
 
 _ABSOLUTE_GAP = 2e-6
-"""HiGHS drops branches that gain less than 1e-6 and ends at a gap of 1e-6, whatever is asked."""
+"""HiGHS drops branches that gain less than 1e-6 and stops at a gap of 1e-6, in spite of options."""
 
 
 class MixedInteger(ProgramSet):
@@ -35,11 +35,10 @@ class MixedInteger(ProgramSet):
     Notes
     -----
     The oracle is one mixed-integer program, by HiGHS; a batch runs in threads. `certify` is the
-    solver's own lower bound, so an answer that a gap or a time limit left inexact never makes a
-    certificate smaller than what was proved. `violation` first asks the constraints, then Wolfe's
-    algorithm for a direction in which x sticks out of the hull: one program per round. Costs are
-    scaled to 2**20 before they are solved for, which makes the solver's absolute gap of 2e-6 one of
-    2e-12 of the largest cost; that much is subtracted from its bound.
+    solver's own lower bound, so a certificate stays right when a gap or a time limit makes an
+    answer inexact. `violation` checks the constraints, then searches a direction that separates x
+    from the hull by Wolfe's algorithm, one program per round. Costs are scaled to 2**20, so that
+    the solver's absolute gap of 2e-6, which its bound is lowered by, is 2e-12 of the largest cost.
 
     Examples
     --------
@@ -159,9 +158,7 @@ def _flags(integrality: ArrayLike, n: int) -> Array:
 
 
 def _constraints(system: LinearSystem) -> list[LinearConstraint]:
-    found = []
-    if system.A_ub is not None:
-        found.append(LinearConstraint(sparse.csc_array(system.A_ub), -np.inf, system.b_ub))
-    if system.A_eq is not None:
-        found.append(LinearConstraint(sparse.csc_array(system.A_eq), system.b_eq, system.b_eq))
-    return found
+    rows = ((system.A_ub, -np.inf, system.b_ub), (system.A_eq, system.b_eq, system.b_eq))
+    return [
+        LinearConstraint(sparse.csc_array(A), low, high) for A, low, high in rows if A is not None
+    ]

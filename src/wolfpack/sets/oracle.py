@@ -40,9 +40,9 @@ class Oracle(Set):
 
     Notes
     -----
-    Answers are taken to be exact: certificates are only as good as they are. Without
-    ``contains``, membership is judged with the oracle, by Wolfe's algorithm: up to 1,000 calls, a
-    few in low dimension, and a point counts as outside only if a direction proves it.
+    Certificates assume that the answers are exact. Without ``contains``, membership is judged with
+    the oracle, by Wolfe's algorithm: up to 1,000 calls, a few in low dimension. A point counts as
+    outside only if a direction proves it.
 
     Examples
     --------
@@ -65,9 +65,10 @@ class Oracle(Set):
         contains: Callable[[Array], bool] | None = None,
         anywhere: bool = False,
     ) -> None:
-        for name, fun in (("lmo", lmo), ("contains", contains)):
-            if not (callable(fun) or (name == "contains" and fun is None)):
-                raise TypeError(f"{name} must be callable, found {type(fun).__name__}")
+        if not callable(lmo):
+            raise TypeError(f"lmo must be callable, found {type(lmo).__name__}")
+        if not (contains is None or callable(contains)):
+            raise TypeError(f"contains must be callable, found {type(contains).__name__}")
         self.fun = lmo
         self.shape = as_shape(shape, "shape")
         self.r = self.radius = as_positive(radius, "radius")

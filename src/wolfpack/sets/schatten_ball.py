@@ -34,8 +34,8 @@ class SchattenBall(Ball):
     With g = U diag(s) V' and s* the conjugate exponent of the order, the oracle is
     -r U diag(w) V', w_i = (s_i/||s||_{s*})^(s* - 1), and the support function is r ||s||_{s*}: one
     SVD, O(pq min(p, q)), vectorised over a batch; order 2 (the Frobenius ball) needs none.
-    `certify` proves its bound from the residual of the SVD. Orders 1 and infinity are known better
-    to `TraceNormBall` and `OperatorNormBall`. The projection is given for orders 1, 2 and infinity.
+    `certify` proves its bound from the residual of the SVD. For orders 1 and infinity use
+    `TraceNormBall` and `OperatorNormBall`. The projection exists for orders 1, 2 and infinity.
 
     Examples
     --------
@@ -49,13 +49,10 @@ class SchattenBall(Ball):
     def __init__(self, shape: tuple[int, int], order: float, radius: float = 1.0) -> None:
         super().__init__(matrix_shape(shape), radius)
         self.order = as_exponent(order, "order")
+        self._conjugate = 1.0 if self.order == math.inf else math.inf
+        if 1.0 < self.order < math.inf:
+            self._conjugate = self.order / (self.order - 1.0)
         self.radius = self.r * min(self.shape) ** max(0.0, 0.5 - 1.0 / self.order)
-
-    @property
-    def _conjugate(self) -> float:
-        if self.order == 1:
-            return math.inf
-        return 1.0 if self.order == math.inf else self.order / (self.order - 1.0)
 
     def _lmo(self, g: Array) -> Dense:
         if self.order == 2:

@@ -79,6 +79,7 @@ class SpanningTree(LiftedSet):
         by_pair = np.argsort(key, kind="stable")
         self._edges = proper[by_pair]
         self._pairs, self._first = np.unique(key[by_pair], return_index=True)
+        self._multiplicity = np.diff(np.append(self._first, len(self._edges)))
         self._low, self._high = np.divmod(self._pairs, n)
         self.rank = n - 1  # number of edges of a tree
         self.radius = math.sqrt(self.rank)
@@ -119,7 +120,7 @@ class SpanningTree(LiftedSet):
         _, stages = self._eliminate(log_weight)
         joined = marginals(stages, self.graph.node_count)[self._low, self._high]
         x = np.zeros(self.shape)
-        x[self._edges] = self._shares(log_weight) * np.repeat(joined, self._multiplicity())
+        x[self._edges] = self._shares(log_weight) * np.repeat(joined, self._multiplicity)
         return x
 
     def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
@@ -174,7 +175,7 @@ class SpanningTree(LiftedSet):
         part = np.exp(log_weight - whole * math.log(2.0))
         whole = whole.astype(np.int64)
         top = np.maximum.reduceat(whole, self._first)
-        weight = np.ldexp(part, whole - np.repeat(top, self._multiplicity()))
+        weight = np.ldexp(part, whole - np.repeat(top, self._multiplicity))
         n = self.graph.node_count
         mantissa, exponent = np.zeros((n, n)), np.full((n, n), ABSENT)
         for ends in ((self._low, self._high), (self._high, self._low)):
@@ -186,12 +187,8 @@ class SpanningTree(LiftedSet):
     def _order(self) -> list[tuple[int, Array]]:
         return elimination_order(self._low, self._high, self.graph.node_count)
 
-    def _multiplicity(self) -> Array:
-        return np.diff(np.append(self._first, len(self._edges)))
-
     def _shares(self, log_weight: Array) -> Array:
         """Return the share of each edge in the weight of its pair of nodes."""
-        times = self._multiplicity()
         top = np.maximum.reduceat(log_weight, self._first)
-        weight = np.exp(log_weight - np.repeat(top, times))
-        return weight / np.repeat(np.add.reduceat(weight, self._first), times)
+        weight = np.exp(log_weight - np.repeat(top, self._multiplicity))
+        return weight / np.repeat(np.add.reduceat(weight, self._first), self._multiplicity)

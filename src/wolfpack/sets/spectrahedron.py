@@ -80,8 +80,7 @@ class Spectrahedron(Set):
         return max(skew, -least, abs(excess) if self.equality else excess)
 
     def start(self) -> Array:
-        n = self.shape[0]
-        return (self.r / n) * np.eye(n)
+        return (self.r / self.shape[0]) * np.eye(self.shape[0])
 
     def k_best(self, g: Array, k: int) -> RankOne:
         """Return the k best vertices among the orthogonal eigenvectors of g (and 0, if allowed)."""

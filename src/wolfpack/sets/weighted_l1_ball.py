@@ -63,18 +63,14 @@ class WeightedL1Ball(Ball, LiftedSet):
         super().__init__(tuple(w.shape), radius)
         self.reach = self.r / w.astype(np.float64)
         self.radius = float(np.max(self.reach))
-
-    @property
-    def log_count(self) -> float:
-        return math.log(2 * self.dimension)
+        self.log_count = math.log(2 * self.dimension)
 
     def _lmo(self, g: Array) -> OneHot:
-        single = g.ndim == len(self.shape)
-        rows = g.reshape(1 if single else g.shape[0], -1)
+        rows = g.reshape(-1, self.dimension)
         index = self._sizes(rows).argmax(axis=1)
         value = self._values(rows[np.arange(rows.shape[0]), index], index)
         answers = OneHot(index, value, self.shape)
-        return answers.take(0) if single else answers
+        return answers.take(0) if g.ndim == len(self.shape) else answers
 
     def violation(self, x: Array) -> float:
         return self.radius * (float((abs(x) / self.reach).sum()) - 1.0)
