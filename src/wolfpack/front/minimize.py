@@ -198,6 +198,8 @@ def minimize(
     policy = Policy(**{name: options.pop(name) for name in POLICY if name in options})
     block = options.pop("block", None)
     name, solver = solver_of(method, {"m": m, **options}, METHODS, _EVERYWHERE)
+    if hasattr(solver, "for_set"):
+        solver = solver.for_set(K)
     ways = smoothing_of(name, solver, (objective, K), noise, smoothing)
     saved = noise, smoothing, sampling, block, policy, seed, L, limits, talk.record_every
     config = Config(name, solver, *saved, checkpoint=as_checkpoint(checkpoint))

@@ -50,9 +50,15 @@ class Region(Protocol):
 
     def start(self) -> Array: ...
 
+    def has(self, capability: str) -> bool: ...
+
 
 class Solver(Protocol):
-    """A method: hyperparameters, and pure functions from state to state."""
+    """A method: hyperparameters, and pure functions from state to state.
+
+    A solver that works differently on some sets may also have ``for_set(K) -> Solver``, which
+    `minimize` calls once, before the run.
+    """
 
     def init(self, problem: Problem, x0: Array, oracles: Any) -> Any:
         """Return the state of round 0."""

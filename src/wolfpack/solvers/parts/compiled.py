@@ -1,10 +1,11 @@
-"""Rounds of `anytime` that a device runs as a whole, from the same lines as all others."""
+"""Rounds of `anytime` that a device runs as a whole, from the same code as all others."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -14,7 +15,25 @@ from ...smoothing import Oracles
 from .tuner import Step
 
 
-def need_compilable(problem: Problem, oracles: Oracles, x0: Array, m: Any) -> None:
+class RoundState(Protocol):
+    """What a round reads of the state of a solver."""
+
+    k: int
+    m: int | str
+    x: Array
+    at: Evaluation
+    y: Array
+    dual: Array | float
+
+    def _replace(self: S, **fields: object) -> S: ...
+
+
+S = TypeVar("S", bound=RoundState)
+Propose = Callable[[Problem, S, Oracles, Array, Array], Step]
+"""The step of given problem, state, oracles, tau and alpha."""
+
+
+def need_compilable(problem: Problem, oracles: Oracles, x0: Array, m: int | str) -> None:
     """Raise unless whole rounds of this problem can be recorded, and say what is missing."""
     missing = None
     if not is_foreign(x0):
@@ -30,25 +49,28 @@ def need_compilable(problem: Problem, oracles: Oracles, x0: Array, m: Any) -> No
 
 
 def replay(
-    solver: Any, problem: Problem, state: Any, oracles: Oracles, scalars: tuple[float, float]
+    propose: Propose[S], problem: Problem, state: S, oracles: Oracles, tau: float, alpha: float
 ) -> Step:
-    """Return the step that ``solver.propose`` takes, computed in one launch."""
+    """Return the step that ``propose`` takes, computed in one launch."""
     k, m = state.k, state.m
     compiled = oracles.compiled
     if compiled is None:
-        compiled = oracles.compiled = Compiled(_round(solver, problem, state, oracles))
+        compiled = oracles.compiled = Compiled(_round(propose, problem, state, oracles))
     problem.counts.nfev += 1
     problem.counts.njev += 1
-    problem.counts.nlmo += 1 if m == "exact" else m
-    given = scalars if m == "exact" else np.concatenate([scalars, oracles.uniforms(m, k)])
+    problem.counts.nlmo += m if isinstance(m, int) else 1
+    scalars = tau, alpha
+    given = np.concatenate([scalars, oracles.uniforms(m, k)]) if isinstance(m, int) else scalars
     arrays = state.x, state.at.gradient, state.y, state.dual
     (x, gradient, y, dual, theta), (value, product, *numbers) = compiled(given, arrays)
     at = Evaluation(Pending(value, product), gradient, theta)
     at, _ = problem.settle(at)
-    return Step(None, None, x, y, dual, at, scalars[1], math.nan, numbers)
+    return Step(None, None, x, y, dual, at, alpha, math.nan, numbers)
 
 
-def _round(solver: Any, problem: Problem, first: Any, oracles: Oracles) -> Any:
+def _round(
+    propose: Propose[S], problem: Problem, first: S, oracles: Oracles
+) -> Callable[..., tuple[Array, ...]]:
     """Return a round as a function of arrays alone."""
 
     def run(numbers: Array, x: Array, gradient: Array, y: Array, dual: Array) -> tuple[Array, ...]:
@@ -57,8 +79,8 @@ def _round(solver: Any, problem: Problem, first: Any, oracles: Oracles) -> Any:
         state = first._replace(x=x, at=Evaluation(math.nan, gradient, dual), y=y, dual=dual)
         counts = replace(problem.counts)
         with oracles.drawing(numbers[2:]):
-            step = solver.propose(problem, state, oracles, tau, alpha)
-        problem.counts = counts  # a record is no round
+            step = propose(problem, state, oracles, tau, alpha)
+        problem.counts = counts  # recording a round is not counted as one
         found = [*step.at.value, *step.numbers]
         results = space.stack([space.astype(z, numbers.dtype) for z in found])
         return step.x, step.at.gradient, step.y, step.dual, step.at.dual, results
