@@ -164,7 +164,7 @@ class Anytime:
         """Return the step that smoothing with this kappa takes from a state."""
         alpha = self._alpha(oracles, tau, state.L, state.m, kappa)
         if self.compile:
-            return replay(self.propose, problem, state, oracles, tau, alpha)
+            return replay(self, problem, state, oracles, tau, alpha)
         step = self.propose(problem, state, oracles, tau, alpha)
         at, found = problem.settle(step.at, step.numbers)
         return step._replace(at=at, numbers=found)

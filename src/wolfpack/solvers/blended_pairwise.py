@@ -86,12 +86,13 @@ class BlendedPairwise(ActiveSetMethod):
             return self.move(problem, state, source=worst, target=best)
         if state.vertex is None:
             state = ask_oracle(problem, state, oracles)
-        assert state.vertex is not None
-        value = float(state.vertex.dot(g))
+        vertex = state.vertex
+        assert vertex is not None
+        value = float(vertex.dot(g))
         gap = inner(g, state.x) - value
         state = state._replace(phi=phi if gap >= phi / self.J else 0.5 * gap)
         if local < gap:
-            active, best = active.admit(state.vertex, value, scores)
+            active, best = active.admit(vertex, value, scores)
             state = self.move(problem, state._replace(active=active), source=None, target=best)
         else:
             state = self.move(problem, state, source=worst, target=best)

@@ -23,8 +23,8 @@ Guarantee
     step or line search f decreases in every round.
 
 Symbols
-    Phi_k ``state.phi``, the cached vertices ``state.cache``: a hull whose ages tell for how long each
-    vertex has not been used.
+    Phi_k ``state.phi``, the cached vertices ``state.cache``: a hull whose ages count the rounds
+    since each vertex was used.
 
 Cost of a round
     One gradient, one pass over the cache, and an oracle call in those rounds where the cache fails.

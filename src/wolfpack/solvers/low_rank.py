@@ -182,6 +182,7 @@ class LowRankCorrective:
             pair = K.k_best(average.y, 1)
             bound = max(bound, problem.dual_bound(average.y, average.dual, pair.take(0)))
             answers = join([answers, pair])
+        assert isinstance(answers, RankOne)
         return answers, bound
 
 

@@ -20,7 +20,7 @@ class HasValue(Protocol):
 
     @property
     def value(self) -> float:
-        """f at the point."""
+        """The value of f at the point."""
         ...
 
 

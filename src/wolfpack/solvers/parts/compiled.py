@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,23 +14,8 @@ from ...problem import CapabilityError, Evaluation, Pending, Problem
 from ...smoothing import Oracles
 from .tuner import Step
 
-
-class RoundState(Protocol):
-    """What a round reads of the state of a solver."""
-
-    k: int
-    m: int | str
-    x: Array
-    at: Evaluation
-    y: Array
-    dual: Array | float
-
-    def _replace(self: S, **fields: object) -> S: ...
-
-
-S = TypeVar("S", bound=RoundState)
-Propose = Callable[[Problem, S, Oracles, Array, Array], Step]
-"""The step of given problem, state, oracles, tau and alpha."""
+if TYPE_CHECKING:
+    from ..anytime import Anytime, State
 
 
 def need_compilable(problem: Problem, oracles: Oracles, x0: Array, m: int | str) -> None:
@@ -49,13 +34,13 @@ def need_compilable(problem: Problem, oracles: Oracles, x0: Array, m: int | str)
 
 
 def replay(
-    propose: Propose[S], problem: Problem, state: S, oracles: Oracles, tau: float, alpha: float
+    solver: Anytime, problem: Problem, state: State, oracles: Oracles, tau: float, alpha: float
 ) -> Step:
-    """Return the step that ``propose`` takes, computed in one launch."""
+    """Return the step that ``solver.propose`` takes, computed in one launch."""
     k, m = state.k, state.m
     compiled = oracles.compiled
     if compiled is None:
-        compiled = oracles.compiled = Compiled(_round(propose, problem, state, oracles))
+        compiled = oracles.compiled = Compiled(_round(solver, problem, state, oracles))
     problem.counts.nfev += 1
     problem.counts.njev += 1
     problem.counts.nlmo += m if isinstance(m, int) else 1
@@ -69,7 +54,7 @@ def replay(
 
 
 def _round(
-    propose: Propose[S], problem: Problem, first: S, oracles: Oracles
+    solver: Anytime, problem: Problem, first: State, oracles: Oracles
 ) -> Callable[..., tuple[Array, ...]]:
     """Return a round as a function of arrays alone."""
 
@@ -79,7 +64,7 @@ def _round(
         state = first._replace(x=x, at=Evaluation(math.nan, gradient, dual), y=y, dual=dual)
         counts = replace(problem.counts)
         with oracles.drawing(numbers[2:]):
-            step = propose(problem, state, oracles, tau, alpha)
+            step = solver.propose(problem, state, oracles, tau, alpha)
         problem.counts = counts  # recording a round is not counted as one
         found = [*step.at.value, *step.numbers]
         results = space.stack([space.astype(z, numbers.dtype) for z in found])

@@ -48,7 +48,7 @@ class Corrected(NamedTuple):
 
     @property
     def value(self) -> float:
-        """f at the point."""
+        """The value of f at the point."""
         return self.at.value
 
 

@@ -128,7 +128,8 @@ class Hull(NamedTuple):
             return self, positions
         grown = self._grown(answers.take(np.array(new)), tuple(known))
         if self.gram is not None:
-            assert metric is not None and grown.atoms is not None
+            assert metric is not None
+            assert grown.atoms is not None
             vertices = grown.atoms.take(slice(len(self.keys), None)).to_dense()
             rows = np.array([grown.scores(metric(v)) for v in vertices])
             grown = grown._replace(gram=_bordered(self.gram, rows))

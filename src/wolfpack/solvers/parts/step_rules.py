@@ -206,8 +206,8 @@ class Secant(Rule):
 
     replaced by the middle of the bracket where it would leave it. The search ends when
     :math:`|\varphi'(t)| \le` ``tol`` :math:`|\varphi'(0)|`. For quadratics the closed form is used.
-    The memory is the curvature of f along the last ray, which gives the first guess on the next one;
-    the first guess of a run is the whole ray.
+    The memory is the curvature of f along the last ray, which gives the first guess on the next
+    one; the first guess of a run is the whole ray.
 
     Parameters
     ----------

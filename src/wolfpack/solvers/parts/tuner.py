@@ -141,7 +141,7 @@ class Tuner:
         return Control(self.kappa, 0.0, 4, value, -math.inf, math.inf, math.nan)
 
     def adapt(self, control: Control, k: int, bound: float, bias: float) -> Control:
-        """Return the memory after a check: ``bound`` is the certificate's, ``bias`` alpha s_1(0)."""
+        """Return the memory after a check: the certificate's bound and the bias alpha s_1(0)."""
         lower_bound = max(control.lower_bound, bound)
         gap = control.fun - lower_bound
         kappa, floor = control.kappa, self.decay * control.floor

@@ -7,8 +7,8 @@ r"""Quadratics over the simplex of weights of many points.
 
 G the Gram matrix of the points and r the slopes at the weights w. The points are many and a
 solution has few, so each pass works on the support and the most promising points outside it, by
-Wolfe's method: minimise over the affine hull of a face, stop where a weight vanishes and drop it, and let
-the point of smallest slope enter when none does. The face keeps a Cholesky factor of
+Wolfe's method: minimise over the affine hull of a face, stop where a weight vanishes and drop it,
+and let the point of smallest slope enter when none does. The face keeps a Cholesky factor of
 :math:`G + \sigma 1 1^\top`, which has the same curvature along steps of sum 0 and is positive
 definite where the points are affinely independent. A point that enters or leaves costs O(s^2), s
 the size of the face, instead of a factorisation.
