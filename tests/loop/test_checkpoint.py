@@ -213,7 +213,7 @@ def test_another_problem_is_refused(tmp_path):
 
 
 def test_a_file_cannot_name_foreign_classes():
-    for name in ("os:system", "wolfpack.minimize:minimize", "wolfpack.loop.codec:np.ndarray"):
+    for name in ("os:system", "wolfpack.front.minimize:minimize", "wolfpack.loop.codec:np.ndarray"):
         with pytest.raises(ValueError, match=r"no class of wolfpack|may hold"):
             Decoder({}).decode({"object": name, "fields": {}})
     with pytest.raises(ValueError, match="this version of wolfpack has no"):

@@ -62,7 +62,7 @@ def test_pfw_is_algorithm_1_on_the_smoothed_dual(K, law):
         draw,
         H,
         w=Same(H, slope=x0),
-        beta=primal[0].beta,
+        beta=primal[0].run.beta,
         callback=lambda intermediate_result: dual.append(intermediate_result.state),
         **options,
     )
