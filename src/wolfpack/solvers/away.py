@@ -46,13 +46,7 @@ from .parts.active_set import ActiveSetMethod, State, ask_oracle
 
 @dataclass(frozen=True)
 class AwayStep(ActiveSetMethod):
-    """Frank-Wolfe steps to the best vertex of K, or away from the worst active one.
-
-    Parameters
-    ----------
-    rule : Rule or str
-        Step rule of `wolfpack.solvers`, or its name; exact line search by default.
-    """
+    """Frank-Wolfe steps to the best vertex of K, or away from the worst active one."""
 
     name: ClassVar[str] = "away"
 

@@ -222,11 +222,10 @@ class Corrective:
         """Return the m answers of a round, one of them to y unless that is None."""
         K, g, count = problem.set, state.at.gradient, self.m - (y is not None)
         if self.m > 1 and oracles.punctual and not K.has("k_best"):
-            noise = self._noise(problem, state, oracles, count - 1)
-            scales = np.concatenate([[0.0], noise.scales])
-            parts = oracles.answers(g, scales, count, state.k, y)
+            rungs, noise, alpha = self._noise(problem, state, oracles, count - 1)
+            parts = oracles.answers(g, np.concatenate([[0.0], noise]), count, state.k, y)
             average = None if y is None else parts.pop().take(0)
-            return _Found(parts[0].take(0), average, parts, noise.rungs, noise.current)
+            return _Found(parts[0].take(0), average, parts, rungs, alpha)
         average = None if y is None else oracles.lmo(y)
         if count == 1:
             return _Found(oracles.lmo(g), average)
@@ -235,14 +234,16 @@ class Corrective:
             best = K.k_best(g, count)
             return _Found(best.take(0), average, [best])
         # perturbed answers may come late or not at all, so the clean one is asked by itself
-        noise = self._noise(problem, state, oracles, count - 1)
-        others = oracles.answers(g, noise.scales, count - 1, state.k)
-        return _Found(oracles.lmo(g), average, others, alpha=noise.current)
+        _, noise, alpha = self._noise(problem, state, oracles, count - 1)
+        others = oracles.answers(g, noise, count - 1, state.k)
+        return _Found(oracles.lmo(g), average, others, alpha=alpha)
 
-    def _noise(self, problem: Problem, state: State, oracles: Oracles, count: int) -> _Noise:
-        """Return the noise of ``count`` perturbed questions.
+    def _noise(
+        self, problem: Problem, state: State, oracles: Oracles, count: int
+    ) -> tuple[Array, Array, float]:
+        """Return the rungs and scales of ``count`` perturbed questions, and the current scale.
 
-        The unit of its scale moves the values of vertices ``reach`` apart by about the gap.
+        Noise of scale ``unit`` changes the values of vertices ``reach`` apart by about the gap.
         """
         smoothing, scales = oracles.smoothing, state.scales
         assert smoothing is not None
@@ -252,15 +253,7 @@ class Corrective:
             stretch = 1.0 if ambient else smoothing.smoothness / problem.set.radius
             unit *= 1.0 / max(stretch * scales.reach, 1e-300)
         rungs = scales.rungs(count, state.k)
-        return _Noise(rungs, unit * np.exp2(rungs), unit * 2.0**scales.rung)
-
-
-class _Noise(NamedTuple):
-    """The rungs and scales of perturbed questions, and the scale of the current rung."""
-
-    rungs: Array
-    scales: Array
-    current: float
+        return rungs, unit * np.exp2(rungs), unit * 2.0**scales.rung
 
 
 class _Found(NamedTuple):

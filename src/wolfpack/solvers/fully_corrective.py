@@ -133,7 +133,7 @@ class FullyCorrective(ActiveSetMethod):
         G = to_host(reshape(space.stack(u), flat) @ reshape(space.stack(Hu), flat).T)
         G = 0.5 * (G + G.T)
         tol = 4.0 * epsilon(x) * float(abs(scores).max())
-        # G w is 0 but for errors of differences of gradients, which must not act as slopes
+        # G w is an error of differences of gradients, which must not act as a slope
         c = scores - G @ active.weights
         weights = minimize_quadratic(G, c, active.weights, tol)
         ray = Ray(state.k + 1, x, at, active.point(weights) - x, 1.0, state.memory)

@@ -25,8 +25,8 @@ Iteration
 
 Guarantee
     That of Frank-Wolfe (Theorem R2 of docs/theory/corrective.md), since each correction begins with
-    a step to the clean vertex that goes down by a sure amount, and never increases f. Convergence
-    is linear in practice, which is not proved.
+    a step to the clean vertex that lowers f by a guaranteed amount, and never increases f.
+    Convergence is linear in practice, which is not proved.
 
 Symbols
     U_k, s_k, V_k ``state.factors``; G ``state.at.gradient``; u_i, v_i ``state.answers``.
@@ -55,7 +55,7 @@ from ..atoms._pool import join
 from ..problem import Evaluation, Problem
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
-from .parts.accelerated import Motion, Probe, advance, rounding_of
+from .parts.accelerated import Motion, Probe, Space, advance, rounding_of
 from .parts.armijo import descend
 from .parts.average import Average
 from .parts.stall import Stall
@@ -237,7 +237,7 @@ def _orthonormal(basis: Array, columns: Array) -> Array:
     return np.hstack([basis, columns])
 
 
-class _Core:
+class _Core(Space[Evaluation]):
     """The matrices P S Q' of K, by their coordinates S."""
 
     def __init__(self, problem: Problem, state: State) -> None:
@@ -275,12 +275,6 @@ class _Core:
 
     def project(self, y: Array, gradient: Array, L: float) -> Array:
         return self.K.project(y - (1.0 / L) * gradient)
-
-    def slope(self, gradient: Array, step: Array) -> float:
-        return inner(gradient, step)
-
-    def dot(self, a: Array, b: Array) -> float:
-        return inner(a, b)
 
 
 def _minimize(

@@ -72,7 +72,7 @@ class Momentum:
     Parameters
     ----------
     kind : {"nesterov", "heavy-ball"}
-        Whether gradients are taken ahead, on the way to v_k, or at x_k.
+        Whether gradients are taken at y_k, between x_k and v_k, or at x_k.
     """
 
     kind: str = "nesterov"

@@ -42,13 +42,7 @@ from .parts.active_set import ActiveSetMethod, State, ask_oracle
 
 @dataclass(frozen=True)
 class Pairwise(ActiveSetMethod):
-    """Steps from the worst active vertex to the best vertex of K.
-
-    Parameters
-    ----------
-    rule : Rule or str
-        Step rule of `wolfpack.solvers`, or its name; exact line search by default.
-    """
+    """Steps from the worst active vertex to the best vertex of K."""
 
     name: ClassVar[str] = "pairwise"
 

@@ -37,11 +37,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from ..arrays import Array, epsilon, inner, norm, same_type
+from ..arrays import Array, epsilon, norm, same_type
 from ..problem import CapabilityError, Evaluation, Problem
 from ..problem.checks import check_positive
 from ..smoothing import Oracles
-from .parts.accelerated import Motion, Probe, advance, rounding_of
+from .parts.accelerated import Motion, Probe, Space, advance, rounding_of
 from .parts.stall import Stall
 
 
@@ -118,7 +118,7 @@ class Projected:
         return problem.dual_bound(at.gradient, at.dual, oracles.lmo(at.gradient))
 
 
-class _Ambient:
+class _Ambient(Space[Evaluation]):
     """The points of K as they are."""
 
     def __init__(self, problem: Problem, affine: bool, x: Array) -> None:
@@ -132,9 +132,3 @@ class _Ambient:
 
     def project(self, y: Array, gradient: Array, L: float) -> Array:
         return same_type(self.problem.set.project(y - (1.0 / L) * gradient), y)
-
-    def slope(self, gradient: Array, step: Array) -> float:
-        return inner(gradient, step)
-
-    def dot(self, a: Array, b: Array) -> float:
-        return inner(a, b)

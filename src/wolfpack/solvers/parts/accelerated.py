@@ -21,9 +21,9 @@ Sources
 from __future__ import annotations
 
 import math
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
-from ...arrays import Array, epsilon
+from ...arrays import Array, epsilon, inner
 from ...problem import NonFiniteError
 
 _RISE = 2.0
@@ -41,34 +41,31 @@ class Probe(NamedTuple, Generic[D]):
     details: D
 
 
-class Space(Protocol[D]):
-    """Feasible points in some coordinates, with an inner product."""
+class Space(Generic[D]):
+    """Feasible points in some coordinates, with an inner product.
 
-    @property
-    def rounding(self) -> float:
-        """Relative error of values of f."""
-        ...
+    ``rounding`` is the relative error of values of f; ``affine`` tells whether gradients are affine
+    in the point, that is f is quadratic.
+    """
 
-    @property
-    def affine(self) -> bool:
-        """Whether gradients are affine in the point, that is f is quadratic."""
-        ...
+    rounding: float
+    affine: bool
 
     def evaluate(self, x: Array) -> Probe[D]:
         """Evaluate f; raise `NonFiniteError` where it has no finite value."""
-        ...
+        raise NotImplementedError
 
     def project(self, y: Array, gradient: Array, L: float) -> Array:
         """Return the minimiser of <gradient, x> + L/2 ||x - y||^2 over the feasible points."""
-        ...
+        raise NotImplementedError
 
     def slope(self, gradient: Array, step: Array) -> float:
         """Return <gradient, step>."""
-        ...
+        return inner(gradient, step)
 
     def dot(self, a: Array, b: Array) -> float:
         """Return the inner product of two steps."""
-        ...
+        return inner(a, b)
 
 
 class Motion(NamedTuple, Generic[D]):

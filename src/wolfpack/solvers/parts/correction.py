@@ -26,7 +26,7 @@ import numpy as np
 
 from ...arrays import Array, epsilon
 from ...problem import Evaluation, Problem
-from .accelerated import Motion, Probe, advance, rounding_of
+from .accelerated import Motion, Probe, Space, advance, rounding_of
 from .armijo import descend
 from .hull import Hull, Metric
 from .step_rules import Ray, Secant
@@ -187,7 +187,7 @@ def _gradient(problem: Problem, hull: Hull, here: Corrected, tol: float) -> Corr
     return best
 
 
-class _HullSpace:
+class _HullSpace(Space[Corrected]):
     """Points of a hull as weights, in the metric of its Gram matrix."""
 
     affine = False

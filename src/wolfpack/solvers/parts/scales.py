@@ -23,7 +23,7 @@ _ENOUGH_ANSWERS = 6.0
 
 
 class Scales(NamedTuple):
-    """The current rung, the weighted counts of every rung, and the size of K that noise must cover.
+    """The current rung, the weighted counts of every rung, and a distance that noise must cover.
 
     Attributes
     ----------

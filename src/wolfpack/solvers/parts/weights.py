@@ -73,7 +73,7 @@ def minimize_weights(gram: Array, slopes: Array, weights: Array, tol: float) -> 
 def _minimize_small(gram: Array, r: Array, w: Array, tol: float) -> Array:
     """Return the minimiser over a working set; the first points are its support."""
     face = _Face(gram, np.flatnonzero(w > 0))
-    # about two turns per point that enters or leaves; the limit is for rounding
+    # two turns per point that enters or leaves are typical; the limit ends what rounding prolongs
     for _ in range(20 + 10 * len(w)):
         move = face.descent(r)
         slope = float(r @ move)
