@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from wolfpack.loop.fingerprint import Fingerprint
 
 import wolfpack as wp
 from problems import paper_simplex, paper_trace_ball, small_logistic, small_simplex
@@ -23,7 +24,6 @@ from wolfpack.atoms import Atoms
 from wolfpack.front.minimize import METHODS
 from wolfpack.loop import checkpoint as ck
 from wolfpack.loop.codec import Decoder, Encoder
-from wolfpack.loop.fingerprint import Fingerprint
 from wolfpack.objectives import as_objective
 from wolfpack.solvers.parts.step_rules import Rule, Stride
 

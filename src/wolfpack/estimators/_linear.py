@@ -16,11 +16,12 @@ from sklearn.utils.validation import _check_sample_weight
 
 from ..arrays import Array
 from ..front.composite import minimize_composite
-from ..gradients import Gradient, Gradients
+from ..gradients import ExactGradients
 from ..objectives.finite_sum import FiniteSum
 from ..regularizers import ElasticNet, Euclidean, Regularizer, Shifted, SquaredNorm
 from ..regularizers.pairs import composite_problem
 from ..solvers import ConvergingComposite
+from ..solvers.composite.accelerated import State, Tuned
 
 _SOLVER = ConvergingComposite(batch=1)
 _FEW = 2**18  # entries of data that are best read whole
@@ -100,7 +101,7 @@ class AcceleratedLinear(BaseEstimator):
 
     def _watch(self, intermediate: Any) -> None:
         # records come once per pass, more or less: what is nearest to max_iter of them
-        if intermediate.nit and intermediate.state.rows >= (self.max_iter - 0.5) * self._n:
+        if intermediate.nit and intermediate.state.reading.rows >= (self.max_iter - 0.5) * self._n:
             raise StopIteration
 
     def _partial_fit(self, X: Array, y: Array, weights: Array | None) -> None:
@@ -108,7 +109,7 @@ class AcceleratedLinear(BaseEstimator):
         self._check()
         if getattr(self, "_stream", None) is None:
             self._set_bias(X, None)
-            self._stream = Stream(None)
+            self._stream = Stream()
         stream: Any = self._stream
         features = self._features(X)
         size = _ROUND if self.batch_size == "auto" else int(self.batch_size)
@@ -118,15 +119,13 @@ class AcceleratedLinear(BaseEstimator):
             if part is not None and not part.any():
                 continue
             G: Any = self._objective(features[rows], y[rows], part)
-            if stream.state is None:
-                start = self._start(G)
-                stream.begin(np.zeros(G.shape) if start is None else start)
-            stream.step(G, self._regularizer(G))
+            start = self._start(G) if stream.state is None else None
+            stream.step(G, self._regularizer(G), start)
         last: Any = stream.state
         if last is None:
             raise ValueError("sample_weight must not be 0 in all rows")
         self.n_iter_ = last.k
-        self._keep(last.y)
+        self._keep(last.x)
 
     def _check(self) -> None:
         """Refuse parameters that make no problem, in one clear message."""
@@ -225,30 +224,27 @@ def _entries(X: Array) -> int:
 class Stream:
     """The converging form, one round per minibatch handed in; it holds no data and can be saved."""
 
-    def __init__(self, state: Any) -> None:
-        self.state = state
-
-    def begin(self, y0: Array) -> None:
-        """Start at ``y0``."""
+    def __init__(self) -> None:
+        self.state: State | None = None
         self.beta = 0.0
-        self.start = y0
-        self.state = _SOLVER.init(None, y0, _Now(None))
 
-    def step(self, G: FiniteSum, H: Regularizer) -> None:
-        """Make one round with the gradient of ``G``; beta grows to what minibatches show."""
+    def step(self, G: FiniteSum, H: Regularizer, start: Array | None) -> None:
+        """Make one round with the gradient of ``G``, the first from ``start``, or from 0.
+
+        beta grows to the largest smoothness constant of the minibatches so far.
+        """
+        if self.state is None:
+            self.start = np.zeros(G.shape) if start is None else start
         self.beta = max(self.beta, G.L)
-        problem = composite_problem(G, H, Shifted(Euclidean(), self.start), self.beta or H.mu)
-        self.state = _SOLVER.step(problem, self.state, _Now(G))
+        beta = self.beta or H.mu
+        problem = composite_problem(G, H, Shifted(Euclidean(), self.start), beta)
+        gradients = _Now(G)
+        state = self.state or _SOLVER.init(problem, self.start, gradients)
+        self.state = _SOLVER.step(problem, state._replace(tuned=Tuned(beta, beta)), gradients)
 
 
-class _Now(Gradients):
-    """The gradient of the minibatch at hand."""
+class _Now(ExactGradients):
+    """The gradient of the minibatch at hand, one of many."""
 
-    def __init__(self, objective: Any) -> None:
-        self.objective = objective
-
-    def at(self, v: Array, k: int, m: Any, anchor: Any = None) -> Gradient:
-        return Gradient(self.objective.gradient(v), None)
-
-    def _draw(self, v: Array, m: Any, rng: Any, anchor: Any = None) -> Array:
-        return self.objective.gradient(v)
+    batch = 1
+    exact = False

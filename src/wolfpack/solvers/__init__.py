@@ -5,8 +5,7 @@ from __future__ import annotations
 from .anytime import Anytime
 from .away import AwayStep
 from .blended_pairwise import BlendedPairwise
-from .composite.accelerated import ConvergingComposite, StochasticComposite
-from .composite.searched import SearchedComposite
+from .composite import ConvergingComposite, SearchedComposite, StochasticComposite
 from .conjugate import Conjugate
 from .corrective import Corrective
 from .frank_wolfe import FrankWolfe

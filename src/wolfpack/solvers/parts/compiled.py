@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,10 +61,12 @@ def _round(
         space = namespace(x)
         tau, alpha = space.astype(numbers[0], x.dtype), space.astype(numbers[1], x.dtype)
         state = first._replace(x=x, at=Evaluation(math.nan, gradient, dual), y=y, dual=dual)
-        counts = replace(problem.counts)
+        counts = problem.counts
+        before = counts.nfev, counts.njev, counts.nlmo
         with oracles.drawing(numbers[2:]):
             step = solver.propose(problem, state, oracles, tau, alpha)
-        problem.counts = counts  # recording a round is not counted as one
+        # recording a round is not counted as one
+        counts.nfev, counts.njev, counts.nlmo = before
         found = [*step.at.value, *step.numbers]
         results = space.stack([space.astype(z, numbers.dtype) for z in found])
         return step.x, step.at.gradient, step.y, step.dual, step.at.dual, results
