@@ -21,7 +21,8 @@ from wolfpack.loop.fingerprint import Fingerprint
 import wolfpack as wp
 from problems import paper_simplex, paper_trace_ball, small_logistic, small_simplex
 from wolfpack.atoms import Atoms
-from wolfpack.front.minimize import METHODS
+from wolfpack.front.choose import METHODS
+from wolfpack.front.config import constrained_fingerprint
 from wolfpack.loop import checkpoint as ck
 from wolfpack.loop.codec import Decoder, Encoder
 from wolfpack.objectives import as_objective
@@ -206,7 +207,7 @@ def test_another_problem_is_refused(tmp_path):
         wp.resume(path, other, K)
     with pytest.raises(ValueError, match="another problem: its shape was"):
         wp.resume(path, small_simplex(d=9)[0], wp.sets.Simplex(9))
-    unit, twice = (Fingerprint.of(square(), wp.sets.L2Ball(4, r)) for r in (1.0, 2.0))
+    unit, twice = (constrained_fingerprint(square(), wp.sets.L2Ball(4, r)) for r in (1.0, 2.0))
     assert "the support of K" in unit.difference(twice)
     with pytest.raises(ValueError, match="another problem: its set was Simplex"):
         wp.resume(path, f, wp.sets.L1Ball(8))

@@ -146,7 +146,7 @@ def info(as_json: AsJson = False) -> None:
     from importlib.metadata import version
 
     from ..arrays import devices
-    from ..front.minimize import METHODS
+    from ..front.choose import METHODS
     from ..paper.experiments import available_cores
 
     facts: dict[str, Any] = {

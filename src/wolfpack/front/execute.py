@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..arrays import Array, describe, without_graphs
-from ..engines import Driver, EngineLog, Mpi, choose_engine
-from ..engines._choose import Choice
+from ..engines import Driver, EngineChoice, EngineLog, RankEngine, choose_engine
 from ..gradients import Gradients
 from ..loop import Result, run
 from ..loop.checkpoint import Saver
@@ -53,7 +52,7 @@ class Task(NamedTuple):
 def execute(config: Config, task: Task, options: Options, engine: Any = None) -> Result:
     """Run a task, from its start or on from ``options.origin``."""
     choice = _choose_engine(config, task, engine)
-    if isinstance(choice.engine, Mpi) and choice.engine.follows:
+    if isinstance(choice.engine, RankEngine) and choice.engine.follows:
         return choice.engine.follow()
     if config.checkpoint is not None:
         options = replace(options, saver=Saver(config.checkpoint, config))
@@ -67,7 +66,7 @@ def execute(config: Config, task: Task, options: Options, engine: Any = None) ->
         with without_graphs(task.start if options.origin is None else options.origin.state.x):
             result = run(task.problem, task.solver, task.start, oracles, config.limits, options)
         result.method, result.engine = config.method, log
-        if isinstance(choice.engine, Mpi):
+        if isinstance(choice.engine, RankEngine):
             choice.engine.conclude(result)
     except Exception as error:
         partial = getattr(error, "result", None)
@@ -91,12 +90,12 @@ def concluded(result: Result, raise_on_failure: bool) -> Result:
     return result
 
 
-def _choose_engine(config: Config, task: Task, engine: Any) -> Choice:
+def _choose_engine(config: Config, task: Task, engine: Any) -> EngineChoice:
     job = task.oracles.job if isinstance(task.oracles, Oracles) else None
     if job is not None and not (job.away and engine is not None):
         return choose_engine(engine, job, getattr(task.solver, "m", None))
     if engine is None or (isinstance(engine, str) and engine == "auto"):
-        return Choice(None, False)
+        return EngineChoice(None, False)
     if job is not None:
         raise TypeError(
             f"x is {describe(job.smoothing.K.like)}, whose oracles are asked there in one batch: "

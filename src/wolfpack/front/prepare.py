@@ -28,7 +28,7 @@ from ..objectives.finite_sum import FiniteSum
 from ..problem import CompositeProblem, Problem
 from ..problem.checks import check_count, check_positive
 from ..regularizers import Regularizer, Same, Shifted
-from ..regularizers.pairs import as_mirror, composite_problem
+from ..regularizers.pairs import as_mirror, composite_problem, minimization_step
 from ..sets import Set
 from ..smoothing import Oracles
 from ..solvers import SearchedComposite, StochasticComposite
@@ -164,6 +164,7 @@ def _rescaled(G: Objective, scale: Any) -> tuple[Objective, Array | None]:
 def _first_point(G: Objective, H: Regularizer, y0: Array | None, w: Any) -> tuple[Array, Any]:
     """Return the first point, in the domain of H, and the mirror map that is minimised there."""
     mirror = as_mirror(w, H)
+    minimization_step(H, mirror)  # raises first where H and w have no minimisation step
     shape = H.shape if G.shape is None else G.shape
     if shape is not None:
         _check_shapes(shape, H)

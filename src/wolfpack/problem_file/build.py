@@ -10,8 +10,8 @@ from typing import Any
 
 from ..arrays import like
 from ..engines import Policy
-from ..front.choose import Choice, explain
-from ..front.minimize import METHODS, POLICY, smoothing_of, solver_of
+from ..front.choose import METHODS, Choice, choose_smoothing, explain, make_solver
+from ..front.minimize import POLICY
 from ..loop import Limits
 from ..objectives import Objective
 from ..objectives._move import on_device
@@ -213,9 +213,9 @@ def _check_settings(settings: dict[str, Any], objective: Objective, region: Set)
     others = {*schema.STOP, *schema.RUN, *schema.SMOOTHING, "method", "L"}
     options = {key: value for key, value in settings.items() if key not in others}
     with told("method"):
-        name, solver = solver_of(settings["method"], options, METHODS, [])
+        name, solver = make_solver(settings["method"], options, METHODS, [])
         noise, kind = settings.get("noise", "auto"), settings.get("smoothing")
-        smoothing_of(name, solver, (objective, region), noise, kind)
+        choose_smoothing(name, solver, objective, region, noise, kind)
 
 
 def _check_folder(folder: str | None) -> None:

@@ -180,7 +180,7 @@ class Anytime:
         else:
             answer, variance = oracles.mean(v, alpha, m, k), math.nan
         x_next = mix(x, same_type(answer, x), tau)
-        at_next = problem.look(x_next)
+        at_next = problem.evaluate_lazily(x_next)
         y_next = mix(y, at_next.gradient, tau)
         dual_next = mix(state.dual, at_next.dual, tau)
         step = Step(v, answer, x_next, y_next, dual_next, at_next, alpha, variance)

@@ -22,7 +22,7 @@ def need_compilable(problem: Problem, oracles: Oracles, x0: Array, m: int | str)
     missing = None
     if not is_foreign(x0):
         missing = "arrays of PyTorch or JAX, and x0 is NumPy's"
-    elif not hasattr(problem.objective, "look"):
+    elif not problem.objective.traceable:
         missing = f"a linear model, and {type(problem.objective).__name__} is none"
     elif not getattr(problem.set, "traceable", False):
         missing = f"a simplex or an l1 ball, and {problem.set} is none"
