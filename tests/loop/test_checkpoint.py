@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from wolfpack.loop.fingerprint import Fingerprint
 
 import wolfpack as wp
 from problems import paper_simplex, paper_trace_ball, small_logistic, small_simplex

@@ -36,6 +36,12 @@ class Objective(Protocol):
     error: float
     """Relative error of products with the data, 0 where they have the precision of x."""
 
+    factored: bool
+    """Whether f takes a matrix x in factored form (`wolfpack.arrays.LowRank`)."""
+
+    traceable: bool
+    """Whether `evaluate_lazily` can be recorded as a part of whole rounds on a device."""
+
     @property
     def L(self) -> float | None:
         """Lipschitz constant of the gradient in the Euclidean norm, None when unknown."""

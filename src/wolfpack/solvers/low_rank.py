@@ -120,7 +120,7 @@ class LowRankCorrective:
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         """Return the state of round 0."""
         factors = _factors(x0, self.max_rank)
-        x = x0 if factors is None or not _factored(problem) else factors
+        x = x0 if factors is None or not problem.objective.factored else factors
         at = problem.evaluate(x)
         affine = problem.objective.curvature(x, x) is not None
         average = Average.start(at)
@@ -186,10 +186,6 @@ class LowRankCorrective:
         return answers, bound
 
 
-def _factored(problem: Problem) -> bool:
-    return getattr(problem.objective, "factored", False)
-
-
 def _factors(x: Array, max_rank: int) -> LowRank | None:
     """Return the singular value decomposition of x, None if it has too high a rank."""
     if isinstance(x, LowRank):
@@ -244,7 +240,7 @@ class _Core(Space[Evaluation]):
         self.problem = problem
         self.P, self.Q = _bases(state)
         self.K = problem.set.core((self.P.shape[1], self.Q.shape[1]))
-        self.dense = not _factored(problem)
+        self.dense = not problem.objective.factored
         self.affine = state.affine
         self.rounding = rounding_of(self.P)
 
