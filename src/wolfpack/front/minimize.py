@@ -25,7 +25,7 @@ from ..loop.run import Options
 from ..noise import Noise
 from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
-from ..problem import Solver
+from ..problem import SetDependent, Solver
 from ..problem.checks import check_positive
 from ..sets import Set
 from .choose import METHODS, as_set, choose, make_solver
@@ -165,6 +165,8 @@ def minimize(
         L=None if L is None else float(L),
     )
     name, solver = make_solver(method, {"m": m, **options}, METHODS, _COMMON_OPTIONS)
+    if isinstance(solver, SetDependent):
+        solver = solver.for_set(K)
     config = Config(
         method=name,
         solver=solver,

@@ -125,6 +125,11 @@ class Region(Protocol):
         ...
 
     @property
+    def dimension(self) -> int:
+        """Number of entries of a point."""
+        ...
+
+    @property
     def radius(self) -> float:
         """The largest norm of a point of K, or an upper bound on it."""
         ...
@@ -132,11 +137,6 @@ class Region(Protocol):
     @property
     def diameter(self) -> float:
         """The largest distance of two points of K, or an upper bound on it."""
-        ...
-
-    @property
-    def dimension(self) -> int:
-        """The number of entries of a point."""
         ...
 
     def lmo(self, g: Array) -> Any:
@@ -155,20 +155,20 @@ class Region(Protocol):
         """Tell whether K has the optional method of that name ("project", "k_best", "core")."""
         ...
 
-    def start(self) -> Array:
-        """Return the point of K from which a run begins by default."""
-        ...
-
     def project(self, x: Array) -> Array:
-        """Return the point of K nearest to ``x``; optional."""
+        """Return the Euclidean projection of ``x`` onto K, where K has one."""
         ...
 
     def k_best(self, g: Array, k: int) -> Any:
-        """Return the k vertices with the smallest <g, v>; optional."""
+        """Return the k vertices with the smallest <g, v>, where K can list them."""
         ...
 
-    def core(self, P: Array, Q: Array) -> Any:
-        """Return the small set of all S with P S Q' in K, for sets of matrices; optional."""
+    def core(self, shape: tuple[int, int]) -> Region:
+        """Return the set of small matrices S with P S Q' in K, where K has low-rank points."""
+        ...
+
+    def start(self) -> Array:
+        """Return the point of K from which a run begins by default."""
         ...
 
 
@@ -275,6 +275,15 @@ class Solver(Protocol[S]):
 
     def lower_bound(self, problem: Any, state: S, oracles: Any, /) -> float:
         """Return a number that is proved to be at most the minimum; the loop keeps the best."""
+        ...
+
+
+@runtime_checkable
+class SetDependent(Protocol):
+    """A solver that is another solver on some sets."""
+
+    def for_set(self, K: Region) -> Solver[Any]:
+        """Return the solver for K; `minimize` asks once, before the run."""
         ...
 
 
