@@ -135,8 +135,9 @@ def composite_fingerprint(G: object, H: Regularizer, y0: Array) -> Fingerprint:
     if isinstance(G, FiniteSum):
         # Not at y0 itself: at 0 most losses have one value, whatever the data are.
         at = G.evaluate(y0 + direction)
-        rows: Array = to_host(at.dual).reshape(-1)
-        value, slopes = float(at.value), float(rows @ Streams(0).at(1).standard_normal(rows.size))
+        rows: Any = to_host(at.dual).reshape(-1)
+        weights: Any = Streams(0).at(1).standard_normal(len(rows))
+        value, slopes = float(at.value), float(rows @ weights)
     questions = (
         "G",
         "H",

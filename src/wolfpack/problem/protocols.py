@@ -143,6 +143,10 @@ class Region(Protocol):
         """Return a vertex that minimises <g, v> over K; for a batch of g, a batch of vertices."""
         ...
 
+    def _lmo(self, g: Array, /) -> Any:
+        """Answer one direction as `lmo` does, without checking it."""
+        ...
+
     def certify(self, g: Array, vertex: Any) -> float:
         """Return a lower bound on min <g, v> over K, given the oracle's answer to ``g``."""
         ...

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -126,13 +126,10 @@ class Set(ABC):
         through their oracle alone use `wolfpack.sets._distance.separation`.
         """
 
-    @cached_property
-    def diameter(self) -> float:
-        """The largest distance of two points of K, or a number that is not smaller.
+    diameter: float = cast("float", cached_property(lambda self: 2.0 * self.radius))
+    """The largest distance of two points of K, or a number that is not smaller.
 
-        Twice the radius by default. A set that knows better sets it in ``__init__``.
-        """
-        return 2.0 * self.radius
+    Twice the radius by default. A set that knows better sets it in ``__init__``."""
 
     @property
     def dimension(self) -> int:
