@@ -130,7 +130,8 @@ class Hull(NamedTuple):
             assert metric is not None
             assert grown.atoms is not None
             vertices = grown.atoms.take(slice(len(self.keys), None)).to_dense()
-            rows = np.array([grown.scores(metric(v)) for v in vertices])
+            count = vertices.shape[0]
+            rows = np.array([grown.scores(metric(vertices[i, ...])) for i in range(count)])
             grown = grown._replace(gram=_bordered(self.gram, rows))
         return grown, positions
 
