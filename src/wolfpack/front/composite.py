@@ -138,9 +138,10 @@ def minimize_composite(
     (array([1., 0.]), True)
     """
     began = time.perf_counter()
-    if not (isinstance(beta, str) and beta in _BETAS):
-        check_positive("beta", beta, optional=True, names=_BETAS)
-    check_positive("variance", variance, optional=True)
+    if beta is not None and beta not in _BETAS:
+        check_positive("beta", beta, names=_BETAS)
+    if variance is not None:
+        check_positive("variance", variance)
     every, scale = options.pop("record_every", None), options.pop("scale", None)
     reduction = _reduction(options.pop("variance_reduction", False))
     sampling = options.pop("sampling", None)
