@@ -8,13 +8,13 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor as AnyExecutor
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from ..smoothing.job import Job, Question
 from ._protocol import Engine
-from .dask_ import Dask, DaskClient
+from .dask_ import Dask
 from .executor import Executor
 from .local import Local
 from .mpi_ import Mpi
@@ -22,7 +22,16 @@ from .processes import Processes
 from .ray_ import Ray
 from .threads import Threads
 
-EngineLike: TypeAlias = "str | Engine | AnyExecutor | Callable[[], AnyExecutor] | DaskClient | None"
+
+class DaskClient(Protocol):
+    """What is asked of a `distributed.Client` to recognise it."""
+
+    def scheduler_info(self) -> Any:
+        """Return what the scheduler knows of its workers."""
+        ...
+
+
+EngineLike: TypeAlias = str | Engine | AnyExecutor | Callable[[], AnyExecutor] | DaskClient | None
 """What the ``engine`` argument may be; see `NAMES` for the strings."""
 
 NAMES = "None, 'auto', 'local', 'threads[:n]', 'processes[:n]', 'dask[:n or address]', "

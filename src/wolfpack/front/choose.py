@@ -73,7 +73,7 @@ class Choice:
     method: str
     options: dict[str, Any]
     reason: str
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def __str__(self) -> str:
         width = max(map(len, self.facts), default=0)
@@ -110,19 +110,19 @@ def explain(f: Any, K: Set, **settings: Any) -> Choice:
 
 def choose(objective: Any, K: Set, settings: dict[str, Any]) -> Choice:
     """Return the method for a problem from its declared properties."""
-    facts = _facts(objective, K, settings)
+    facts, no_options = _facts(objective, K, settings), dict[str, Any]()
     for rule in (_noise_asked, _low_rank, _oracles_asked, _projection, _polytope, _closed_form):
         choice = rule(objective, K, settings)
         if choice is not None:
             break
     else:
-        choice = "anytime", {}, "accelerated, and needs neither L nor an accuracy"
+        choice = "anytime", no_options, "accelerated, and needs neither L nor an accuracy"
     method, options, reason = choice
     return Choice(method, options, reason, facts)
 
 
 def _facts(objective: Any, K: Set, settings: dict[str, Any]) -> dict[str, Any]:
-    image = getattr(objective, "image_shape", None)
+    image = objective.image_shape
     return {
         "objective": type(objective).__name__,
         "set": repr(K),
@@ -163,7 +163,7 @@ def _low_rank(objective: Any, K: Set, settings: dict[str, Any]) -> Rule:
     if not K.has("core") or settings.get("engine") is not None:
         return None
     m = settings.get("m")
-    if _projects(K) and m is None and not getattr(objective, "factored", False):
+    if _projects(K) and m is None and not objective.factored:
         return None
     options = {"m": _PAIRS} if m is None else {}
     return "corrective", options, f"points of {type(K).__name__} are kept as matrices of low rank"
@@ -210,6 +210,13 @@ def _closed_form(objective: Any, K: Set, settings: dict[str, Any]) -> Rule:
     )
 
 
+def as_set(K: object) -> Set:
+    """Return ``K`` if it is a set, and say what it must be otherwise."""
+    if not isinstance(K, Set):
+        raise TypeError(f"K must be a set (wolfpack.sets), found {type(K).__name__}")
+    return K
+
+
 def make_solver(
     method: str | Solver[Any],
     options: dict[str, Any],
@@ -221,7 +228,7 @@ def make_solver(
     ``others`` names the options that belong to no method, for the error message.
     """
     given = {
-        name: int(value) if isinstance(value, np.integer) else value
+        name: value.item() if isinstance(value, np.integer) else value
         for name, value in options.items()
         if value is not None
     }

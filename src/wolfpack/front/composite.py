@@ -11,11 +11,11 @@ import numpy as np
 
 from ..arrays import Array, as_float_array, check_finite
 from ..gradients import REDUCTIONS, SAMPLINGS
-from ..loop import Limits, Result
+from ..loop import Callback, Limits, Result
 from ..loop.checkpoint import Checkpoint
 from ..loop.run import Options
 from ..objectives import Objective
-from ..problem import Callback, MirrorMap, Solver
+from ..problem import MirrorMap, Solver
 from ..problem.checks import check_positive
 from ..regularizers import Regularizer
 from ..solvers import ConvergingComposite, SearchedComposite, StochasticComposite

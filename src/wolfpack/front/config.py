@@ -96,11 +96,18 @@ class Fingerprint(NamedTuple):
 
     def difference(self, other: Fingerprint) -> str:
         """Return in words what differs in ``other``; an empty string if nothing does."""
-        before, now = ((*each.names, each.shape, *each.answers) for each in (self, other))
+        known = len(self.names) + 1
+        before, now = (*self.names, self.shape), (*other.names, other.shape)
         for question, old, new in zip(self.questions, before, now, strict=False):
+            if old != new:
+                return f"{question} was {old}, now it is {new}"
+        for question, was, found in zip(
+            self.questions[known:], self.answers, other.answers, strict=True
+        ):
             # Machines may differ in the last digits; problems differ in the first.
-            if old != new and not (isinstance(old, float) and _close(old, float(new))):
-                return f"{question} was {_text(old)}, now it is {_text(new)}"
+            close = math.isclose(was, found, rel_tol=1e-6, abs_tol=1e-12)
+            if not (close or math.isnan(was) or math.isnan(found)):
+                return f"{question} was {was:.9g}, now it is {found:.9g}"
         return ""
 
 
@@ -108,17 +115,17 @@ def constrained_fingerprint(objective: Objective, K: Set, place: Array = None) -
     """Ask f and K one question each, uncounted; f at an array like ``place``, if given."""
     place = objective.like if place is None else place
     place = getattr(K, "like", None) if place is None else place
-    K = K.at(np.zeros(0))
-    u = np.random.Generator(np.random.Philox(key=0)).standard_normal(K.shape)
+    here = K.at(np.zeros(0))
+    u = np.random.Generator(np.random.Philox(key=0)).standard_normal(here.shape)
     try:
-        start = K.start()
+        start = here.start()
         value = float(objective.value(like(start, place) if is_foreign(place) else start))
     except ArithmeticError:
         value = math.nan
-    names = type(objective).__name__, type(K).__name__
+    names = type(objective).__name__, type(here).__name__
     support = "the support of K in a fixed direction"
     questions = "its objective", "its set", "its shape", "f(K.start())", support
-    return Fingerprint(names, tuple(K.shape), (value, float(K.support(u))), questions)
+    return Fingerprint(names, tuple(here.shape), (value, float(here.support(u))), questions)
 
 
 def composite_fingerprint(G: object, H: Regularizer, y0: Array) -> Fingerprint:
@@ -128,8 +135,9 @@ def composite_fingerprint(G: object, H: Regularizer, y0: Array) -> Fingerprint:
     if isinstance(G, FiniteSum):
         # Not at y0 itself: at 0 most losses have one value, whatever the data are.
         at = G.evaluate(y0 + direction)
-        rows = to_host(at.dual).reshape(-1)
-        value, slopes = float(at.value), float(rows @ Streams(0).at(1).standard_normal(rows.size))
+        rows: Any = to_host(at.dual).reshape(-1)
+        weights: Any = Streams(0).at(1).standard_normal(len(rows))
+        value, slopes = float(at.value), float(rows @ weights)
     questions = (
         "G",
         "H",
@@ -191,12 +199,4 @@ def as_checkpoint(checkpoint: str | PathLike[str] | Checkpoint | None) -> Checkp
     """Return the user's ``checkpoint`` argument as an object."""
     if checkpoint is None or isinstance(checkpoint, Checkpoint):
         return checkpoint
-    return Checkpoint(checkpoint)  # pyright: ignore[reportArgumentType]
-
-
-def _close(a: float, b: float) -> bool:
-    return math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-12) or a != a or b != b
-
-
-def _text(answer: object) -> str:
-    return f"{answer:.9g}" if isinstance(answer, float) else str(answer)
+    return Checkpoint(checkpoint)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..arrays import Array, describe, without_graphs
-from ..engines import Driver, EngineChoice, EngineLog, RankEngine, choose_engine
+from ..engines import Driver, EngineChoice, EngineLike, EngineLog, RankEngine, choose_engine
 from ..gradients import Gradients
 from ..loop import Result, run
 from ..loop.checkpoint import Saver
@@ -49,7 +49,7 @@ class Task(NamedTuple):
     conclude: Callable[[Result], None] | None = None
 
 
-def execute(config: Config, task: Task, options: Options, engine: Any = None) -> Result:
+def execute(config: Config, task: Task, options: Options, engine: EngineLike = None) -> Result:
     """Run a task, from its start or on from ``options.origin``."""
     choice = _choose_engine(config, task, engine)
     if isinstance(choice.engine, RankEngine) and choice.engine.follows:
@@ -90,7 +90,7 @@ def concluded(result: Result, raise_on_failure: bool) -> Result:
     return result
 
 
-def _choose_engine(config: Config, task: Task, engine: Any) -> EngineChoice:
+def _choose_engine(config: Config, task: Task, engine: EngineLike) -> EngineChoice:
     job = task.oracles.job if isinstance(task.oracles, Oracles) else None
     if job is not None and not (job.away and engine is not None):
         return choose_engine(engine, job, getattr(task.solver, "m", None))

@@ -18,17 +18,17 @@ from ..arrays import (
     same_place,
     without_graphs,
 )
-from ..engines import Policy
-from ..loop import Limits, Result
+from ..engines import EngineLike, Policy
+from ..loop import Callback, Limits, Result
 from ..loop.checkpoint import Checkpoint
 from ..loop.run import Options
 from ..noise import Noise
 from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
-from ..problem import Callback, Solver
+from ..problem import SetDependent, Solver
 from ..problem.checks import check_positive
 from ..sets import Set
-from .choose import METHODS, choose, make_solver
+from .choose import METHODS, as_set, choose, make_solver
 from .config import Config, ConstrainedSettings, as_checkpoint, constrained_fingerprint
 from .execute import concluded, execute
 from .prepare import prepare_constrained
@@ -48,7 +48,7 @@ def minimize(
     rtol: float | None = None,
     m: int | str | None = None,
     noise: str | Noise | None = "auto",
-    engine: Any = None,
+    engine: EngineLike = None,
     seed: int = 0,
     max_rounds: int | None = None,
     max_seconds: float | None = None,
@@ -138,8 +138,7 @@ def minimize(
     (True, True)
     """
     objective = as_objective(f)
-    if not isinstance(K, Set):
-        raise TypeError(f"K must be a set (wolfpack.sets), found {type(K).__name__}")
+    region = as_set(K)
     limits = Limits(tol, rtol, max_rounds, max_seconds, max_lmo)
     shown = Options(callback, progress, options.pop("record_every", 1))
     L = options.pop("L", None)
@@ -149,11 +148,11 @@ def minimize(
         objective = on_device(objective, device)
         x0 = x0 if x0 is None or is_foreign(x0) else like(x0, objective.like)
     with without_graphs(x0):
-        start = _starting_point(objective, K, x0)
-    K = K.at(start)
+        start = _starting_point(objective, region, x0)
+    region = region.at(start)
     remark = ""
     if isinstance(method, str) and method == "auto":
-        choice = choose(objective, K, {"m": m, "noise": noise, "engine": engine, **options})
+        choice = choose(objective, region, {"m": m, "noise": noise, "engine": engine, **options})
         method, remark = choice.method, f" method='auto' chose {choice.method!r}: {choice.reason}."
         options = choice.options | options
         m = options.pop("m", m)
@@ -166,6 +165,8 @@ def minimize(
         L=None if L is None else float(L),
     )
     name, solver = make_solver(method, {"m": m, **options}, METHODS, _COMMON_OPTIONS)
+    if isinstance(solver, SetDependent):
+        solver = solver.for_set(K)
     config = Config(
         method=name,
         solver=solver,
@@ -176,8 +177,8 @@ def minimize(
         checkpoint=as_checkpoint(checkpoint),
     )
     if config.checkpoint is not None:
-        config = config.identified(constrained_fingerprint(objective, K))
-    task = prepare_constrained(config, settings, objective, K, start)
+        config = config.identified(constrained_fingerprint(objective, region))
+    task = prepare_constrained(config, settings, objective, region, start)
     result = execute(config, task, shown, engine)
     result.message += remark
     return concluded(result, raise_on_failure)
@@ -192,14 +193,14 @@ def _starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
         return K.start() if place is None else like(K.start(), place)
     if is_foreign(place) or is_foreign(x0):
         same_place(**{"the data of f": place, "x0": x0})
-    x0 = as_float_array(x0, "x0")
-    if is_foreign(x0) and describe(x0).split()[1] not in ("float32", "float64"):
-        raise TypeError(f"x0 must be float32 or float64, found {describe(x0)}")
-    x0 = check_shape(check_finite(x0, "x0"), K.shape, "x0")
-    violation = K.violation(x0)
+    start: Array = as_float_array(x0, "x0")
+    if is_foreign(start) and describe(start).split()[1] not in ("float32", "float64"):
+        raise TypeError(f"x0 must be float32 or float64, found {describe(start)}")
+    start = check_shape(check_finite(start, "x0"), K.shape, "x0")
+    violation = K.violation(start)
     if not violation <= 1e-6 * max(1.0, K.radius):
         raise ValueError(
             f"x0 is outside {K}: it violates the constraints by {violation:.3g}; "
             "leave x0 out to start from K.start()"
         )
-    return x0 + 0.0  # a copy, so that neither f nor a callback writes to the user's array
+    return start + 0.0  # a copy, so that neither f nor a callback writes to the user's array

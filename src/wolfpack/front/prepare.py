@@ -27,8 +27,8 @@ from ..objectives import Function, Objective, Stochastic
 from ..objectives.finite_sum import FiniteSum
 from ..problem import CompositeProblem, Problem
 from ..problem.checks import check_count, check_positive
-from ..regularizers import Regularizer, Same, Shifted
-from ..regularizers.pairs import as_mirror, composite_problem
+from ..regularizers import Mirror, Regularizer, Same, Shifted
+from ..regularizers.pairs import as_mirror, composite_problem, minimization_step
 from ..sets import Set
 from ..smoothing import Oracles
 from ..solvers import SearchedComposite, StochasticComposite
@@ -161,9 +161,10 @@ def _rescaled(G: Objective, scale: Any) -> tuple[Objective, Array | None]:
     return G.scaled(scales), scales.reshape(-1, *(1,) * (len(G.shape) - 1))
 
 
-def _first_point(G: Objective, H: Regularizer, y0: Array | None, w: Any) -> tuple[Array, Any]:
+def _first_point(G: Objective, H: Regularizer, y0: Array, w: Any) -> tuple[Array, Mirror]:
     """Return the first point, in the domain of H, and the mirror map that is minimised there."""
     mirror = as_mirror(w, H)
+    minimization_step(H, mirror)  # raises first where H and w have no minimisation step
     shape = H.shape if G.shape is None else G.shape
     if shape is not None:
         _check_shapes(shape, H)
@@ -307,7 +308,7 @@ def _add_noise_level(
     result.neighbourhood = result.sigma2 / (2.0 * rho)
     if policies.raises_beta:
         result.message += f" beta = {tuned.gamma:.4g} was estimated from differences of gradients."
-    if isinstance(G, Stochastic) or not getattr(G, "has_values", True):
+    if isinstance(G, Stochastic) or not G.has_values:
         result.message += " G gives random gradients alone, so no gap can be certified."
     excess = result.history["fun"] - result.fun
     if np.isfinite(excess[0]) and excess[-1] > 10.0 * excess[0] + abs(result.fun):
@@ -321,7 +322,7 @@ def _add_noise_level(
 def _variance(result: Result, problem: CompositeProblem, gradients: Gradients, y0: Array) -> float:
     """Return the variance of a gradient of the last round's size, declared or estimated."""
     m, variate = result.state.m, result.state.reading.variate
-    declared = getattr(problem.objective, "variance", None)
+    declared = problem.objective.variance
     if declared is not None:
         shrink = theory.rho(math.inf, y0.size) if problem.norm == "l1" else 1.0
         return declared * min(1.0, shrink / m)

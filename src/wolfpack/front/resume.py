@@ -8,12 +8,12 @@ from os import PathLike
 from typing import Any
 
 from ..arrays import Array, describe, is_foreign
-from ..loop import Limits, Result
+from ..engines import EngineLike
+from ..loop import Callback, Limits, Result
 from ..loop.checkpoint import Checkpoint, Snapshot, read
 from ..loop.run import Options
 from ..objectives import Objective, as_objective
-from ..problem import Callback
-from ..sets import Set
+from .choose import as_set
 from .config import (
     Config,
     ConstrainedSettings,
@@ -32,7 +32,7 @@ def resume(
     f: Any,
     K: Any,
     *,
-    engine: Any = None,
+    engine: EngineLike = None,
     checkpoint: bool | str | PathLike[str] | Checkpoint | None = True,
     callback: Callback | None = None,
     progress: bool | None = None,
@@ -111,16 +111,15 @@ def _constrained(
 ) -> tuple[Config, Task]:
     """Return the config and the task of a run of `minimize` that is continued."""
     objective = as_objective(f)
-    if not isinstance(K, Set):
-        raise TypeError(f"K must be a set (wolfpack.sets), found {type(K).__name__}")
+    region = as_set(K)
     x = snapshot.state.x
     if is_foreign(place) and not is_foreign(x):
         raise TypeError(
             f"the checkpoint holds arrays of NumPy, and the data of f are {describe(place)}: "
             "resume it with NumPy's data"
         )
-    config = config.identified(constrained_fingerprint(objective, K, place))
-    return config, prepare_constrained(config, settings, objective, K.at(x), None)
+    config = config.identified(constrained_fingerprint(objective, region, place))
+    return config, prepare_constrained(config, settings, objective, region.at(x), None)
 
 
 def _limits(old: Limits, given: dict[str, Any]) -> Limits:

@@ -61,7 +61,7 @@ class Table:
 
     def _exchange(self) -> None:
         """Take the array from the table that has it, and note there what differs from now on."""
-        chain = [self]
+        chain: list[Table] = [self]
         while isinstance(chain[-1]._content, Difference):
             chain.append(chain[-1]._content.other)
         values = chain[-1]._content

@@ -20,7 +20,7 @@ class ExactGradients(Gradients):
 
     def __init__(self, objective: Objective, seed: int = 0) -> None:
         super().__init__(objective, seed)
-        self.per_pass = getattr(objective, "n", 1)
+        self.per_pass = objective.n
 
     def draw(
         self, v: Array, m: Any, rng: np.random.Generator, variate: ControlVariate | None = None

@@ -150,9 +150,9 @@ class Minibatches(Gradients):
         1/16 of its inverse absorbs it (Theorem C4 of docs/theory/composite.md); twice the inverse
         was measured to be the fastest. None where rounds see all rows, or have no noise.
         """
-        if self.batch >= self.objective.n:
+        if int(self.batch) >= self.objective.n:
             return None
-        noise = self.rows.noise(self.batch)
+        noise = self.rows.noise(int(self.batch))
         return _NOISE_STEP / noise if noise > 0.0 else None
 
     def accelerating_batch(self, beta: float, mu: float) -> int:

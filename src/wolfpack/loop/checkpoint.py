@@ -56,7 +56,7 @@ class Checkpoint:
         is given. A run is also saved when it ends, whatever ends it.
     """
 
-    path: str | Path
+    path: str | os.PathLike[str]
     rounds: int | None = None
     seconds: float | None = None
 
@@ -168,7 +168,7 @@ class Saver:
         self._written, self._clock = True, time.monotonic()
 
 
-def save(path: str | Path, snapshot: Snapshot, config: Any) -> None:
+def save(path: str | os.PathLike[str], snapshot: Snapshot, config: Any) -> None:
     """Write a checkpoint, keeping the one before as ``path`` + ".1"."""
     path, encoder = Path(path), Encoder()
     header = {
@@ -199,7 +199,7 @@ def save(path: str | Path, snapshot: Snapshot, config: Any) -> None:
     _sync_folder(path.parent)
 
 
-def read(path: str | Path, place: Any = None) -> tuple[Any, Snapshot]:
+def read(path: str | os.PathLike[str], place: Any = None) -> tuple[Any, Snapshot]:
     """Return a checkpoint's config and snapshot; fall back on the generation before.
 
     Arrays of other libraries than NumPy come back like the array ``place``.
@@ -225,7 +225,7 @@ def read(path: str | Path, place: Any = None) -> tuple[Any, Snapshot]:
         return found
 
 
-def older(path: str | Path) -> Path:
+def older(path: str | os.PathLike[str]) -> Path:
     """Return where the checkpoint before the last one is kept."""
     return Path(path).with_name(Path(path).name + ".1")
 

@@ -27,10 +27,8 @@ class Monitor:
 
     def compare(self, state: Any, following: Any) -> None:
         """Check the descent and convexity inequalities between two states."""
-        if state is None:
-            return
         at, at_next = state.at, following.at
-        if at is None or at_next is None:
+        if at is None:
             return
         found = self.tracker.problem.violation(at, state.x, at_next, following.x)
         if found is None or found.what in self.seen:

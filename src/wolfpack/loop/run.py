@@ -11,7 +11,6 @@ from ..arrays import Array, is_foreign, read_only
 from ..engines import EngineFailure
 from ..gradients import Gradients
 from ..problem import (
-    Callback,
     CompositeProblem,
     EndOfData,
     Finisher,
@@ -24,7 +23,7 @@ from ..smoothing import Oracles
 from .checkpoint import Saver, Snapshot
 from .monitor import Monitor
 from .progress import Progress
-from .result import Result
+from .result import Callback, Result
 from .status import Status
 from .stopping import Limits
 from .tracker import Tracker
@@ -105,17 +104,17 @@ def run(
         else:
             state = options.origin.restore(tracker, monitor)
         while True:
-            nlmo = problem.counts.nlmo
-            limit = limits.exceeded(state.k, tracker.seconds, nlmo)
+            limit = limits.exceeded(state.k, tracker.seconds, problem.counts.nlmo)
             due = limit is not None or state.k % options.record_every == 0
-            if due or state.k < compared:
+            if previous is not None and state.at is not None and (due or state.k < compared):
                 monitor.compare(previous, state)
             if saver is not None:
                 saver.mark(state, tracker, monitor)
             if due and observer is not None and state.at is None:
                 # A solver whose steps do without f's value evaluates it off the clock.
                 state = observer.observe(problem, state)
-                monitor.compare(previous, state)
+                if previous is not None:
+                    monitor.compare(previous, state)
             tracker.see(state)
             if due:
                 bound = solver.lower_bound(problem, state, oracles)
@@ -199,7 +198,7 @@ def _record(
     callback: Callback | None,
 ) -> Status | None:
     """Record a round and call back; return the status if the run must end."""
-    tracker.record(state, bound)
+    gap, floor = tracker.record(state, bound)
     if callback is not None:
         try:
             now = tracker.result(state, None, "running")
@@ -208,9 +207,8 @@ def _record(
             callback(now)
         except StopIteration:
             return Status.CALLBACK_STOP
-    gap = tracker.gap
     if limits.satisfied(tracker.fun, gap):
         return Status.CONVERGED
-    if gap <= tracker.floor(state) or getattr(state, "stalled", False):
+    if gap <= floor or getattr(state, "stalled", False):
         return Status.STALLED
     return limit

@@ -41,13 +41,14 @@ class Tracker:
         if at is not None and (self.x is None or not at.value >= self.fun):
             self.x, self.fun = state.x, at.value
 
-    def record(self, state: Any, bound: float) -> None:
-        """Take the round's lower bound and add a row to the history."""
+    def record(self, state: Any, bound: float) -> tuple[float, float]:
+        """Take the round's lower bound and add a row to the history; return gap and floor."""
         self.lower_bound = max(self.lower_bound, bound)
         # A slightly inexact oracle makes the bound exceed f by little, a wrong one by much.
-        size = abs(self.fun) + abs(self.lower_bound)
-        if self.convex and self.lower_bound - self.fun > 1e-3 * size + 64.0 * self.floor(state):
+        size, floor = abs(self.fun) + abs(self.lower_bound), self.floor(state)
+        if self.convex and self.lower_bound - self.fun > 1e-3 * size + 64.0 * floor:
             self.convex, self.contradicted = False, True
+        gap = self.gap
         counts = self.problem.counts
         m = getattr(state, "m", 0)
         self.history.add(
@@ -56,7 +57,7 @@ class Tracker:
                 self.seconds,
                 state.at.value,
                 bound,
-                self.gap,
+                gap,
                 counts.nfev,
                 counts.njev,
                 counts.nlmo,
@@ -65,6 +66,7 @@ class Tracker:
             ),
             () if self.log is None else self.log.recorded(),
         )
+        return gap, floor
 
     @property
     def unrecorded(self) -> tuple[float, ...]:

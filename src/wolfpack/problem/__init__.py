@@ -7,19 +7,18 @@ from .constrained import Problem
 from .errors import CapabilityError, EndOfData, NonFiniteError
 from .evaluation import CompositeEvaluation, Counts, Evaluation, Pending, Violation, underflow
 from .protocols import (
-    Callback,
     Finisher,
     MirrorMap,
     Objective,
     Observer,
     Region,
+    SetDependent,
     SimpleTerm,
     Solver,
     State,
 )
 
 __all__ = [
-    "Callback",
     "CapabilityError",
     "CompositeEvaluation",
     "CompositeProblem",
@@ -34,6 +33,7 @@ __all__ = [
     "Pending",
     "Problem",
     "Region",
+    "SetDependent",
     "SimpleTerm",
     "Solver",
     "State",

@@ -48,7 +48,7 @@ class CompositeProblem:
         Since ||y||_p decreases with p, strong convexity in l_p implies it in l_r, r >= p, with the
         same constant. The larger of the two exponents is therefore a norm of both.
         """
-        norms = self.regularizer.norm, getattr(self.mirror, "norm", "l2")
+        norms = self.regularizer.norm, self.mirror.norm
         return max(norms, key=norm_order)
 
     def own_smoothness(self) -> float | None:
@@ -58,7 +58,7 @@ class CompositeProblem:
         (Riesz-Thorin) l_p to its dual with norm at most L1^(1-t) L^t, t = 2 (1 - 1/p).
         """
         L, p = self.objective.L, norm_order(self.norm)
-        l1 = None if p == 2.0 or not L else getattr(self.objective, "L1", None)
+        l1 = None if p == 2.0 or not L else self.objective.L1
         if L is None or l1 is None:
             return L
         share = 2.0 * (1.0 - 1.0 / p)
@@ -88,16 +88,14 @@ class CompositeProblem:
     def curvature(self, g: Array) -> float:
         """Return the largest curvature that G may have along ``g``, 0 where that is not known."""
         size = self.norm_squared(g)
-        found = getattr(self.objective, "curvature_bound", None)
-        bound = None if found is None else found(g)
-        curvature = 0.0 if bound is None or size <= 0.0 else bound / size
+        curvature = self.objective.curvature_bound(g) / size if size > 0.0 else 0.0
         return curvature if math.isfinite(curvature) else 0.0
 
     def shift(self, y: Array) -> Array | None:
         """Return the slope that shifts the minimiser of w to ``y``, None where w has none there."""
         try:
             slope = self.mirror.gradient(y)
-        except (AttributeError, CapabilityError):
+        except CapabilityError:
             return None
         return slope if all_finite(slope) else None
 
@@ -107,10 +105,8 @@ class CompositeProblem:
 
     def divergence(self, y: Array) -> float:
         """Return D_w(y, z_0) = w(y) - w(z_0), z_0 the minimiser of w."""
-        value = getattr(self.mirror, "value", None)
-        if value is None:
-            raise CapabilityError(f"w = {type(self.mirror).__name__} has no method value")
-        return max(0.0, value(y) - value(self.mirror.z0))
+        w = self.mirror
+        return max(0.0, w.value(y) - w.value(w.z0))
 
     def evaluate(self, y: Array, beta: float | None = None) -> CompositeEvaluation:
         """Evaluate F at ``y``, count it, and refuse what is not finite.
@@ -119,7 +115,7 @@ class CompositeProblem:
         """
         self.counts.nfev += 1
         at = self.objective.evaluate(y)
-        if getattr(self.objective, "has_values", True) and not math.isfinite(at.value):
+        if self.objective.has_values and not math.isfinite(at.value):
             raise NonFiniteError("G returned a NaN or infinite value")
         if at.gradient is not None and not all_finite(at.gradient):
             raise NonFiniteError("G returned a NaN or infinite gradient")

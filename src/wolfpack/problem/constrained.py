@@ -43,19 +43,19 @@ class Problem:
 
     def evaluate(self, x: Array) -> Evaluation:
         """Evaluate f at ``x``, count it, and refuse what is not finite."""
-        at = self.look(x)
+        at = self.evaluate_lazily(x)
         if isinstance(at.value, Pending):
             return self.settle(at)[0]
         self._refuse(at, self.objective.checked)
         return at
 
-    def look(self, x: Array) -> Evaluation:
-        """Evaluate f at ``x`` and count it; from another device, leave its value there for now."""
+    def evaluate_lazily(self, x: Array) -> Evaluation:
+        """Evaluate f at ``x`` and count it, without waiting for the value on another device."""
         self.counts.nfev += 1
         self.counts.njev += 1
         if type(x) is np.ndarray:
             return self.objective.evaluate(x)
-        return getattr(self.objective, "look", self.objective.evaluate)(x)
+        return self.objective.evaluate_lazily(x)
 
     def settle(
         self, at: Evaluation, numbers: Sequence[Array] = ()

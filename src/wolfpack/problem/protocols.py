@@ -9,16 +9,10 @@ CONTRIBUTING.md shows how to write a part of each kind.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from ..arrays import Array
 from .evaluation import Evaluation
-
-if TYPE_CHECKING:
-    from scipy.optimize import OptimizeResult
-
-Callback: TypeAlias = "Callable[[OptimizeResult], object]"
-"""Called with the intermediate result after each recorded round. StopIteration ends the run."""
 
 
 class Objective(Protocol):
@@ -33,16 +27,48 @@ class Objective(Protocol):
     checked: bool
     """Whether `evaluate` returns the value NaN wherever the gradient is not finite."""
 
+    traceable: bool
+    """Whether whole rounds of f can be recorded on a device."""
+
+    factored: bool
+    """Whether f takes matrices of low rank as they are."""
+
     error: float
     """Relative error of products with the data, 0 where they have the precision of x."""
+
+    has_values: bool
+    """Whether f(x) can be computed; False where only random gradients are known."""
+
+    n: int
+    """Number of observations that one gradient reads."""
+
+    variance: float | None
+    """A bound on the variance of one random gradient, None when unknown."""
 
     @property
     def L(self) -> float | None:
         """Lipschitz constant of the gradient in the Euclidean norm, None when unknown."""
         ...
 
+    @property
+    def L1(self) -> float | None:
+        """Lipschitz constant of the gradient from the l1 to the l_inf norm, None when unknown."""
+        ...
+
     def evaluate(self, x: Array) -> Evaluation:
         """Return value, gradient and dual point at ``x``."""
+        ...
+
+    def evaluate_lazily(self, x: Array) -> Evaluation:
+        """Evaluate without waiting for a device, on which the value may stay as a `Pending`."""
+        ...
+
+    def value(self, x: Array) -> float:
+        """Return f(x)."""
+        ...
+
+    def gradient(self, x: Array) -> Array:
+        """Return grad f(x)."""
         ...
 
     def conjugate_bound(self, dual: Any) -> float:
@@ -57,6 +83,38 @@ class Objective(Protocol):
         """Return <d, Hess f d> if f is quadratic, None otherwise."""
         ...
 
+    def hessian_product(self, x: Array, d: Array) -> Array | None:
+        """Return Hess f(x) d, None where f does not know it."""
+        ...
+
+    def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:
+        """Return the function t -> <grad f(x + t d), d>, for line searches."""
+        ...
+
+    def image(self, x: Array) -> Array:
+        """Return the linear function of ``x`` that f depends on: A x for loss(A x), else x."""
+        ...
+
+    def evaluate_image(self, z: Array) -> Evaluation:
+        """Return value, gradient and dual point at every x whose image is ``z``."""
+        ...
+
+    def image_value(self, z: Array) -> float:
+        """Return f at every x whose image is ``z``."""
+        ...
+
+    def image_slopes(self, z: Array) -> Array:
+        """Return the gradient of f as a function of the image, at ``z``."""
+        ...
+
+    def image_gradient(self, at: Evaluation) -> Array:
+        """Return the gradient as a function of the image, from an evaluation."""
+        ...
+
+    def curvature_bound(self, g: Array) -> float:
+        """Return the largest value of <g, Hess f(x) g> over all x, infinity when unknown."""
+        ...
+
 
 class Region(Protocol):
     """A compact convex set K with a linear oracle (see `wolfpack.sets.Set`)."""
@@ -64,6 +122,11 @@ class Region(Protocol):
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the points of K."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Number of entries of a point."""
         ...
 
     @property
@@ -80,6 +143,10 @@ class Region(Protocol):
         """Return a vertex that minimises <g, v> over K; for a batch of g, a batch of vertices."""
         ...
 
+    def _lmo(self, g: Array, /) -> Any:
+        """Answer one direction as `lmo` does, without checking it."""
+        ...
+
     def certify(self, g: Array, vertex: Any) -> float:
         """Return a lower bound on min <g, v> over K, given the oracle's answer to ``g``."""
         ...
@@ -90,6 +157,18 @@ class Region(Protocol):
 
     def has(self, capability: str) -> bool:
         """Tell whether K has the optional method of that name ("project", "k_best", "core")."""
+        ...
+
+    def project(self, x: Array) -> Array:
+        """Return the Euclidean projection of ``x`` onto K, where K has one."""
+        ...
+
+    def k_best(self, g: Array, k: int) -> Any:
+        """Return the k vertices with the smallest <g, v>, where K can list them."""
+        ...
+
+    def core(self, shape: tuple[int, int]) -> Region:
+        """Return the set of small matrices S with P S Q' in K, where K has low-rank points."""
         ...
 
     def start(self) -> Array:
@@ -127,16 +206,20 @@ class SimpleTerm(Protocol):
 
 
 class MirrorMap(Protocol):
-    """The mirror map w of a composite problem (see `wolfpack.regularizers.mirrors`).
-
-    A map may also have ``norm``, ``value`` and ``prox(H, g, lam)``.
-    """
+    """The mirror map w of a composite problem (see `wolfpack.regularizers.mirrors`)."""
 
     nu: float
-    """Strong convexity constant."""
+    """Strong convexity constant, with respect to `norm`."""
+
+    norm: str
+    """The norm of ``nu``."""
 
     z0: Array | None
     """The minimiser of w, None for a geometry without a centre."""
+
+    def value(self, y: Array) -> float:
+        """Return w(y), up to a constant; batches that grow by themselves need it."""
+        ...
 
     def gradient(self, y: Array) -> Array:
         """Return a subgradient of w at ``y``; runs with a restart need it."""
@@ -168,6 +251,7 @@ class State(Protocol):
 
 
 S = TypeVar("S", bound=State)
+S_contra = TypeVar("S_contra", bound=State, contravariant=True)
 
 
 class Solver(Protocol[S]):
@@ -178,16 +262,14 @@ class Solver(Protocol[S]):
     from an old state again gives the same bits.
     """
 
-    @property
-    def name(self) -> str:
-        """The name of the method."""
-        ...
+    name: ClassVar[str]
+    """The name of the method."""
 
-    def init(self, problem: Any, x0: Array, oracles: Any) -> S:
+    def init(self, problem: Any, x0: Array, oracles: Any, /) -> S:
         """Return the state of round 0."""
         ...
 
-    def step(self, problem: Any, state: S, oracles: Any) -> S:
+    def step(self, problem: Any, state: S, oracles: Any, /) -> S:
         """Return the state after one more round.
 
         Its field ``at`` may be None where the method itself does not need the value of f. The loop
@@ -195,8 +277,17 @@ class Solver(Protocol[S]):
         """
         ...
 
-    def lower_bound(self, problem: Any, state: S, oracles: Any) -> float:
+    def lower_bound(self, problem: Any, state: S, oracles: Any, /) -> float:
         """Return a number that is proved to be at most the minimum; the loop keeps the best."""
+        ...
+
+
+@runtime_checkable
+class SetDependent(Protocol):
+    """A solver that is another solver on some sets."""
+
+    def for_set(self, K: Region) -> Solver[Any]:
+        """Return the solver for K; `minimize` asks once, before the run."""
         ...
 
 
@@ -204,16 +295,16 @@ class Solver(Protocol[S]):
 class Observer(Protocol[S]):
     """What a solver whose steps leave ``at=None`` gives besides."""
 
-    def observe(self, problem: Any, state: S) -> S:
+    def observe(self, problem: Any, state: S, /) -> S:
         """Return the state with its field ``at``: the evaluation at the iterate."""
         ...
 
 
 @runtime_checkable
-class Finisher(Protocol[S]):
+class Finisher(Protocol[S_contra]):
     """What a solver gives besides whose last point can be improved when the run has ended."""
 
-    def finish(self, problem: Any, state: S, x: Array, fun: float) -> tuple[Array, float]:
+    def finish(self, problem: Any, state: S_contra, x: Array, fun: float, /) -> tuple[Array, float]:
         """Return a point that is at least as good as the best one, and its value.
 
         The loop asks once, when a run has ended and before its status is decided.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..arrays import as_float_array, check_finite, norm
+from ..arrays import Array, as_float_array, check_finite, norm
 from ..atoms import Corner
 from ..noise import get as get_noise
 from ..problem import CapabilityError
-from ._base import Array, Set
-from ._laws import smoothing_arguments
+from ._base import Set
+from ._laws import NoiseLike, smoothing_arguments
 
 
 class Box(Set):
@@ -40,10 +41,10 @@ class Box(Set):
     array([0.5, 1. ])
     """
 
-    polytope: ClassVar[bool] = True
-    closed_forms: ClassVar[tuple[str, ...]] = ("gaussian", "logistic", "gumbel")
+    polytope = True
+    closed_forms = ("gaussian", "logistic", "gumbel")
 
-    def __init__(self, lower: Any, upper: Any) -> None:
+    def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
         low = check_finite(as_float_array(lower, "lower"), "lower")
         high = check_finite(as_float_array(upper, "upper"), "upper")
         try:
@@ -63,14 +64,8 @@ class Box(Set):
             )
         self.lower, self.upper = low.copy(), high.copy()
         self.shape = tuple(low.shape)
-
-    @property
-    def radius(self) -> float:
-        return norm(np.maximum(abs(self.lower), abs(self.upper)))
-
-    @property
-    def diameter(self) -> float:
-        return norm(self.upper - self.lower)
+        self.radius = norm(np.maximum(abs(self.lower), abs(self.upper)))
+        self.diameter = norm(self.upper - self.lower)
 
     def _lmo(self, g: Array) -> Corner:
         return Corner(g < 0, self.lower, self.upper, self.shape)
@@ -81,28 +76,28 @@ class Box(Set):
     def start(self) -> Array:
         return 0.5 * self.lower + 0.5 * self.upper
 
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         law = self._law(noise)
         y, alpha = smoothing_arguments(self, y, alpha)
         with np.errstate(over="ignore"):  # a quotient of +-inf has probability 1 or 0
             above = 1.0 - law.cdf(-y / alpha)
         return self.lower + (self.upper - self.lower) * above
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
         # max over [l, u] of x t is l t + (u - l) max(0, t)
         law = self._law(noise)
         y, alpha = smoothing_arguments(self, y, alpha)
         rise = alpha * law.positive_part(y / alpha)
         return float((self.lower * y + (self.upper - self.lower) * rise).sum())
 
-    def smoothed_at_zero(self, noise: Any) -> float | None:
+    def smoothed_at_zero(self, noise: NoiseLike) -> float | None:
         # E max(l D, u D) = (u - l) E|D| / 2 for centred D
         law = get_noise(noise or self.default_noise)
         if not hasattr(law, "mean_abs"):
             return None
         return 0.5 * float(((self.upper - self.lower) * law.mean_abs).sum())
 
-    def smoothness(self, noise: Any) -> float | None:
+    def smoothness(self, noise: NoiseLike) -> float | None:
         law = get_noise(noise or self.default_noise)
         if not hasattr(law, "peak"):
             return None
@@ -111,7 +106,7 @@ class Box(Set):
     def _project(self, x: Array) -> Array:
         return np.clip(x, self.lower, self.upper)
 
-    def _law(self, noise: Any) -> Any:
+    def _law(self, noise: NoiseLike) -> Any:
         law = None if noise == "lifted" else get_noise(noise or self.default_noise)
         if not (hasattr(law, "cdf") and hasattr(law, "positive_part")):
             raise CapabilityError(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..arrays import as_float_array
+from ..arrays import Array, as_float_array
 from ..atoms import Atoms, Dense, Sparse
-from ._base import Array, Set, as_positive, as_shape
+from ._arguments import Shape, as_positive, as_shape
+from ._base import Set
 from ._select import in_chunks, largest, ordering, pick, place
 
 
@@ -43,9 +44,10 @@ class CappedSimplex(Set):
     """
 
     unconditional = True
-    polytope: ClassVar[bool] = True
+    polytope = True
+    summary = "{K.sizes}, cap={K._cap_text}, total={K.total:g}"
 
-    def __init__(self, n: Any, cap: Any, total: float = 1.0) -> None:
+    def __init__(self, n: Shape, cap: ArrayLike, total: float = 1.0) -> None:
         self.shape = as_shape(n)
         self.total = as_positive(total, "total")
         caps = as_float_array(cap, "cap")
@@ -64,20 +66,15 @@ class CappedSimplex(Set):
         if room < self.total * (1 - 1e-12):
             raise ValueError(f"the caps sum to {room:g} < total = {self.total:g}: the set is empty")
         self._equal = np.ndim(cap) == 0
+        self._cap_text = f"{self.caps.flat[0]:g}" if self._equal else "array"
         largest = float(self.caps.max())
         # the oracle with one cap: `_full` coordinates at the cap, `_part` in one more
         self._full = min(int(self.total / largest + 1e-12), self.dimension)
         part = self.total - self._full * largest
         self._part = part if part > 1e-12 * self.total else 0.0
-
-    @property
-    def radius(self) -> float:
-        return _greedy_norm(self.caps, self.total)
-
-    @property
-    def diameter(self) -> float:
-        rest = float(self.caps.sum()) - self.total
-        return math.sqrt(2.0) * min(self.radius, _greedy_norm(self.caps, max(rest, 0.0)))
+        self.radius = _greedy_norm(self.caps, self.total)
+        opposite = _greedy_norm(self.caps, max(room - self.total, 0.0))
+        self.diameter = math.sqrt(2.0) * min(self.radius, opposite)
 
     def _lmo(self, g: Array) -> Atoms:
         rows = g.reshape(-1, self.dimension)
@@ -91,7 +88,7 @@ class CappedSimplex(Set):
         if self._part == 0.0:
             return Sparse(largest(rows, self._full, np.negative), cap, self.shape)
         indices = largest(rows, self._full + 1, np.negative)
-        # the last of the largest g takes the part, as sorting would have it
+        # the last of the largest g takes the part, as it would after sorting
         last = self._full - pick(rows, indices)[:, ::-1].argmax(axis=1)
         values = np.full(indices.shape, cap)
         values[np.arange(rows.shape[0]), last] = self._part
@@ -101,8 +98,7 @@ class CappedSimplex(Set):
         order = ordering(rows)
         caps = self.caps.reshape(-1)[order]
         before = np.cumsum(caps, axis=1) - caps
-        filled = np.clip(self.total - before, 0.0, caps)
-        return place(order, filled)
+        return place(order, np.clip(self.total - before, 0.0, caps))
 
     def violation(self, x: Array) -> float:
         over = float((x - self.caps).max())
@@ -113,11 +109,6 @@ class CappedSimplex(Set):
 
     def _project(self, x: Array) -> Array:
         return clip_to_total(x, self.caps, self.total)
-
-    def __repr__(self) -> str:
-        cap = f"{self.caps.flat[0]:g}" if self._equal else "array"
-        n = ", ".join(map(str, self.shape))
-        return f"CappedSimplex({n}, cap={cap}, total={self.total:g})"
 
 
 def clip_to_total(x: Array, caps: Array, total: float) -> Array:

@@ -30,7 +30,7 @@ class ImageSpace(Smoothing):
 
     def __init__(self, K: Any, law: Any, objective: Any) -> None:
         super().__init__(K, law)
-        if not hasattr(objective, "pull_back"):
+        if objective.image_shape is None:
             raise CapabilityError(
                 f"smoothing='image' needs an objective of the form loss(Ax), and "
                 f"{type(objective).__name__} is none; use smoothing='ambient'"

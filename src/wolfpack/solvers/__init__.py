@@ -11,6 +11,7 @@ from .corrective import Corrective
 from .frank_wolfe import FrankWolfe
 from .fully_corrective import FullyCorrective
 from .lazy import LazyFrankWolfe
+from .low_rank import LowRankCorrective
 from .momentum import Momentum
 from .pairwise import Pairwise
 from .parallel_fw import ParallelFrankWolfe
@@ -31,6 +32,7 @@ __all__ = [
     "FullyCorrective",
     "LazyFrankWolfe",
     "LineSearch",
+    "LowRankCorrective",
     "Momentum",
     "OpenLoop",
     "Pairwise",

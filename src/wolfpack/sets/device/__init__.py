@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._base import Set
-from .._composite import Composite
+from .._combination import Combination
 from ..box import Box
 from ..capped_simplex import CappedSimplex
 from ..convex_hull import ConvexHull
@@ -56,6 +56,6 @@ TWINS: dict[type[Set], type[Twin]] = {
 
 def twin_of(K: Set, x: Any) -> Set:
     """Return ``K`` as it answers arrays of the library, device and type of ``x``."""
-    if isinstance(K, Composite):
+    if isinstance(K, Combination):
         return moved(K, x)
     return TWINS.get(type(K), Twin)(K, x)

@@ -108,11 +108,11 @@ class Seen(NamedTuple):
     gradient: Any = 0.0
     dual: Any = 0.0
 
-    def plus(self, at: CompositeEvaluation) -> Seen:
-        """Return the average with one more evaluation, of weight count + 1."""
+    def plus(self, gradient: Array, dual: Any) -> Seen:
+        """Return the average with one more gradient, of weight count + 1."""
         tau = 2.0 / (self.count + 2.0)
-        gradient = (1 - tau) * self.gradient + tau * at.gradient
-        return Seen(self.count + 1, gradient, (1 - tau) * self.dual + tau * at.dual)
+        mean, mean_dual = (1 - tau) * self.gradient, (1 - tau) * self.dual
+        return Seen(self.count + 1, mean + tau * gradient, mean_dual + tau * dual)
 
 
 class State(NamedTuple):
@@ -264,7 +264,7 @@ class StochasticComposite:
             raise NonFiniteError("y is outside the domain of H")
         if at.gradient is None or state.model.dual is not None:
             return state._replace(at=at)
-        return state._replace(at=at, seen=state.seen.plus(at))
+        return state._replace(at=at, seen=state.seen.plus(at.gradient, at.dual))
 
     def lower_bound(self, problem: CompositeProblem, state: Any, gradients: Gradients) -> float:
         """Return the best of the dual values at grad G(y_k) and at averaged gradients."""

@@ -1,4 +1,4 @@
-"""Cases of sets made of sets, and of users' own oracles."""
+"""Contract cases of the sets made of other sets, and of users' own oracles."""
 
 from __future__ import annotations
 

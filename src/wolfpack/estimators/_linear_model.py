@@ -1,134 +1,134 @@
-"""What the two linear estimators share: data, penalty, intercept, runs and streams."""
+"""What the two linear estimators share: data, penalty, intercept, fits and streams."""
 
 from __future__ import annotations
 
 import math
-import warnings
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack, issparse
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..arrays import Array
 from ..front.composite import minimize_composite
 from ..gradients import ExactGradients
+from ..loop import Result
 from ..objectives.finite_sum import FiniteSum
 from ..regularizers import ElasticNet, Euclidean, Regularizer, Shifted, SquaredNorm
 from ..regularizers.pairs import composite_problem
 from ..solvers import ConvergingComposite
 from ..solvers.composite.accelerated import State, Tuned
+from ._common import RandomState, seed_of, warn_unless_certified
 
 _SOLVER = ConvergingComposite(batch=1)
-_FEW = 2**18  # entries of data that are best read whole
-_ROUND = 32  # rows of a round of partial_fit when batch_size is "auto"
+# With fewer entries than this, every round of `fit` reads all data: a pass over them costs less
+# than the rounds that would save it.
+_MAX_ENTRIES_READ_WHOLE = 2**18
+_STREAM_ROWS = 32  # rows in a round of partial_fit when batch_size is "auto"
 
 
+@dataclass(eq=False, repr=False)
 class AcceleratedLinear(BaseEstimator):
     """A linear model fitted by Algorithm 1; subclasses add a loss and its predictions."""
 
-    def __init__(
-        self,
-        loss: str,
-        *,
-        penalty: str = "l2",
-        alpha: float = 1e-3,
-        l1_ratio: float = 0.5,
-        fit_intercept: bool = True,
-        batch_size: int | str = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        random_state: Any = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.batch_size = batch_size
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.warm_start = warm_start
+    loss: str
+    _: KW_ONLY
+    penalty: str = "l2"
+    alpha: float = 1e-3
+    l1_ratio: float = 0.5
+    fit_intercept: bool = True
+    batch_size: int | str = "auto"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    random_state: RandomState = None
+    warm_start: bool = False
+    # A class attribute until the first partial_fit: scikit-learn wants no others set at birth.
+    _stream: Stream | None = field(default=None, init=False)
 
     def _objective(self, features: Array, y: Array, weights: Array | None) -> FiniteSum:
         raise NotImplementedError
 
+    def _data(self, X: Array, y: Array, reset: bool = True, **kind: bool) -> tuple[Array, Array]:
+        """Return checked rows and targets; without ``reset``, with the columns of earlier ones."""
+        reset = reset or not hasattr(self, "n_features_in_")
+        return validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, **kind
+        )
+
+    def _scores(self, X: Array) -> Array:
+        """Return the linear model's values, for every row."""
+        check_is_fitted(self, "coef_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return X @ self.coef_.T + self.intercept_
+
     def _fit(self, X: Array, y: Array, weights: Array | None) -> None:
         """Minimise the mean loss plus the penalty, and keep the coefficients."""
         self._check()
-        self._stream: Any = None
+        self._stream = None
         if weights is not None:
             if not weights.any():
                 raise ValueError("class_weight and sample_weight must not be 0 in all rows")
             weights = weights / weights.mean()
         self._set_bias(X, weights)
-        G: Any = self._objective(self._features(X), y, weights)
+        G = self._objective(self._features(X), y, weights)
+        assert G.shape is not None
         start = self._start(G) if self.warm_start else None
         n = X.shape[0]
         batch = None if self.batch_size == "auto" else min(int(self.batch_size), n)
-        # a pass over few numbers costs less than the rounds that would save it
-        whole = batch == n or (batch is None and _entries(X) <= _FEW)
+        entries = X.nnz if issparse(X) else X.size
+        whole = batch == n or (batch is None and entries <= _MAX_ENTRIES_READ_WHOLE)
         res = minimize_composite(
             G,
             self._regularizer(G),
             start,
             tol=self.tol * max(G.value(np.zeros(G.shape)), np.finfo(float).tiny),
             batch=None if whole else batch,
-            # squares curve alike everywhere, and their own beta repeats to the last digits
+            # Least squares has the same curvature everywhere. Its own beta repeats results to the
+            # last digits, which a search would not.
             beta="search" if whole and self.loss != "squared_error" else None,
             variance_reduction=not whole,
-            seed=int(check_random_state(self.random_state).randint(2**31)),
-            max_rounds=self.max_iter * n,  # every round reads a row; the callback counts them
-            callback=self._watch,
+            seed=seed_of(self.random_state),
+            max_rounds=self.max_iter * n,  # a round reads at least a row; the callback counts them
+            callback=self._stop_after_max_iter,
             progress=False,
         )
-        if not res.success and res.status != "stalled":
-            warnings.warn(
-                f"no gap of tol = {self.tol:g} times the loss of a zero model was certified in "
-                f"max_iter = {self.max_iter} passes; found {res.gap:.3g}: raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        warn_unless_certified(res, self.tol, f"max_iter = {self.max_iter} passes")
         self.result_ = res
         self.n_iter_ = max(1, math.ceil(res.passes))
         self._keep(res.x)
 
-    def _watch(self, intermediate: Any) -> None:
-        # records come once per pass, more or less: what is nearest to max_iter of them
-        if intermediate.nit and intermediate.state.reading.rows >= (self.max_iter - 0.5) * self._n:
+    def _stop_after_max_iter(self, now: Result) -> None:
+        # Rounds are recorded about once a pass, so we stop at the record nearest to max_iter.
+        if now.nit and now.state.reading.rows >= (self.max_iter - 0.5) * self._n:
             raise StopIteration
 
     def _partial_fit(self, X: Array, y: Array, weights: Array | None) -> None:
         """Run one pass over the given rows, the stream of Algorithm 1's converging form."""
         self._check()
-        if getattr(self, "_stream", None) is None:
+        if self._stream is None:
             self._set_bias(X, None)
             self._stream = Stream()
-        stream: Any = self._stream
+        stream = self._stream
         features = self._features(X)
-        size = _ROUND if self.batch_size == "auto" else int(self.batch_size)
+        size = _STREAM_ROWS if self.batch_size == "auto" else int(self.batch_size)
         for begin in range(0, X.shape[0], size):
             rows = slice(begin, begin + size)
             part = None if weights is None else weights[rows]
             if part is not None and not part.any():
                 continue
-            G: Any = self._objective(features[rows], y[rows], part)
+            G = self._objective(features[rows], y[rows], part)
             start = self._start(G) if stream.state is None else None
             stream.step(G, self._regularizer(G), start)
-        last: Any = stream.state
-        if last is None:
+        if stream.state is None:
             raise ValueError("sample_weight must not be 0 in all rows")
-        self.n_iter_ = last.k
-        self._keep(last.x)
+        self.n_iter_ = stream.state.k
+        self._keep(stream.state.x)
 
     def _check(self) -> None:
-        """Refuse parameters that make no problem, in one clear message."""
+        """Refuse parameters that define no problem, in one clear message."""
         if self.penalty not in ("l2", "elasticnet"):
             raise ValueError(f"penalty must be 'l2' or 'elasticnet', found {self.penalty!r}")
         if not (isinstance(self.alpha, Real) and 0 < self.alpha < math.inf):
@@ -142,8 +142,7 @@ class AcceleratedLinear(BaseEstimator):
                 f"l1_ratio must satisfy 0 <= l1_ratio < 1, found {self.l1_ratio!r}: a part of the "
                 "penalty must be a ridge"
             )
-        auto = isinstance(self.batch_size, str) and self.batch_size == "auto"
-        if not (auto or _is_count(self.batch_size)):
+        if not (self.batch_size == "auto" or _is_count(self.batch_size)):
             raise ValueError(
                 f"batch_size must be 'auto' or an integer of at least 1, found {self.batch_size!r}"
             )
@@ -152,8 +151,8 @@ class AcceleratedLinear(BaseEstimator):
         if not (isinstance(self.tol, Real) and self.tol >= 0):
             raise ValueError(f"tol must be a number >= 0, found {self.tol!r}")
 
-    def _weights(self, X: Array, given: Any) -> Array | None:
-        """Return the weights of rows as checked numbers, None for none."""
+    def _weights(self, X: Array, given: Array | None) -> Array | None:
+        """Return the checked weights of rows, None if none are given."""
         if given is None:
             return None
         weights = _check_sample_weight(given, X, dtype=X.dtype, ensure_non_negative=True)
@@ -184,7 +183,7 @@ class AcceleratedLinear(BaseEstimator):
         return ElasticNet(l1, self.alpha * (1.0 - self.l1_ratio))
 
     def _start(self, G: FiniteSum) -> Array | None:
-        """Return the coefficients of the fit before, None if there are none of this shape."""
+        """Return the coefficients of the last fit, None if there are none of this shape."""
         if not hasattr(self, "coef_"):
             return None
         columns = np.atleast_2d(self.coef_).T
@@ -197,8 +196,8 @@ class AcceleratedLinear(BaseEstimator):
         """Split a solution into coefficients and intercept, one row per output."""
         columns = solution.reshape(solution.shape[0], -1)
         rows = columns if self._bias is None else columns[:-1]
-        self.coef_: Any = np.ascontiguousarray(rows.T)
-        self.intercept_: Any = np.zeros(columns.shape[1])
+        self.coef_: Array = np.ascontiguousarray(rows.T)
+        self.intercept_: Array = np.zeros(columns.shape[1])
         if self._bias is not None:
             self.intercept_ = self._bias * columns[-1]
 
@@ -213,12 +212,8 @@ def rows_times(X: Array, factors: Array) -> Array:
     return csr_array(diags_array(factors) @ X) if issparse(X) else X * factors[:, None]
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
-
-
-def _entries(X: Array) -> int:
-    return X.nnz if issparse(X) else X.size
 
 
 class Stream:
@@ -233,6 +228,7 @@ class Stream:
 
         beta grows to the largest smoothness constant of the minibatches so far.
         """
+        assert G.shape is not None
         if self.state is None:
             self.start = np.zeros(G.shape) if start is None else start
         self.beta = max(self.beta, G.L)
@@ -244,7 +240,7 @@ class Stream:
 
 
 class _Now(ExactGradients):
-    """The gradient of the minibatch at hand, one of many."""
+    """The gradient of the current minibatch, one of many."""
 
     batch = 1
     exact = False

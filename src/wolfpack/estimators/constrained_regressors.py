@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..arrays import Array
 from ..front.minimize import minimize
 from ..objectives import LeastSquares
 from ..sets import Set, Simplex, TraceNormBall
+from ._common import RandomState, seed_of, warn_unless_certified
 
 
+@dataclass(eq=False, repr=False)
 class ConstrainedRegressor(RegressorMixin, BaseEstimator):
     """Least squares over a set; subclasses choose the set."""
 
-    def __init__(
-        self,
-        radius: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 10_000,
-        random_state: Any = None,
-    ) -> None:
-        self.radius = radius
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    radius: float = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: float = 1e-4
+    max_iter: int = 10_000
+    random_state: RandomState = None
 
     def _set(self, shape: tuple[int, ...]) -> Set:
         raise NotImplementedError
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def _fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> Self:
         multi = isinstance(self, MultiOutputMixin)
         X, y = validate_data(self, X, y, dtype=np.float64, multi_output=multi, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
@@ -58,29 +50,29 @@ class ConstrainedRegressor(RegressorMixin, BaseEstimator):
             f,
             self._set(f.shape),
             tol=self.tol * scale,
-            seed=int(check_random_state(self.random_state).randint(2**31)),
+            seed=seed_of(self.random_state),
             max_rounds=self.max_iter,
             progress=False,
         )
-        if not res.success and res.status != "stalled":
-            warnings.warn(
-                f"no gap of tol = {self.tol:g} times the loss of a zero model was certified in "
-                f"max_iter = {self.max_iter} rounds; found {res.gap:.3g}: raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        warn_unless_certified(res, self.tol, f"max_iter = {self.max_iter} rounds")
         self.result_, self.n_iter_ = res, max(1, res.nit)
         self.coef_ = res.x.reshape(X.shape[1], *y.shape[1:]).T
         self.intercept_ = level - self.coef_ @ centre
         return self
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Array) -> Array:
         """Return the prediction of each row."""
         check_is_fitted(self, "coef_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return X @ self.coef_.T + self.intercept_
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # the set may exclude the best coefficients
+        return tags
 
+
+@dataclass(eq=False, repr=False)
 class SimplexRegressor(ConstrainedRegressor):
     r"""Least squares with nonnegative coefficients of sum r: :math:`w \ge 0`, :math:`\sum w_i = r`.
 
@@ -97,7 +89,7 @@ class SimplexRegressor(ConstrainedRegressor):
     max_iter : int
         Rounds, at most.
     random_state : int, RandomState or None
-        Seed of the method, where it draws.
+        Seed of methods that draw random numbers.
 
     Attributes
     ----------
@@ -117,19 +109,15 @@ class SimplexRegressor(ConstrainedRegressor):
     array([0.7, 0.3, 0. ])
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SimplexRegressor:
-        """Fit the shares to the rows of ``X`` and their targets, weighted if wished."""
+    def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> SimplexRegressor:
+        """Fit the shares to the rows of ``X`` and their targets, with weights if given."""
         return self._fit(X, y, sample_weight)
 
     def _set(self, shape: tuple[int, ...]) -> Set:
         return Simplex(shape, self.radius)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # shares cannot follow every line
-        return tags
 
-
+@dataclass(eq=False, repr=False)
 class TraceNormRegressor(MultiOutputMixin, ConstrainedRegressor):
     r"""Low-rank multivariate least squares: singular values of the coefficients sum to at most r.
 
@@ -159,15 +147,10 @@ class TraceNormRegressor(MultiOutputMixin, ConstrainedRegressor):
     ((60, 3), True)
     """
 
-    def fit(self, X: Any, y: Any) -> TraceNormRegressor:
+    def fit(self, X: Array, y: Array) -> TraceNormRegressor:
         """Fit the coefficients to the rows of ``X`` and their targets."""
         return self._fit(X, y)
 
     def _set(self, shape: tuple[int, ...]) -> Set:
         rows, columns = shape
         return TraceNormBall((rows, columns), self.radius)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # the radius may exclude the best line
-        return tags

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import Array
 from .schema import ProblemError, among, show
 
-Columns = str | int | list[Any] | None
+Columns = str | int | tuple[str | int, ...] | None
 
 
 def read_csv(
@@ -75,7 +75,7 @@ def read_parquet(path: Path, check: Callable[[int], None], columns: Columns = No
 
 
 def _numbers(column: Any, name: str) -> Array:
-    """Return a column of Arrow as floats; what is missing becomes NaN."""
+    """Return a column of Arrow as floats; missing values become NaN."""
     pyarrow = import_module("pyarrow")
     types, kind = pyarrow.types, column.type
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
@@ -83,14 +83,14 @@ def _numbers(column: Any, name: str) -> Array:
     return column.cast(pyarrow.float64(), safe=False).to_numpy()
 
 
-def _as_list(columns: Columns, names: list[str]) -> list[Any]:
+def _as_list(columns: Columns, names: list[str]) -> Sequence[str | int]:
     if columns is None:
-        return list(range(len(names)))
-    return columns if isinstance(columns, list) else [columns]
+        return range(len(names))
+    return columns if isinstance(columns, tuple) else [columns]
 
 
 def _is_single(columns: Columns, names: list[str]) -> bool:
-    return len(names) == 1 if columns is None else not isinstance(columns, list)
+    return len(names) == 1 if columns is None else not isinstance(columns, tuple)
 
 
 def _position(column: str | int, names: list[str]) -> int:

@@ -7,11 +7,14 @@ import io
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import Array
+from ..objectives import Objective
 from ..problem import Problem
+from ..sets import Set
 from .cases import Case
 
 
@@ -23,26 +26,25 @@ class Point(NamedTuple):
     gap: float
 
 
-class Rival(NamedTuple):
-    """A library's name and its run: (case, target gap, seconds) -> points."""
-
-    name: str
-    run: Callable[[Case, float, float], list[Point]]
-
-
 class Enough(Exception):
     """Raised out of a library's callback when the target or the time limit is met."""
 
 
-def gap(f: Any, K: Any, x: Any) -> float:
-    """Return the certified gap at one point."""
+def value_and_bound(f: Objective, K: Set, x: Array) -> tuple[float, float]:
+    """Return f(x) and the lower bound on the minimum that the gradient at x proves."""
     at = f.evaluate(x)
-    return at.value - Problem(f, K).dual_bound(at.gradient, at.dual, K.lmo(at.gradient))
+    return at.value, Problem(f, K).dual_bound(at.gradient, at.dual, K.lmo(at.gradient))
+
+
+def gap(f: Objective, K: Set, x: Array) -> float:
+    """Return the certified gap at one point."""
+    value, bound = value_and_bound(f, K, x)
+    return value - bound
 
 
 @dataclass
-class Watcher:
-    """Certifies the points of a run with the clock stopped."""
+class Referee:
+    """Certifies the points of a rival's run and stops the clock meanwhile."""
 
     case: Case
     target: float
@@ -53,20 +55,18 @@ class Watcher:
     spent: float = 0.0
     _since: float = field(default_factory=time.perf_counter)
 
-    def see(self, x: Any, rounds: int | None = 0) -> None:
+    def see(self, x: Array, rounds: int | None = 0) -> None:
         """Record a point; raise `Enough` when the run may end.
 
-        ``rounds`` is how many it took; by default this is one more than before, None: not told.
+        ``rounds`` counts the rounds so far. 0 means one more than before, None means unknown.
         """
         self.spent += time.perf_counter() - self._since
         f, K = self.case.f, self.case.K
         x = np.asarray(x, dtype=float).reshape(K.shape)
-        at = f.evaluate(x)
+        value, bound = value_and_bound(f, K, x)
         # points outside K by more than rounding have no gap
         if K.violation(x) <= 1e-6 * max(1.0, K.radius):
-            self.fun = min(self.fun, at.value)
-        vertex = K.lmo(at.gradient)
-        bound = Problem(f, K).dual_bound(at.gradient, at.dual, vertex)
+            self.fun = min(self.fun, value)
         self.bound = max(self.bound, bound)
         count = len(self.points) + 1 if rounds == 0 else rounds
         self.points.append(Point(count, self.spent, self.fun - self.bound))
@@ -74,13 +74,20 @@ class Watcher:
             raise Enough
         self._since = time.perf_counter()
 
-    def restart(self) -> None:
-        """Set the clock to zero: for libraries that must run anew to go further."""
+    def start_clock(self) -> None:
+        """Set the clock to zero: after preparations, or when a library starts all over again."""
         self.spent, self._since = 0.0, time.perf_counter()
 
-    def follow(self, run: Callable[[], Any]) -> list[Point]:
+    def follow(self, run: Callable[[Referee], None]) -> list[Point]:
         """Return the points of a run that calls `see`."""
-        self._since = time.perf_counter()
+        self.start_clock()
         with contextlib.suppress(Enough), contextlib.redirect_stdout(io.StringIO()):
-            run()
+            run(self)
         return self.points
+
+
+class Rival(NamedTuple):
+    """A library's name, and its run on the case of a referee."""
+
+    name: str
+    run: Callable[[Referee], None]

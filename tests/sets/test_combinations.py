@@ -42,7 +42,7 @@ def test_split_and_join_are_inverse_for_points_and_batches():
         K.join([matrix, np.zeros(3)])
 
 
-def test_the_vertices_of_composites_keep_the_structure_of_their_parts():
+def test_the_vertices_of_combinations_keep_the_structure_of_their_parts():
     g = np.arange(6.0).reshape(2, 3)
     product = Product(Simplex(2), Simplex(1)).lmo(g)
     assert isinstance(product, Blocks)
@@ -91,7 +91,7 @@ def test_optional_methods_are_those_that_all_parts_have():
     assert not Translate(L2Ball(2), 1.0).has("k_best")
 
 
-def test_a_composite_answers_like_its_slowest_part():
+def test_a_combination_answers_like_its_slowest_part():
     slow = Oracle(lambda g: -np.sign(g), 2, 2.0)
     assert Product(Simplex(2), slow).batch_hint == slow.batch_hint == 1
     assert Translate(slow, 1.0).one_by_one

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import itertools
 import re
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ..report import Chart, Figure, Line, Page, Panel, Section, Table, need_matplotlib, save
-from ..report.live_chart import LiveChart, Series, script
+from ..report.live_chart import LiveChart, Series
 from . import tables
 from .measure import LEVELS
 from .profiles import Profile, profile
 from .suites import CaseResult, Entry, SuiteResult
 
 FACETS = {"seconds": "seconds", "rounds": "rounds", "calls": "oracle calls"}
-"""What profiles compare, and its name."""
+"""What profiles compare, and its name on the page."""
 
-MOST_DRAWN = 6
-"""Leading methods that are drawn at once; `auto` and other libraries come on top."""
+MAX_DRAWN = 6
+"""How many leading methods are drawn at first, besides `auto` and other libraries."""
 
 
 class Style(NamedTuple):
-    """Colour of the palette, dash, and whether a method is drawn unasked."""
+    """Colour of the palette, dash, and whether a method is drawn before the reader asks."""
 
     color: str
     dash: str
@@ -85,7 +84,6 @@ def draw(result: SuiteResult, folder: Path, name: str) -> str:
 def page(result: SuiteResult, svg: str, command: str) -> Page:
     """Return the page about a suite; ``svg`` holds the profiles, empty if they were not drawn."""
     title = f"Benchmark suite {result.suite}"
-    style = files("wolfpack.report").joinpath("run_page.css").read_text(encoding="utf-8")
     styles = _styles(result)
     sections = [
         Section("Who wins", [*_winners(result)]),
@@ -94,7 +92,7 @@ def page(result: SuiteResult, svg: str, command: str) -> Page:
         Section("How it was measured", _how(result, command)),
     ]
     lead = f"{tables.score(result)} {result.started[:10]}, {result.machine['processor']}."
-    return Page(title, lead, sections, f"Written by wolfpack. {result.started}", style, script())
+    return Page(title, lead, sections, f"Written by wolfpack. {result.started}", live=True)
 
 
 def _winners(result: SuiteResult) -> list[str | Table]:
@@ -188,8 +186,8 @@ def _rank(entry: Entry) -> tuple[float, ...]:
 
 def _how(result: SuiteResult, command: str) -> list[str | Table | list[str]]:
     words = [
-        "Methods of a case take turns, each turn beginning with another one; every run has its "
-        "problem anew; a run that met the limit is not repeated.",
+        "Methods of a case take turns, and each turn starts with another one. Every run builds its "
+        "problem afresh. A run that met the limit is not repeated.",
         "Points of other libraries are certified here with the clock stopped, as are their imports "
         "and compilation; ours pay for their own certificates. Libraries without a callback are "
         "seen at their last point only, so that they have one time for all accuracies.",
@@ -210,17 +208,17 @@ def _stairs(found: Profile, styles: dict[str, Style], end: float) -> list[Line]:
 
 
 def _styles(result: SuiteResult) -> dict[str, Style]:
-    """Return one look for each method in all figures; those that are drawn differ."""
+    """Return one style for each method, the same in all figures; those that are drawn differ."""
     outside = {e.method: not e.ours for case in result.cases for e in case.entries}
     found = profile(result.cases)
     order = [] if found is None else list(found.methods)
     order += [name for name in outside if name not in order]
-    shown = {n for i, n in enumerate(order) if i < MOST_DRAWN or outside[n] or n == "auto"}
+    shown = {n for i, n in enumerate(order) if i < MAX_DRAWN or outside[n] or n == "auto"}
     order.sort(key=lambda name: name not in shown)
-    looks = itertools.cycle([(color, dash) for dash in _DASHES for color in _COLORS])
+    styles = itertools.cycle([(color, dash) for dash in _DASHES for color in _COLORS])
     return {
         name: Style(color, dash, name in shown)
-        for name, (color, dash) in zip(order, looks, strict=False)
+        for name, (color, dash) in zip(order, styles, strict=False)
     }
 
 

@@ -7,8 +7,8 @@ The authors seed NumPy's legacy generator and draw, in this order:
 - trace ball, p = 10, q = 8: C = randn(p, p); X = randn(p, q), scaled to nuclear norm 1.5; D = C X;
   X_0 = randn(p, q), scaled to nuclear norm 0.5.
 
-Figure 1 has seed 42, Figure 2 seed 43, set anew for each of its two problems. Figure 3, which is
-not the paper's, adds the projection onto the simplex of 1.5 times a random probability vector in
+Figure 1 has seed 42. Figure 2 has seed 43, set again for each of its two problems. Figure 3, which
+is not the paper's, adds the projection onto the simplex of 1.5 times a random probability vector in
 dimension 10,000, from a vertex.
 """
 
@@ -27,22 +27,10 @@ from ..sets import Set, Simplex, TraceNormBall
 
 @dataclass(frozen=True)
 class Instance:
-    """One problem: min f(x) over x in K, from x_0.
+    """One problem: min f(x) = (1/2) ||A x - b||^2 over x in K, from ``x0`` in K.
 
-    Attributes
-    ----------
-    name : str
-        Key in `INSTANCES`.
-    seed : int
-        Seed of the legacy generator.
-    f : LeastSquares or Quadratic
-        The objective, (1/2) ||A x - b||^2.
-    K : Set
-        The simplex or the trace-norm ball.
-    x0 : numpy.ndarray
-        Starting point, in K.
-    noise : str
-        Law of the perturbations: Gumbel on the simplex, Gaussian on the trace ball.
+    ``name`` is its key in `INSTANCES`, ``seed`` that of the legacy generator. ``noise`` is the law
+    of the perturbations: Gumbel on the simplex, Gaussian on the trace ball.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Cases of the combinatorial and polyhedral sets."""
+"""Contract cases of the sets given by graphs, matroids, inequalities or points."""
 
 from __future__ import annotations
 

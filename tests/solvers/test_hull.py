@@ -1,4 +1,4 @@
-"""Active sets: the one update, the drop, the sum, identities and the Gram matrix."""
+"""Hulls: the one update, what is dropped, the sum, identities, the Gram matrix and ages."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import pytest
 
 import wolfpack as wp
 from wolfpack.atoms import Blocks, Corner, Dense, OneHot, Permutation, RankOne, Rows, Sparse
-from wolfpack.solvers.parts.active_set import PURGE, ActiveSet, digest
+from wolfpack.solvers.parts.hull import PURGE, Hull, digests
 
 ORIGIN = np.array([0.1, 0.2, 0.3, 0.4])
 
 
-def example() -> ActiveSet:
-    active = ActiveSet.start(ORIGIN)
+def example() -> Hull:
+    active = Hull.start(ORIGIN)
     for i in range(3):
         active, _ = active.add(OneHot(i, 1.0, (4,)))
-    return active.reweighted(np.array([0.1, 0.2, 0.3, 0.4]))
+    return active.pruned(np.array([0.1, 0.2, 0.3, 0.4]))
 
 
 MOVES = [(None, 1), (None, 0), (1, None), (0, None), (1, 3), (3, 0), (0, 2)]
@@ -54,7 +54,7 @@ def test_a_step_from_a_vertex_to_itself_changes_nothing():
 
 
 def test_the_last_vertex_cannot_be_left():
-    active, target = ActiveSet.start(ORIGIN).add(OneHot(1, 1.0, (4,)))
+    active, target = Hull.start(ORIGIN).add(OneHot(1, 1.0, (4,)))
     active = active.transfer(1.0, None, target)
     assert active.max_step(target, None) == 0.0
     np.testing.assert_array_equal(active.transfer(0.0, target, None).point(), [0, 1, 0, 0])
@@ -97,7 +97,7 @@ def test_an_active_vertex_beats_an_inexact_answer():
 
 
 def test_tiny_weights_are_dropped_and_the_rest_adds_up():
-    active = example().reweighted(np.array([0.5, PURGE / 2, 0.5, 0.25]))
+    active = example().pruned(np.array([0.5, PURGE / 2, 0.5, 0.25]))
     assert len(active.weights) == 3
     assert active.weights.sum() == pytest.approx(1.0, abs=1e-15)
     np.testing.assert_allclose(active.weights, [0.4, 0.4, 0.2])
@@ -106,7 +106,7 @@ def test_tiny_weights_are_dropped_and_the_rest_adds_up():
 def test_rounding_does_not_accumulate():
     rng = np.random.default_rng(0)
     K = wp.sets.Simplex(30)
-    active = ActiveSet.start(np.full(30, 1 / 30))
+    active = Hull.start(np.full(30, 1 / 30))
     for _ in range(3000):
         active, target = active.add(K.lmo(rng.standard_normal(30)))
         source = int(rng.choice(np.flatnonzero(active.weights)))
@@ -123,10 +123,10 @@ def test_the_gram_matrix_grows_and_shrinks_with_the_set():
     rng = np.random.default_rng(1)
     A = rng.standard_normal((6, 4))
     H = A.T @ A
-    active = ActiveSet.start(ORIGIN, lambda d: H @ d)
+    active = Hull.start(ORIGIN, lambda d: H @ d)
     for i in (2, 0, 3, 2, 1):
         active, _ = active.add(OneHot(i, 1.0, (4,)), lambda d: H @ d)
-    active = active.reweighted(np.array([0.2, 0.3, 0.0, 0.1, 0.4]))
+    active = active.pruned(np.array([0.2, 0.3, 0.0, 0.1, 0.4]))
     points = np.array([active.vertex(i) for i in range(len(active.weights))])
     assert active.gram is not None
     np.testing.assert_allclose(active.gram, points @ H @ points.T, atol=1e-12)
@@ -135,7 +135,7 @@ def test_the_gram_matrix_grows_and_shrinks_with_the_set():
 
 def test_digests_identify_vertices_and_survive_the_process():
     # the hash of bytes differs from process to process; a saved state must not depend on it
-    assert digest((3, 1.0)) == "c7b6c8f5f8df56b024b9c0c1ecefee52"
+    assert digests([(3, 1.0)]) == ["c7b6c8f5f8df56b024b9c0c1ecefee52"]
     keys = [
         OneHot(1, 1.0, (4,)).key(),
         OneHot(1, -1.0, (4,)).key(),
@@ -146,7 +146,7 @@ def test_digests_identify_vertices_and_survive_the_process():
         ((b"a",), b"bc"),
         b"abc",
     ]
-    assert len({digest(key) for key in keys}) == len(keys)
+    assert len(set(digests(keys))) == len(keys)
 
 
 def structured() -> dict[str, tuple[wp.sets.Set, type]]:

@@ -1,4 +1,4 @@
-"""Contract cases: balls of matrix norms, the spectrahedron, doubly stochastic matrices, plans.
+"""Contract cases of the sets of matrices: balls of norms, spectrahedron, Birkhoff, transport plans.
 
 Minima of matrix norms come from the singular values alone, never from the vectors that the oracles
 answer with; vertices of transport polytopes are listed by trying all bases.
@@ -49,7 +49,7 @@ def basic_plans(a, b) -> np.ndarray:
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     p, q = len(a), len(b)
     sums = np.concatenate([np.kron(np.eye(p), np.ones(q)), np.kron(np.ones(p), np.eye(q))])
-    found = set()
+    found = {}
     for basis in combinations(range(p * q), p + q - 1):
         columns = sums[:, basis]
         if np.linalg.matrix_rank(columns) < p + q - 1:
@@ -58,8 +58,8 @@ def basic_plans(a, b) -> np.ndarray:
         if entries.min() > -1e-12:
             plan = np.zeros(p * q)
             plan[list(basis)] = np.maximum(entries, 0.0)
-            found.add(tuple(plan.round(12)))
-    return np.array(sorted(found)).reshape(-1, p, q)
+            found[tuple(plan.round(12))] = plan  # rounded, to find those that are equal
+    return np.array([found[key] for key in sorted(found)]).reshape(-1, p, q)
 
 
 def least(vertices: np.ndarray):

@@ -1,4 +1,4 @@
-"""Contract cases: simplices, balls of vector norms, boxes, sparse and permutation polytopes."""
+"""Contract cases of the sets of vectors: simplices, balls, boxes, permutahedron, k-sparse."""
 
 from __future__ import annotations
 
@@ -47,15 +47,16 @@ def signed(n: int, k: int, radius: float) -> np.ndarray:
 def capped(caps, total: float) -> np.ndarray:
     """Return the points with all entries but one at a bound, which include all vertices."""
     caps = np.asarray(caps, dtype=float)
-    found = set()
+    found = {}
     for free in range(len(caps)):
         for at_cap in product((0.0, 1.0), repeat=len(caps)):
             x = caps * at_cap
             x[free] = 0.0
             x[free] = total - x.sum()
             if -1e-12 <= x[free] <= caps[free] + 1e-12:
-                found.add(tuple(np.clip(x, 0.0, caps).round(12)))
-    return np.array(sorted(found))
+                x = np.clip(x, 0.0, caps)
+                found[tuple(x.round(12))] = x  # rounded, to find those that are equal
+    return np.array([found[key] for key in sorted(found)])
 
 
 def corners(lower, upper) -> np.ndarray:
