@@ -17,7 +17,7 @@ from ._convert import (
     spare,
 )
 from ._devices import devices
-from ._elementwise import clip, expit, log_sum_exp, softplus, xlogy
+from ._elementwise import choose, clip, expit, log_sum_exp, softplus, xlogy
 from ._factor import factorises
 from ._gather import (
     bincount,
@@ -61,6 +61,7 @@ from ._place import (
     device_of,
     empty_on,
     eye,
+    foreign_dtype,
     full,
     host_dtype,
     is_foreign,
@@ -91,6 +92,7 @@ __all__ = [
     "bincount",
     "check_finite",
     "check_shape",
+    "choose",
     "clip",
     "concat",
     "cumsum",
@@ -106,6 +108,7 @@ __all__ = [
     "eye",
     "factorises",
     "fetch",
+    "foreign_dtype",
     "full",
     "host_dtype",
     "inner",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from ._place import namespace
+from ._place import full, namespace
 from ._types import Array
 
 
@@ -19,6 +19,16 @@ def clip(a: Array, low: float | None, high: float | None) -> Array:
         return namespace(a).clip(a, low, high)
     a = a if low is None else np.maximum(a, low)  # two ufuncs start faster than np.clip
     return a if high is None else np.minimum(a, high)
+
+
+def choose(condition: Array, yes: float, no: float, x: Array) -> Array:
+    """Return one of two numbers for each entry of a condition, of ``x``'s library and type.
+
+    NumPy's own are in double precision, whatever the type of ``x``.
+    """
+    if type(condition) is np.ndarray:
+        return np.where(condition, yes, no)
+    return namespace(condition).where(condition, full((), yes, x), full((), no, x))
 
 
 def softplus(a: Array) -> Array:

@@ -105,12 +105,11 @@ def concat(arrays: Sequence[Array], axis: int = 0) -> Array:
     return namespace(arrays[0]).concat(list(arrays), axis=axis)
 
 
-def cumsum(x: Array) -> Array:
-    """Return the running sums of a vector, in double precision where the library has it."""
+def cumsum(x: Array, axis: int = 0, dtype: Any = None) -> Array:
+    """Return the running sums along an axis, by default in double precision, if there is one."""
     if type(x) is np.ndarray:
-        return np.cumsum(x, dtype=np.float64)
-    space = namespace(x)
-    return space.cumulative_sum(x, axis=0, dtype=wide_dtype(x))
+        return np.cumsum(x, axis=axis, dtype=dtype or np.float64)
+    return namespace(x).cumulative_sum(x, axis=axis, dtype=dtype or wide_dtype(x))
 
 
 def searchsorted(ascending: Array, values: Array) -> Array:

@@ -87,7 +87,7 @@ def fetch(*numbers: Any) -> list[float]:
 
     Each is a number, an array of shape (), or a vector of parts of a sum.
     """
-    arrays = [x for x in numbers if not isinstance(x, float | int)]
+    arrays = [x for x in numbers if not isinstance(x, float | int | np.generic)]
     if not arrays:
         return [float(x) for x in numbers]
     if len(numbers) == 1 and numbers[0].ndim == 0:
@@ -100,7 +100,7 @@ def fetch(*numbers: Any) -> list[float]:
         found = iter(to_host(space.stack(wide)).tolist())
     else:
         found = iter([math.fsum(np.ravel(to_host(x)).tolist()) for x in arrays])
-    return [float(x) if isinstance(x, float | int) else next(found) for x in numbers]
+    return [float(x) if isinstance(x, float | int | np.generic) else next(found) for x in numbers]
 
 
 def matmul(A: Array, x: Array) -> Array:
@@ -174,6 +174,8 @@ def logsumexp(a: Array) -> Array:
 def normal_cdf(z: Array) -> Array:
     """Return the distribution function of the standard normal law, entry by entry."""
     kind = library(z)
+    if kind == "numpy":
+        return special.ndtr(z)
     if kind == "torch":
         return z.div(math.sqrt(2.0)).neg().erfc().mul(0.5)
     if kind == "jax":

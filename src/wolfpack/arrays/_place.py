@@ -32,7 +32,7 @@ def namespace(*arrays: Array) -> Any:
         from array_api_compat import array_namespace
 
         found = array_namespace(*arrays)
-        if isinstance(first, np.ndarray):
+        if isinstance(first, np.ndarray | np.generic):
             found = np
         if len(arrays) == 1:
             _spaces[type(first)] = found
@@ -170,6 +170,11 @@ def host_dtype(x: Array) -> np.dtype:
     if type(x) is np.ndarray or isinstance(x, Structured):
         return np.dtype(x.dtype)
     return np.dtype(np.float64) if "float64" in str(x.dtype) else np.dtype(np.float32)
+
+
+def foreign_dtype(x: Array) -> Any:
+    """Return the type of the entries of an array of another library than NumPy, else None."""
+    return None if isinstance(x, np.ndarray) else x.dtype
 
 
 def describe(x: Array) -> str:

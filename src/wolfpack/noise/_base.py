@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..arrays import Native, like
+from ..arrays import Array, Native, is_foreign, like
 
 Constants = Literal["paper", "sharp"]
 
@@ -64,12 +64,12 @@ class Noise(ABC):
         """eta'(z) of the standard law."""
 
     @abstractmethod
-    def _cdf(self, z: np.ndarray) -> np.ndarray:
-        """P(Z <= z) of the standard law."""
+    def _cdf(self, z: Array) -> Array:
+        """P(Z <= z) of the standard law, for arrays of any library."""
 
     @abstractmethod
-    def _positive_part(self, t: np.ndarray) -> np.ndarray:
-        """E max(0, t + Z) of the standard law."""
+    def _positive_part(self, t: Array) -> Array:
+        """E max(0, t + Z) of the standard law, for arrays of any library."""
 
     def sample(
         self, rng: np.random.Generator, shape: int | tuple[int, ...], dtype: Any = np.float64
@@ -122,17 +122,25 @@ class Noise(ABC):
         """Standard draws by a library's own generator."""
         raise NotImplementedError(f"{type(self).__name__} has no native draws")
 
-    def score(self, z: Any) -> Any:
+    def score(self, z: Array) -> Array:
         """The score grad eta(z) of the law, coordinate by coordinate; its mean is zero."""
         return self._score(np.asarray(z) / self.scale) / self.scale
 
-    def cdf(self, z: Any) -> Any:
-        """P(Delta <= z), coordinate by coordinate."""
-        return self._cdf(np.asarray(z) / self.scale)
+    def cdf(self, z: Array) -> Array:
+        """P(Delta <= z), coordinate by coordinate, for arrays of any library."""
+        return self._cdf(self._over_scale(z)[0])
 
-    def positive_part(self, t: Any) -> Any:
+    def positive_part(self, t: Array) -> Array:
         """E max(0, t + Delta), coordinate by coordinate: the smoothed support of [0, 1] at t."""
-        return self.scale * self._positive_part(np.asarray(t) / self.scale)
+        t, scale = self._over_scale(t)
+        return scale * self._positive_part(t)
+
+    def _over_scale(self, z: Array) -> tuple[Array, Array]:
+        """Return z/scale as an array, and the scale in the library and on the device of z."""
+        if not is_foreign(z):
+            return np.asarray(np.asarray(z) / self.scale), self.scale
+        scale = self.scale if isinstance(self.scale, float) else like(self.scale, z)
+        return z / scale, scale
 
     @property
     def fisher(self) -> float:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import ndtr
 
-from ..arrays import Native
+from ..arrays import Array, Native, clip, namespace, normal_cdf
 from ._base import Noise
 
 
@@ -45,8 +44,8 @@ class Gaussian(Noise):
     def _score(self, z: np.ndarray) -> np.ndarray:
         return z
 
-    def _cdf(self, z: np.ndarray) -> np.ndarray:
-        return ndtr(z)
+    def _cdf(self, z: Array) -> Array:
+        return normal_cdf(z)
 
-    def _positive_part(self, t: np.ndarray) -> np.ndarray:
-        return np.maximum(t * ndtr(t) + self._peak * np.exp(-0.5 * t * t), 0.0)
+    def _positive_part(self, t: Array) -> Array:
+        return clip(t * normal_cdf(t) + self._peak * namespace(t).exp(-0.5 * t * t), 0.0, None)

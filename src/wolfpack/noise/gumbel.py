@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import exp1
 
-from ..arrays import Native, full, host_dtype, namespace
+from ..arrays import Array, Native, full, host_dtype, is_foreign, like, namespace, to_host
 from ._base import Noise
 
 EULER = float(np.euler_gamma)
@@ -57,11 +57,14 @@ class Gumbel(Noise):
     def _score(self, z: np.ndarray) -> np.ndarray:
         return -np.expm1(-(z + EULER))
 
-    def _cdf(self, z: np.ndarray) -> np.ndarray:
+    def _cdf(self, z: Array) -> Array:
+        space = namespace(z)
         with np.errstate(over="ignore"):
-            return np.exp(-np.exp(-(z + EULER)))
+            return space.exp(-space.exp(-(z + EULER)))
 
-    def _positive_part(self, t: np.ndarray) -> np.ndarray:
+    def _positive_part(self, t: Array) -> Array:
+        if is_foreign(t):  # other libraries have no exponential integral
+            return like(self._positive_part(to_host(t)), t)
         # E max(0, t + Z) = Ein(x) with x = exp(t - gamma), the entire exponential integral, which
         # is exp1(x) + log(x) + gamma: the sum cancels for small x, where the series is used.
         t = np.asarray(t, dtype=np.float64)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit
 
-from ..arrays import Native, epsilon, full, namespace
+from ..arrays import Array, Native, epsilon, expit, full, namespace, softplus
 from ._base import Noise
 
 
@@ -55,8 +54,8 @@ class Logistic(Noise):
     def _score(self, z: np.ndarray) -> np.ndarray:
         return np.tanh(0.5 * z)
 
-    def _cdf(self, z: np.ndarray) -> np.ndarray:
+    def _cdf(self, z: Array) -> Array:
         return expit(z)
 
-    def _positive_part(self, t: np.ndarray) -> np.ndarray:
-        return np.logaddexp(0.0, t)
+    def _positive_part(self, t: Array) -> Array:
+        return softplus(t)

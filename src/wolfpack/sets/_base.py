@@ -7,7 +7,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class Set(ABC):
     unconditional: bool = False
 
     # of a set at another place, see `at`: the set itself, and an array of that place
-    original: Set | None = None
+    original: Self | None = None
     like: Any = None
 
     def __init_subclass__(cls, anywhere: bool = False, **kwargs: Any) -> None:

@@ -7,9 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import (
+    choose,
+    foreign_dtype,
+    full,
+    is_foreign,
+    namespace,
+    reshape,
+    sum_last,
+    zeros,
+)
 from ..atoms import Atoms, Corner, Dense, OneHot
 from ._base import Array, Set, as_positive, as_shape
 from ._select import in_chunks, pick
+
+_HOST = np.zeros(0)
 
 
 class LpBall(Set):
@@ -59,33 +71,36 @@ class LpBall(Set):
 
     def _lmo(self, g: Array) -> Atoms:
         if self.p == math.inf:
-            return Corner(g < 0, -self.r, self.r, self.shape)
-        rows = g.reshape(-1, self.dimension)
+            r = full((), self.r, g) if is_foreign(g) else self.r
+            return Corner(g < 0, -r, r, self.shape)
+        rows = reshape(g, (-1, self.dimension))
         if self.p > 1.0:
-            return Dense(in_chunks(self._equality, rows).reshape(g.shape), self.shape)
-        index = abs(rows).argmax(axis=1)
-        values = np.where(pick(rows, index[:, None])[:, 0] < 0, self.r, -self.r)
-        answers = OneHot(index, values, self.shape)
+            return Dense(reshape(in_chunks(self._equality, rows), tuple(g.shape)), self.shape)
+        index = namespace(g).argmax(abs(rows), axis=1)
+        values = choose(pick(rows, index[:, None])[:, 0] < 0, self.r, -self.r, g)
+        answers = OneHot(index, values, self.shape, foreign_dtype(g))
         return answers.take(0) if g.ndim == len(self.shape) else answers
 
     def _equality(self, rows: Array) -> Array:
         """Return the vectors that attain Hölder's inequality with each row, and their sign."""
-        size = abs(rows).astype(np.float64, copy=False)
-        largest = size.max(axis=1, keepdims=True)
-        power = (size / np.where(largest > 0, largest, 1.0)) ** (1.0 / (self.p - 1.0))
-        length = (power**self.p).sum(axis=1, keepdims=True) ** (1.0 / self.p)
-        power *= self.r / np.where(length > 0, length, 1.0)
-        return np.copysign(power, -rows, out=power)
+        space = namespace(rows)
+        size = abs(rows if is_foreign(rows) else rows.astype(np.float64, copy=False))
+        largest = space.max(size, axis=1, keepdims=True)
+        power = (size / space.where(largest > 0, largest, 1.0)) ** (1.0 / (self.p - 1.0))
+        length = space.sum(power**self.p, axis=1, keepdims=True) ** (1.0 / self.p)
+        power *= self.r / space.where(length > 0, length, 1.0)
+        return space.copysign(power, -rows)
 
     def violation(self, x: Array) -> float:
         size = abs(x)
-        largest = float(size.max())
+        largest = float(namespace(x).max(size))
         if largest == 0.0 or self.p == math.inf:
             return largest - self.r
-        return largest * float(((size / largest) ** self.p).sum()) ** (1.0 / self.p) - self.r
+        total = float(sum_last((size / largest) ** self.p, x.ndim))
+        return largest * total ** (1.0 / self.p) - self.r
 
     def start(self) -> Array:
-        return np.zeros(self.shape)
+        return zeros(self.shape, _HOST if self.like is None else self.like)
 
     def __repr__(self) -> str:
         return f"LpBall({', '.join(map(str, self.shape))}, p={self.p:g}, radius={self.r:g})"

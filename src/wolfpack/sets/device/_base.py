@@ -11,6 +11,7 @@ import numpy as np
 from ...arrays import describe, is_foreign, like, to_host, zeros
 from ...atoms import Atoms
 from .._base import Array, Set
+from .._composite import Composite
 
 log = logging.getLogger("wolfpack")
 _HOST = np.zeros(0)
@@ -140,11 +141,12 @@ class Exact:
 
 
 def moved(K: Set, x: Array) -> Set:
-    """Return a copy of a set made of sets whose own code suits any library, at another place."""
-    twin: Any = copy.copy(K)
+    """Return a copy of a set whose own code serves any library, with its constants near ``x``."""
+    twin = copy.copy(K)
     for name, value in vars(K).items():
         if isinstance(value, np.ndarray):
             setattr(twin, name, like(value, x))
-    twin.parts = tuple(part.at(x) for part in twin.parts)
+    if isinstance(twin, Composite):
+        twin.parts = tuple(part.at(x) for part in twin.parts)
     twin.original, twin.like = K, zeros((1,), x)
     return twin
