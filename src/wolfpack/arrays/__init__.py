@@ -20,6 +20,7 @@ from ._devices import devices
 from ._elementwise import choose, clip, expit, log_sum_exp, softplus, xlogy
 from ._factor import factorises
 from ._gather import (
+    amax,
     bincount,
     concat,
     cumsum,
@@ -87,6 +88,7 @@ __all__ = [
     "Structured",
     "add_scaled",
     "all_finite",
+    "amax",
     "arange",
     "as_float_array",
     "bincount",

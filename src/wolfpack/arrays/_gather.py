@@ -98,6 +98,13 @@ def sum_last(x: Array, axes: int) -> Array:
     return space.sum(x, axis=tuple(range(-axes, 0)), dtype=wide_dtype(x))
 
 
+def amax(x: Array, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Return the largest entry, or the largest entries along an axis."""
+    if type(x) is np.ndarray:  # the method is faster than np.max
+        return x.max(axis=axis, keepdims=keepdims)
+    return namespace(x).max(x, axis=axis, keepdims=keepdims)
+
+
 def concat(arrays: Sequence[Array], axis: int = 0) -> Array:
     """Return arrays joined along an axis."""
     if type(arrays[0]) is np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..arrays import (
+    amax,
     as_float_array,
     check_finite,
     fetch,
@@ -88,8 +89,7 @@ class Box(Set):
         return Corner(g < 0, self.lower, self.upper, self.shape)
 
     def violation(self, x: Array) -> float:
-        space = namespace(self.lower)
-        return max(fetch(space.max(self.lower - x), space.max(x - self.upper)))
+        return max(fetch(amax(self.lower - x), amax(x - self.upper)))
 
     def start(self) -> Array:
         return 0.5 * self.lower + 0.5 * self.upper

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..arrays import (
+    amax,
     arange,
     as_float_array,
     choose,
@@ -101,14 +102,18 @@ class CappedSimplex(Set):
         return answers.take(0) if g.ndim == len(self.shape) else answers
 
     def _fill_equally(self, rows: Array) -> Sparse:
-        space, dtype = namespace(rows), foreign_dtype(rows)
+        dtype = foreign_dtype(rows)
         if self._part == 0.0:
             return Sparse(largest(rows, self._full, np.negative), self._cap, self.shape, dtype)
         indices = largest(rows, self._full + 1, np.negative)
         # the last of the largest g takes the part, as sorting would have it
-        last = self._full - space.argmax(space.flip(pick(rows, indices), axis=1), axis=1)
-        part = arange(self._full + 1, indices)[None, :] == last[:, None]
-        return Sparse(indices, choose(part, self._part, self._cap, rows), self.shape, dtype)
+        if dtype is not None:  # other libraries answer in the order of g
+            part = 0 * indices + arange(self._full + 1, indices) == self._full
+            return Sparse(indices, choose(part, self._part, self._cap, rows), self.shape, dtype)
+        values = np.full(indices.shape, self._cap)
+        last = self._full - pick(rows, indices)[:, ::-1].argmax(axis=1)
+        values[np.arange(rows.shape[0]), last] = self._part
+        return Sparse(indices, values, self.shape)
 
     def _fill(self, rows: Array) -> Array:
         order = ordering(rows)
@@ -118,9 +123,8 @@ class CappedSimplex(Set):
         return place(order, filled)
 
     def violation(self, x: Array) -> float:
-        space = namespace(x)
-        over, least, total = fetch(space.max(x - self.caps), space.min(x), sum_last(x, x.ndim))
-        return max(-least, over, abs(total - self.total))
+        over, under, total = fetch(amax(x - self.caps), amax(-x), sum_last(x, x.ndim))
+        return max(under, over, abs(total - self.total))
 
     def start(self) -> Array:
         return self.caps * (self.total / float(sum_last(self.caps, len(self.shape))))

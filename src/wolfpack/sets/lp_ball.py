@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import (
+    amax,
     choose,
     foreign_dtype,
     full,
@@ -85,7 +86,7 @@ class LpBall(Set):
         """Return the vectors that attain Hölder's inequality with each row, and their sign."""
         space = namespace(rows)
         size = abs(rows if is_foreign(rows) else rows.astype(np.float64, copy=False))
-        largest = space.max(size, axis=1, keepdims=True)
+        largest = amax(size, axis=1, keepdims=True)
         power = (size / space.where(largest > 0, largest, 1.0)) ** (1.0 / (self.p - 1.0))
         length = space.sum(power**self.p, axis=1, keepdims=True) ** (1.0 / self.p)
         power *= self.r / space.where(length > 0, length, 1.0)
@@ -93,7 +94,7 @@ class LpBall(Set):
 
     def violation(self, x: Array) -> float:
         size = abs(x)
-        largest = float(namespace(x).max(size))
+        largest = float(amax(size))
         if largest == 0.0 or self.p == math.inf:
             return largest - self.r
         total = float(sum_last((size / largest) ** self.p, x.ndim))
