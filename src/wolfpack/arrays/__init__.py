@@ -76,11 +76,12 @@ from ._place import (
 )
 from ._streams import Streams
 from ._structured import LowRank, SparseMatrix, Structured
-from ._types import Array
+from ._types import Array, Index
 
 __all__ = [
     "Array",
     "Compiled",
+    "Index",
     "LowRank",
     "Native",
     "SparseMatrix",

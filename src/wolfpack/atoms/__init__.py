@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ._affine import Affine
 from ._base import Atoms, Dense
-from ._blocks import Blocks, Sums, join_blocks, split_blocks
+from ._batches import join, weighted
+from ._blocks import BlockAtoms, Sums, join_blocks, split_blocks
 from ._bounded import Bounded
 from ._corner import Corner
 from ._one_hot import OneHot, Tally
@@ -17,7 +18,7 @@ from ._summary import DenseSummary, Summary, portable, summarize
 __all__ = [
     "Affine",
     "Atoms",
-    "Blocks",
+    "BlockAtoms",
     "Bounded",
     "Corner",
     "Dense",
@@ -30,8 +31,10 @@ __all__ = [
     "Summary",
     "Sums",
     "Tally",
+    "join",
     "join_blocks",
     "portable",
     "split_blocks",
     "summarize",
+    "weighted",
 ]

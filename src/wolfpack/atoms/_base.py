@@ -7,12 +7,22 @@ import math
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
-from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import DTypeLike
 
-from ..arrays import Array, is_foreign, like, namespace, rows, sum_last, to_host
+from ..arrays import (
+    Array,
+    Index,
+    foreign_dtype,
+    is_foreign,
+    like,
+    namespace,
+    rows,
+    sum_last,
+    to_host,
+)
 
 _OPERATORS = {
     np.add: operator.add,
@@ -62,7 +72,7 @@ class Atoms(NDArrayOperatorsMixin, ABC):
         """Return the dense array, of shape `shape`."""
 
     @abstractmethod
-    def dot(self, u: Array) -> Any:
+    def dot(self, u: Array) -> Array:
         """Return <u, v> for each vertex v; ``u`` has one vertex's shape or the batch's shape."""
 
     @abstractmethod
@@ -74,11 +84,11 @@ class Atoms(NDArrayOperatorsMixin, ABC):
         """Return ``scale * x + weight * v`` for a single vertex v, as a new dense array."""
 
     @abstractmethod
-    def take(self, i: Any) -> Atoms:
+    def take(self, i: Index) -> Atoms:
         """Return the vertex at position ``i`` of a batch, or the sub-batch of a slice or array."""
 
     @abstractmethod
-    def norms_squared(self) -> Any:
+    def norms_squared(self) -> Array:
         """Return ||v||^2 for each vertex v."""
 
     def squares(self) -> float:
@@ -102,11 +112,11 @@ class Atoms(NDArrayOperatorsMixin, ABC):
                 setattr(moved, name, value.to(x))
             elif isinstance(value, tuple) and value and isinstance(value[0], Atoms):
                 setattr(moved, name, tuple(part.to(x) for part in value))
-        if hasattr(type(self), "dtype"):
-            vars(moved)["dtype"] = None if isinstance(x, np.ndarray) else x.dtype
+        if "dtype" in vars(self):
+            vars(moved)["dtype"] = foreign_dtype(x)
         return moved
 
-    def __getitem__(self, i: Any) -> Any:
+    def __getitem__(self, i: Index | tuple[Index, ...]) -> Array:
         if self.count is None or isinstance(i, tuple):
             return self.to_dense()[i]
         return self.take(i)
@@ -114,14 +124,16 @@ class Atoms(NDArrayOperatorsMixin, ABC):
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Array]:
         return (self[i] for i in range(len(self)))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         dense = to_host(self.to_dense())
         return dense if dtype is None else dense.astype(dtype)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Array, **kwargs: object
+    ) -> Array:
         dense = [x.to_dense() if isinstance(x, Atoms) else x for x in inputs]
         if ufunc in _OPERATORS and method == "__call__" and any(map(is_foreign, dense)):
             return _OPERATORS[ufunc](*dense)
@@ -143,7 +155,7 @@ class Dense(Atoms):
     def to_dense(self) -> Array:
         return self.array
 
-    def dot(self, u: Array) -> Any:
+    def dot(self, u: Array) -> Array:
         return sum_last(self.array * u, len(self.vertex_shape))
 
     def mean(self) -> Array:
@@ -152,8 +164,8 @@ class Dense(Atoms):
     def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
         return scale * x + weight * self.array
 
-    def take(self, i: Any) -> Dense:
+    def take(self, i: Index) -> Dense:
         return Dense(rows(self.array, i), self.vertex_shape)
 
-    def norms_squared(self) -> Any:
+    def norms_squared(self) -> Array:
         return self.dot(self.array)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..arrays import rows
-from ._base import Array, Dense
+from ._base import Array, Dense, Index
 
 
 class Bounded(Dense):
@@ -26,7 +24,7 @@ class Bounded(Dense):
     """
 
     def __init__(
-        self, array: Array, vertex_shape: tuple[int, ...], bound: Any, direction: Array
+        self, array: Array, vertex_shape: tuple[int, ...], bound: Array, direction: Array
     ) -> None:
         super().__init__(array, vertex_shape)
         self.bound = bound
@@ -36,7 +34,7 @@ class Bounded(Dense):
         """Return the bound of a single vertex if it was proved for ``g``, else None."""
         return float(self.bound) if np.array_equal(self.direction, g) else None
 
-    def take(self, i: Any) -> Bounded:
+    def take(self, i: Index) -> Bounded:
         return Bounded(
             rows(self.array, i), self.vertex_shape, self.bound[i], rows(self.direction, i)
         )

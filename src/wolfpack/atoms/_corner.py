@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 
 from ..arrays import namespace, rows, sum_last, to_host
-from ._base import Array, Atoms
+from ._base import Array, Atoms, Index
 
 
 class Corner(Atoms):
@@ -24,7 +23,9 @@ class Corner(Atoms):
         Shape of one vertex.
     """
 
-    def __init__(self, above: Array, lower: Any, upper: Any, vertex_shape: tuple[int, ...]) -> None:
+    def __init__(
+        self, above: Array, lower: Array, upper: Array, vertex_shape: tuple[int, ...]
+    ) -> None:
         self.above = above
         self.lower = lower
         self.upper = upper
@@ -37,7 +38,7 @@ class Corner(Atoms):
             return self.above * self.upper + ~self.above * self.lower
         return namespace(self.above).where(self.above, self.upper, self.lower)
 
-    def dot(self, u: Array) -> Any:
+    def dot(self, u: Array) -> Array:
         return sum_last(self.to_dense() * u, len(self.vertex_shape))
 
     def mean(self) -> Array:
@@ -54,10 +55,10 @@ class Corner(Atoms):
     def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
         return scale * x + weight * self.to_dense()
 
-    def take(self, i: Any) -> Corner:
+    def take(self, i: Index) -> Corner:
         return Corner(rows(self.above, i), self.lower, self.upper, self.vertex_shape)
 
-    def norms_squared(self) -> Any:
+    def norms_squared(self) -> Array:
         return sum_last(self.to_dense() ** 2, len(self.vertex_shape))
 
     def key(self) -> Hashable:

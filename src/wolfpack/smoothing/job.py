@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Streams, concat, epsilon, is_out_of_memory, norm
-from ..atoms import Atoms, DenseSummary, Summary, portable, summarize
-from ..atoms._pool import join
+from ..atoms import Atoms, DenseSummary, Summary, join, portable, summarize
 from ._base import BLOCK_NUMBERS, Array, Smoothing
 from ._blas import multiplies, one_thread
 from .draws import SAMPLINGS

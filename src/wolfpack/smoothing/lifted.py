@@ -17,8 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..arrays import namespace
-from ..atoms import Atoms
-from ..atoms._pool import join
+from ..atoms import Atoms, join
 from ..problem import CapabilityError
 from ._base import Array, Smoothing
 

@@ -43,8 +43,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..arrays import Array, inner, same_type, to_host
-from ..atoms import Atoms
-from ..atoms._pool import join
+from ..atoms import Atoms, join
 from ..problem import Evaluation, Problem
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles

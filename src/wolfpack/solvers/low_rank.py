@@ -50,8 +50,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..arrays import Array, LowRank, epsilon, inner
-from ..atoms import RankOne
-from ..atoms._pool import join
+from ..atoms import RankOne, join
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
 from .parts.accelerated import Look, Motion, advance, rounding_of

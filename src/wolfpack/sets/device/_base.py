@@ -148,5 +148,5 @@ def moved(K: Set, x: Array) -> Set:
             setattr(twin, name, like(value, x))
     if isinstance(twin, Composite):
         twin.parts = tuple(part.at(x) for part in twin.parts)
-    twin.original, twin.like = K, zeros((1,), x)
+    vars(twin).update(original=K, like=zeros((1,), x))
     return twin
