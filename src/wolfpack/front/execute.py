@@ -97,7 +97,7 @@ def execute(
 
 
 def _engine(config: Config, oracles: Oracles, engine: Any) -> Choice:
-    if oracles.job is not None and oracles.job.away and engine is not None:
+    if oracles.job is not None and oracles.job.on_device and engine is not None:
         if isinstance(engine, str) and engine == "auto":
             return Choice(None, False)
         raise TypeError(

@@ -157,7 +157,7 @@ class Noise(ABC):
         """Largest value of the density of Delta_i: a float, or an array like ``scale``."""
         return self._peak / self.scale
 
-    def M(self, d: int, constants: Constants = "sharp") -> float:
+    def M(self, d: int, constants: str = "sharp") -> float:
         """The constant M for which s_alpha is R M / alpha-smooth.
 
         Parameters

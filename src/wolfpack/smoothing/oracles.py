@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from ..arrays import inner
+from ..arrays import Compiled, inner
 from ..atoms import Atoms
 from ..problem import CapabilityError, Problem
 from ._base import Array, Smoothing
+from .device_job import DeviceJob
 from .job import Job, Partial, Question
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..engines._driver import Driver
 
 
 class Answer(NamedTuple):
@@ -41,7 +47,7 @@ class Given:
 
 
 class Oracles:
-    """Linear oracles of one problem with one way of smoothing and one seed.
+    """Linear oracles of one problem with one smoothing and one seed.
 
     Parameters
     ----------
@@ -67,9 +73,12 @@ class Oracles:
     ) -> None:
         self.problem = problem
         self.smoothing = smoothing
-        self.job = None if smoothing is None else Job(smoothing, seed, sampling, block)
-        self.driver: Any = None
-        self.compiled: Any = None
+        self.job: Job | None = None
+        if smoothing is not None:
+            kind = Job if smoothing.K.like is None else DeviceJob
+            self.job = kind(smoothing, seed, sampling, block)
+        self.driver: Driver | None = None
+        self.compiled: Compiled | None = None
         self._given: Array = None
 
     @property
@@ -81,11 +90,6 @@ class Oracles:
     def exact(self) -> bool:
         """Whether the mean of the perturbed answers is known in closed form."""
         return self.smoothing is not None and self.smoothing.exact
-
-    @property
-    def log(self) -> Any:
-        """What the engine recorded so far, None without one."""
-        return None if self.driver is None else self.driver.log
 
     @property
     def punctual(self) -> bool:
@@ -127,7 +131,7 @@ class Oracles:
             return self.job.clean(g)
         return self.problem.set._lmo(g)
 
-    def mean(self, v: Array, alpha: float, m: Any, k: int) -> Array:
+    def mean(self, v: Array, alpha: float, m: int | str, k: int) -> Array:
         """Return the mean answer to -v perturbed m times with scale alpha, in round k.
 
         Parameters
@@ -143,19 +147,20 @@ class Oracles:
         """
         if self.job is None:
             return self.lmo(v).to_dense()
-        if m == "exact":
+        if isinstance(m, str):  # "exact"
             return self._closed_form(v, alpha)
         if self._given is not None:
             self.problem.counts.nlmo += m
-            return self.job.smoothing.answers(v, alpha, m, Given(self._given)).mean()
+            numbers = cast("np.random.Generator", Given(self._given))
+            return self.job.smoothing.answers(v, alpha, m, numbers).mean()
         with self.job.quiet():
             if self._fits(m):
                 return self.job.answers(v, alpha, m, k).mean()
             return _mean(self._ask(Question(k, v, alpha, m)))
 
-    def sample(self, v: Array, alpha: float, m: Any, k: int) -> Answer:
+    def sample(self, v: Array, alpha: float, m: int | str, k: int) -> Answer:
         """Return the same mean as `mean`, together with the measured variance of one answer."""
-        if self.job is None or m == "exact":
+        if self.job is None or isinstance(m, str):
             return Answer(self.mean(v, alpha, m, k), 0.0)
         with self.job.quiet():
             if self._fits(m):
@@ -169,14 +174,14 @@ class Oracles:
             return Answer(mean, float("nan"))
         return Answer(mean, max(0.0, (squares - count * inner(mean, mean)) / (count - 1)))
 
-    def answers(self, v: Array, alpha: Any, m: int, k: int, also: Array = None) -> list[Atoms]:
+    def answers(self, v: Array, alpha: Array, m: int, k: int, also: Array = None) -> list[Atoms]:
         """Return the answers themselves, in batches, for methods that keep vertices.
 
         ``alpha`` is a number, or one for each answer; zero asks -v itself. The answer to ``also``,
         another point, is the last batch. All of it is in order if the oracles are `punctual`.
         """
         if self.job is None:
-            raise CapabilityError("answers need a way of smoothing, and this method has none")
+            raise CapabilityError("answers need a smoothing, and this method has none")
         partials = self._ask(Question(k, v, alpha, m, keep=True, also=also))
         return [partial.answers for partial in partials if partial.answers is not None]
 

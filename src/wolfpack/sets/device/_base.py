@@ -49,6 +49,8 @@ class Twin(Set, anywhere=True):
         self.like = zeros((1,), x)
         for name in COPIED:
             setattr(self, name, getattr(K, name))
+        here = type(self).violation is not Twin.violation  # judged without a copy to the host
+        self.cheap_violation = here and self.cheap_violation and K.cheap_violation
 
     def __getattr__(self, name: str) -> Any:
         if name == "K":  # while a copy is being made
@@ -65,12 +67,6 @@ class Twin(Set, anywhere=True):
     @property
     def diameter(self) -> float:
         return self.K.diameter
-
-    @property
-    def member(self) -> Any:
-        """None where judging a point would take a copy to the host."""
-        here = type(self).violation is not Twin.violation
-        return getattr(self.K, "member", True) if here else None
 
     def at(self, x: Array) -> Set:
         return self if is_foreign(x) else self.K
