@@ -16,9 +16,7 @@ from ._convert import (
     same_type,
     spare,
 )
-from ._devices import devices
-from ._elementwise import choose, clip, expit, log_sum_exp, softplus, xlogy
-from ._factor import factorises
+from ._devices import devices, is_out_of_memory, without_graphs
 from ._gather import (
     amax,
     bincount,
@@ -35,26 +33,34 @@ from ._gather import (
     topk,
     wide_dtype,
 )
-from ._memory import is_out_of_memory, without_graphs
 from ._native import Native
-from ._norms import dual_norm_squared, norm_order, norm_squared
 from ._ops import (
     add_scaled,
     all_finite,
+    choose,
+    clip,
     device_inner,
     device_sum,
+    dual_norm_squared,
     epsilon,
+    expit,
+    factorises,
     fetch,
     inner,
     inners,
     lazy_inner,
+    log_sum_exp,
     logsumexp,
     matmul,
     minus_scaled,
     mix,
     norm,
+    norm_order,
+    norm_squared,
     normal_cdf,
     softmax,
+    softplus,
+    xlogy,
 )
 from ._place import (
     arange,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from ._affine import Affine
-from ._base import Atoms, Dense
+from ._base import Atoms, Bounded, Dense
 from ._batches import join, weighted
 from ._blocks import BlockAtoms, Sums, join_blocks, split_blocks
-from ._bounded import Bounded
 from ._corner import Corner
 from ._one_hot import OneHot, Tally
 from ._permutation import Permutation

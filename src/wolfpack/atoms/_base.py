@@ -1,4 +1,4 @@
-"""The interface of structured vertices, and the dense vertex."""
+"""The interface of structured vertices, and dense vertices."""
 
 from __future__ import annotations
 
@@ -169,3 +169,33 @@ class Dense(Atoms):
 
     def norms_squared(self) -> Array:
         return self.dot(self.array)
+
+
+class Bounded(Dense):
+    """Answers of a numerical solver to directions g, each with a lower bound on min <g, v>.
+
+    Parameters
+    ----------
+    array : array, shape ([count,] *vertex_shape)
+        The answers.
+    bound : float or array, shape ([count])
+        What no value of <g, v> falls below.
+    direction : array, like ``array``
+        The directions g for which that was proved.
+    """
+
+    def __init__(
+        self, array: Array, vertex_shape: tuple[int, ...], bound: Array, direction: Array
+    ) -> None:
+        super().__init__(array, vertex_shape)
+        self.bound = bound
+        self.direction = direction
+
+    def bound_for(self, g: Array) -> float | None:
+        """Return the bound of a single vertex if it was proved for ``g``, else None."""
+        return float(self.bound) if np.array_equal(self.direction, g) else None
+
+    def take(self, i: Index) -> Bounded:
+        return Bounded(
+            rows(self.array, i), self.vertex_shape, self.bound[i], rows(self.direction, i)
+        )

@@ -19,8 +19,6 @@ class Corner(Atoms):
         Which entries are at the upper bound.
     lower, upper : float or array, broadcastable to ``vertex_shape``
         The bounds; arrays where ``above`` is not NumPy's.
-    vertex_shape : tuple of int
-        Shape of one vertex.
     """
 
     def __init__(

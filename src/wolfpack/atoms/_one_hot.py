@@ -31,8 +31,6 @@ class OneHot(Atoms):
         Flat position of the nonzero entry of each vertex.
     value : float or array like ``index``
         The entry itself.
-    vertex_shape : tuple of int
-        Shape of one vertex.
     dtype : type, optional
         Floating-point type of the entries where ``index`` is not NumPy's.
     """
@@ -109,21 +107,7 @@ class OneHot(Atoms):
 
 
 class Tally(OneHot):
-    """A batch of one-hot vertices of one value, known by how many are at each position.
-
-    Parameters
-    ----------
-    counts : int array, shape (size,)
-        How many vertices have their entry at each flat position.
-    count : int
-        Their sum.
-    value : float
-        The entry.
-    vertex_shape : tuple of int
-        Shape of one vertex.
-    dtype : type, optional
-        Floating-point type of the entries where ``counts`` is not NumPy's.
-    """
+    """A batch of one-hot vertices of one value: ``counts`` says how many are at each position."""
 
     def __init__(
         self,

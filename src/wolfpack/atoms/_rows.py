@@ -19,8 +19,6 @@ class Rows(Atoms):
         The flattened points, shared by all vertices.
     index : int array, shape () or (count,)
         Which point each vertex is.
-    vertex_shape : tuple of int
-        Shape of one vertex.
     """
 
     def __init__(self, table: Array, index: Array, vertex_shape: tuple[int, ...]) -> None:

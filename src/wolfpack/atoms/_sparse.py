@@ -32,8 +32,6 @@ class Sparse(Atoms):
         any position with value 0.
     values : float or array like ``indices``
         The entries; a number stands for equal entries everywhere.
-    vertex_shape : tuple of int
-        Shape of one vertex.
     dtype : type, optional
         Floating-point type of the entries where ``indices`` is not NumPy's.
     """

@@ -55,12 +55,8 @@ class Oracles:
         Whose set is asked and whose counts are kept.
     smoothing : Smoothing or None
         How questions are perturbed; None when the method perturbs none.
-    seed : int
-        Seed of the random streams; round k, block b draws from stream (k, b).
-    sampling : {"iid", "antithetic", "sobol"}
-        How the draws of a block depend on each other.
-    block : int, optional
-        Answers per block; see `Job`.
+    seed, sampling, block
+        See `Job`.
     """
 
     def __init__(
@@ -134,16 +130,7 @@ class Oracles:
     def mean(self, v: Array, alpha: float, m: int | str, k: int) -> Array:
         """Return the mean answer to -v perturbed m times with scale alpha, in round k.
 
-        Parameters
-        ----------
-        v : array
-            Query point.
-        alpha : float
-            Smoothing.
-        m : int or "exact"
-            Number of perturbed oracles, or the closed form.
-        k : int
-            Round, which selects the random streams.
+        ``m="exact"`` stands for the closed form. The round selects the random streams.
         """
         if self.job is None:
             return self.lmo(v).to_dense()

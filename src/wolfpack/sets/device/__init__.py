@@ -27,9 +27,8 @@ from ..trace_norm_ball import TraceNormBall
 from ..weighted_l1_ball import WeightedL1Ball
 from ._base import Twin, moved
 from .balls import EuclideanTwin, KSparseTwin
-from .hulls import HullTwin
 from .own import OracleTwin
-from .simplices import L1Twin, SimplexTwin
+from .simplices import HullTwin, L1Twin, SimplexTwin
 from .spectral import SchattenTwin, SpectrahedronTwin, TraceTwin
 
 TWINS: dict[type[Set], type[Twin]] = {

@@ -52,7 +52,7 @@ class Twin(Set, anywhere=True):
         here = type(self).violation is not Twin.violation  # judged without a copy to the host
         self.cheap_violation = here and self.cheap_violation and K.cheap_violation
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Array:
         if name == "K":  # while a copy is being made
             raise AttributeError(name)
         return getattr(self.K, name)
@@ -78,10 +78,10 @@ class Twin(Set, anywhere=True):
         # matrices of low rank as factors are the host's
         return capability != "core" and self.K.has(capability)
 
-    def smoothed_at_zero(self, noise: Any) -> float | None:
+    def smoothed_at_zero(self, noise: object) -> float | None:
         return self.K.smoothed_at_zero(noise)
 
-    def smoothness(self, noise: Any) -> float | None:
+    def smoothness(self, noise: object) -> float | None:
         return self.K.smoothness(noise)
 
     def _lmo(self, g: Array) -> Atoms:
@@ -96,13 +96,13 @@ class Twin(Set, anywhere=True):
     def violation(self, x: Array) -> float:
         return self._on_host("violation", x)
 
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+    def smoothed(self, y: Array, alpha: float, noise: object = None) -> Array:
         return self._on_host("smoothed", y, alpha, noise)
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+    def smoothed_support(self, y: Array, alpha: float, noise: object = None) -> float:
         return self._on_host("smoothed_support", y, alpha, noise)
 
-    def draw(self, y: Array, alpha: float, count: int, rng: Any) -> Atoms:
+    def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Atoms:
         return self._on_host("draw", y, alpha, count, rng)
 
     def k_best(self, g: Array, k: int) -> Atoms:
@@ -111,7 +111,7 @@ class Twin(Set, anywhere=True):
     def _project(self, x: Array) -> Array:
         return self._on_host("_project", x)
 
-    def _on_host(self, method: str, x: Array, *args: Any) -> Any:
+    def _on_host(self, method: str, x: Array, *args: object) -> Array:
         """Ask the set on the host; arrays and vertices of its answer are copied back."""
         name = type(self.K).__name__
         if name not in _said:

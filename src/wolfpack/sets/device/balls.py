@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from scipy.special import hyp1f1
 
 from ...arrays import choose, fetch, namespace, norm, reshape, sum_last, take_along, topk
@@ -28,7 +26,7 @@ class EuclideanTwin(Exact, Twin, anywhere=True):
     def violation(self, x: Array) -> float:
         return norm(x) - self.K.r
 
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+    def smoothed(self, y: Array, alpha: float, noise: object = None) -> Array:
         y, alpha = smoothing_arguments(self, y, alpha)
         alpha *= need_scale(self, noise, "gaussian")
         t, n = norm(y) / alpha, self.dimension
@@ -37,7 +35,7 @@ class EuclideanTwin(Exact, Twin, anywhere=True):
             return answer
         return answer * (self.K._mean_length * t / n * float(hyp1f1(0.5, n / 2 + 1, -0.5 * t * t)))
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+    def smoothed_support(self, y: Array, alpha: float, noise: object = None) -> float:
         y, alpha = smoothing_arguments(self, y, alpha)
         alpha *= need_scale(self, noise, "gaussian")
         length, n, K = norm(y), self.dimension, self.K

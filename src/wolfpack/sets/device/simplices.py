@@ -1,12 +1,15 @@
-"""Simplices and l1 balls where the arrays are."""
+"""Simplices, l1 balls and convex hulls of given points on the device of the arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ...arrays import (
     arange,
+    clip,
     concat,
     cumsum,
     fetch,
@@ -21,7 +24,7 @@ from ...arrays import (
     take,
     topk,
 )
-from ...atoms import OneHot
+from ...atoms import OneHot, Rows
 from .._base import Array
 from .._laws import need_lifted, need_scale, smoothing_arguments
 from .._select import as_count
@@ -44,20 +47,22 @@ class SimplexTwin(Exact, Twin, anywhere=True):
         smallest, total = fetch(namespace(x).min(x), sum_last(x, x.ndim))
         return max(-smallest, abs(total - self.K.r))
 
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+    def smoothed(self, y: Array, alpha: float, noise: object = None) -> Array:
         y, alpha = smoothing_arguments(self, y, alpha)
         return self.K.r * softmax(y / (alpha * need_scale(self, noise, "gumbel")))
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+    def smoothed_support(self, y: Array, alpha: float, noise: object = None) -> float:
         y, alpha = smoothing_arguments(self, y, alpha)
         alpha *= need_scale(self, noise, "gumbel")
         return self.K.r * alpha * float(logsumexp(y / alpha))
 
-    def smoothed_supports(self, points: Sequence[Array], alpha: float, noise: Any = None) -> list:
+    def smoothed_supports(
+        self, points: Sequence[Array], alpha: float, noise: object = None
+    ) -> list:
         alpha *= need_scale(self, noise, "gumbel")
         return _log_sums(points, alpha, self.K.r * abs(alpha))
 
-    def draw(self, y: Array, alpha: float, count: int, rng: Any) -> OneHot:
+    def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> OneHot:
         index = _draw(reshape(softmax(y / alpha), (-1,)), count, rng)
         return OneHot(index, self.K.r, self.K.shape, y.dtype)
 
@@ -78,7 +83,7 @@ class L1Twin(Exact, Twin, anywhere=True):
 
     def __init__(self, K: Any, x: Array) -> None:
         super().__init__(K, x)
-        reach: Any = K.reach
+        reach = K.reach
         self.reach = reach if isinstance(reach, float) else like(reach, x)
 
     def _lmo(self, g: Array) -> OneHot:
@@ -91,24 +96,26 @@ class L1Twin(Exact, Twin, anywhere=True):
     def violation(self, x: Array) -> float:
         return self.K.radius * (float(sum_last(abs(x) / self.reach, x.ndim)) - 1.0)
 
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+    def smoothed(self, y: Array, alpha: float, noise: object = None) -> Array:
         need_lifted(self, noise)
         y, alpha = smoothing_arguments(self, y, alpha)
         weights = softmax(self._scores(y, alpha))
         n = self.dimension
         return self.reach * reshape(weights[:n] - weights[n:], self.shape)
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+    def smoothed_support(self, y: Array, alpha: float, noise: object = None) -> float:
         need_lifted(self, noise)
         y, alpha = smoothing_arguments(self, y, alpha)
         return alpha * float(logsumexp(self._scores(y, alpha)))
 
-    def smoothed_supports(self, points: Sequence[Array], alpha: float, noise: Any = None) -> list:
+    def smoothed_supports(
+        self, points: Sequence[Array], alpha: float, noise: object = None
+    ) -> list:
         need_lifted(self, noise)
         scores = [self._scores(y, alpha) for y in points]
         return _log_sums(scores, 1.0, abs(alpha))
 
-    def draw(self, y: Array, alpha: float, count: int, rng: Any) -> OneHot:
+    def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> OneHot:
         drawn = _draw(softmax(self._scores(y, alpha)), count, rng)
         n, space = self.dimension, namespace(y)
         below = drawn >= n
@@ -138,7 +145,7 @@ class L1Twin(Exact, Twin, anywhere=True):
         return namespace(x).sign(x) * reshape(shrunk, self.shape)
 
     @property
-    def _flat_reach(self) -> Any:
+    def _flat_reach(self) -> Array:
         return self.reach if isinstance(self.reach, float) else reshape(self.reach, (-1,))
 
     def _reach_at(self, index: Array) -> Array:
@@ -160,6 +167,40 @@ class L1Twin(Exact, Twin, anywhere=True):
         return concat([score, -score])
 
 
+class HullTwin(Exact, Twin, anywhere=True):
+    """The convex hull of given points; of points whose scores tie any may be answered."""
+
+    def __init__(self, K: Any, x: Array) -> None:
+        super().__init__(K, x)
+        self.table = like(K.table, x)
+
+    def _lmo(self, g: Array) -> Rows:
+        single = g.ndim == len(self.shape)
+        rows = reshape(g, (-1, self.table.shape[1]))
+        index = namespace(g).argmin(rows @ self.table.T, axis=1)
+        return Rows(self.table, index[0] if single else index, self.shape)
+
+    def smoothed(self, y: Array, alpha: float, noise: object = None) -> Array:
+        need_lifted(self, noise)
+        y, alpha = smoothing_arguments(self, y, alpha)
+        return reshape(softmax(self._scores(y) / alpha) @ self.table, self.shape)
+
+    def smoothed_support(self, y: Array, alpha: float, noise: object = None) -> float:
+        need_lifted(self, noise)
+        y, alpha = smoothing_arguments(self, y, alpha)
+        return alpha * float(logsumexp(self._scores(y) / alpha))
+
+    def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Rows:
+        return Rows(self.table, _draw(softmax(self._scores(y) / alpha), count, rng), self.shape)
+
+    def k_best(self, g: Array, k: int) -> Rows:
+        scores = self._scores(self._check_direction(g))
+        return Rows(self.table, topk(-scores, min(as_count(k), scores.shape[0])), self.shape)
+
+    def _scores(self, y: Array) -> Array:
+        return self.table @ reshape(y, (-1,))
+
+
 def _log_sums(points: Sequence[Array], alpha: float, factor: float) -> list:
     """Return factor log(sum(exp(y/alpha))) for several y, as arrays of shape ()."""
     space = namespace(points[0])
@@ -169,7 +210,7 @@ def _log_sums(points: Sequence[Array], alpha: float, factor: float) -> list:
     return [sums[i] for i in range(len(points))]
 
 
-def _draw(weights: Array, count: int, rng: Any) -> Array:
+def _draw(weights: Array, count: int, rng: np.random.Generator) -> Array:
     """Draw positions with the probabilities ``weights``: only uniform numbers leave the host."""
     running = cumsum(weights)
     space = namespace(running)
@@ -186,4 +227,4 @@ def above_level(u: Array, total: float) -> Array:
     ranks = space.astype(arange(u.shape[0], u) + 1, u.dtype)
     levels = (space.astype(cumsum(falling), u.dtype) - total) / ranks
     # the level t is the largest of these: each is the level if the first entries are what is left
-    return space.maximum(u - space.max(u) - space.max(levels), full((), 0.0, u))
+    return clip(u - space.max(u) - space.max(levels), 0.0, None)
