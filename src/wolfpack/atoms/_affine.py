@@ -50,8 +50,7 @@ class Affine(Atoms):
     def norms_squared(self) -> Array:
         if self.offset is None:
             return self.scale**2 * self.base.norms_squared()
-        dense = self.to_dense()
-        return sum_last(dense * dense, len(self.vertex_shape))
+        return super().norms_squared()
 
     def key(self) -> Hashable:
         # the vertices of one set share scale and offset

@@ -39,7 +39,7 @@ class Atoms(NDArrayOperatorsMixin, ABC):
     """One vertex of a set, or a batch of them along a leading axis.
 
     A vertex behaves like the array it stands for: ``np.asarray(v)``, ``v - x`` and ``g @ v`` give
-    dense arrays. The methods below do the same work on the structure, without densifying.
+    dense arrays. Subclasses do the work of the methods below on the structure, without densifying.
 
     Attributes
     ----------
@@ -71,25 +71,26 @@ class Atoms(NDArrayOperatorsMixin, ABC):
     def to_dense(self) -> Array:
         """Return the dense array, of shape `shape`."""
 
-    @abstractmethod
     def dot(self, u: Array) -> Array:
         """Return <u, v> for each vertex v; ``u`` has one vertex's shape or the batch's shape."""
+        return sum_last(self.to_dense() * u, len(self.vertex_shape))
 
     @abstractmethod
     def mean(self) -> Array:
         """Return the mean of the batch as a dense array, without densifying each vertex."""
 
-    @abstractmethod
     def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
         """Return ``scale * x + weight * v`` for a single vertex v, as a new dense array."""
+        return scale * x + weight * self.to_dense()
 
     @abstractmethod
     def take(self, i: Index) -> Atoms:
         """Return the vertex at position ``i`` of a batch, or the sub-batch of a slice or array."""
 
-    @abstractmethod
     def norms_squared(self) -> Array:
         """Return ||v||^2 for each vertex v."""
+        dense = self.to_dense()
+        return sum_last(dense * dense, len(self.vertex_shape))
 
     def squares(self) -> float:
         """Return the sum of ||v||^2 over the vertices."""
@@ -155,20 +156,11 @@ class Dense(Atoms):
     def to_dense(self) -> Array:
         return self.array
 
-    def dot(self, u: Array) -> Array:
-        return sum_last(self.array * u, len(self.vertex_shape))
-
     def mean(self) -> Array:
         return self.array if self.count is None else namespace(self.array).mean(self.array, axis=0)
 
-    def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
-        return scale * x + weight * self.array
-
     def take(self, i: Index) -> Dense:
         return Dense(rows(self.array, i), self.vertex_shape)
-
-    def norms_squared(self) -> Array:
-        return self.dot(self.array)
 
 
 class Bounded(Dense):

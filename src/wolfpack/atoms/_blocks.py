@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from itertools import accumulate
 from typing import Self
 
-from ..arrays import concat, reshape, sum_last
+from ..arrays import concat, reshape
 from ._base import Array, Atoms, Index
 
 
@@ -82,10 +82,6 @@ class Sums(Parts):
         for part in self.parts:
             x, scale = part.add_scaled(x, scale, weight), 1.0
         return x
-
-    def norms_squared(self) -> Array:
-        dense = self.to_dense()
-        return sum_last(dense * dense, len(self.vertex_shape))
 
 
 def split_blocks(x: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from ..arrays import namespace, rows, sum_last, to_host
+from ..arrays import namespace, rows, to_host
 from ._base import Array, Atoms, Index
 
 
@@ -36,9 +36,6 @@ class Corner(Atoms):
             return self.above * self.upper + ~self.above * self.lower
         return namespace(self.above).where(self.above, self.upper, self.lower)
 
-    def dot(self, u: Array) -> Array:
-        return sum_last(self.to_dense() * u, len(self.vertex_shape))
-
     def mean(self) -> Array:
         if self.count is None:
             return self.to_dense()
@@ -50,14 +47,8 @@ class Corner(Atoms):
         share = np.add.reduce(self.above, axis=0, dtype=dtype) / self.count
         return share * self.upper + (1.0 - share) * self.lower
 
-    def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
-        return scale * x + weight * self.to_dense()
-
     def take(self, i: Index) -> Corner:
         return Corner(rows(self.above, i), self.lower, self.upper, self.vertex_shape)
-
-    def norms_squared(self) -> Array:
-        return sum_last(self.to_dense() ** 2, len(self.vertex_shape))
 
     def key(self) -> Hashable:
         # an entry whose bounds coincide does not distinguish two corners

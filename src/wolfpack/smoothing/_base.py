@@ -85,9 +85,14 @@ class Smoothing(ABC):
         """Whether `mean_answer` is known in closed form."""
         return False
 
+    @property
+    def closed_form(self) -> Noise | str:
+        """The noise as the set's closed forms take it; raise where there is none."""
+        raise CapabilityError(self.why_not_exact())
+
     def mean_answer(self, v: Array, alpha: float) -> Array:
         """Return the mean of the answers to -v in closed form."""
-        raise CapabilityError(self.why_not_exact())
+        return self.K.smoothed(-v, alpha, self.closed_form)
 
     @property
     def tells_support(self) -> bool:
@@ -96,11 +101,13 @@ class Smoothing(ABC):
 
     def support(self, y: Array, alpha: float) -> float:
         """Return s_alpha(-y) in closed form."""
-        raise CapabilityError(self.why_not_exact())
+        return self.K.smoothed_support(-y, alpha, self.closed_form)
 
     def supports(self, points: Sequence[Array], alpha: float) -> list[Array]:
         """Return s_alpha(-y) for several y: numbers, or arrays of shape () where the points are."""
-        return [self.support(y, alpha) for y in points]
+        if self.K.like is None:
+            return [self.support(y, alpha) for y in points]
+        return self.K.smoothed_supports(points, -alpha, self.closed_form)
 
     def why_not_exact(self) -> str:
         """Return the sentence that explains a missing closed form, and who has one."""

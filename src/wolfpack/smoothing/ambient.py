@@ -6,7 +6,6 @@ r"""Noise on the coordinates of the direction, as in the paper.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import ClassVar
 
@@ -49,16 +48,9 @@ class Ambient(Smoothing):
             self._uniform or self.K.closed_forms[0] != "gumbel"
         )
 
-    def mean_answer(self, v: Array, alpha: float) -> Array:
-        return self.K.smoothed(-v, alpha, self.law)
-
-    def support(self, y: Array, alpha: float) -> float:
-        return self.K.smoothed_support(-y, alpha, self.law)
-
-    def supports(self, points: Sequence[Array], alpha: float) -> list[Array]:
-        if self.K.like is None:
-            return super().supports(points, alpha)
-        return self.K.smoothed_supports(points, -alpha, self.law)
+    @property
+    def closed_form(self) -> Noise:
+        return self.law
 
     @cached_property
     def smoothness(self) -> float:

@@ -9,7 +9,6 @@ paths or trees, compute its gradient exactly.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from itertools import groupby
 from typing import ClassVar, cast
@@ -57,16 +56,9 @@ class Lifted(Smoothing):
     def exact(self) -> bool:
         return True
 
-    def mean_answer(self, v: Array, alpha: float) -> Array:
-        return self.K.smoothed(-v, alpha, "lifted")
-
-    def support(self, y: Array, alpha: float) -> float:
-        return self.K.smoothed_support(-y, alpha, "lifted")
-
-    def supports(self, points: Sequence[Array], alpha: float) -> list[Array]:
-        if self.K.like is None:
-            return super().supports(points, alpha)
-        return self.K.smoothed_supports(points, -alpha, "lifted")
+    @property
+    def closed_form(self) -> str:
+        return "lifted"
 
     @cached_property
     def smoothness(self) -> float:
