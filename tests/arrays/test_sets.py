@@ -153,7 +153,7 @@ def test_says_once_that_it_asks_on_the_host(backend: Backend, name, caplog):
     if backend.library == "numpy":
         pytest.skip("NumPy arrays are on the host")
     K = SETS[name]
-    device._base._said.clear()
+    device._base._logged.clear()
     with caplog.at_level(logging.WARNING, "wolfpack"):
         K.lmo(backend.array(directions(K, 1)[0]))
         K.lmo(backend.array(directions(K, 1)[0]))

@@ -32,17 +32,9 @@ def as_float_array(value: Array, name: str) -> Array:
 
 
 def own(array: Array, given: object) -> Array:
-    """Return data that whoever gave them cannot change any more: writable NumPy arrays are copied.
+    """Return ``array``, copied if it shares writable memory with what the user gave.
 
-    Read-only arrays and files mapped to memory are used as they are, and so are arrays of other
-    libraries.
-
-    Parameters
-    ----------
-    array : array
-        What was made of ``given``.
-    given : object
-        What the user passed.
+    Read-only arrays, files mapped to memory and arrays of other libraries are used as they are.
     """
     if not (isinstance(array, np.ndarray) and array.flags.writeable):
         return array

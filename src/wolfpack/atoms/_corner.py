@@ -39,12 +39,12 @@ class Corner(Atoms):
     def mean(self) -> Array:
         if self.count is None:
             return self.to_dense()
-        if type(self.above) is not np.ndarray:
+        if type(self.above) is np.ndarray:
+            dtype = np.uint16 if self.count < 2**16 else np.int64
+            share = np.add.reduce(self.above, axis=0, dtype=dtype) / self.count
+        else:
             space = namespace(self.above)
             share = space.mean(space.astype(self.above, self.upper.dtype), axis=0)
-            return share * self.upper + (1.0 - share) * self.lower
-        dtype = np.uint16 if self.count < 2**16 else np.int64
-        share = np.add.reduce(self.above, axis=0, dtype=dtype) / self.count
         return share * self.upper + (1.0 - share) * self.lower
 
     def take(self, i: Index) -> Corner:

@@ -102,8 +102,7 @@ class OneHot(Atoms):
         value = self.value
         if isinstance(value, float):
             value = full((), value, self.index, self.dtype)
-        empty = full((), 0.0, self.index, self.dtype)
-        return reshape(space.where(hits, value[..., None], empty), self.shape)
+        return reshape(space.where(hits, value[..., None], 0.0), self.shape)
 
 
 class Tally(OneHot):

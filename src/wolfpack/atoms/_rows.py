@@ -42,10 +42,8 @@ class Rows(Atoms):
         if self.count is None:
             return self.to_dense()
         if self.table.shape[0] < self.count:
-            frequency = (
-                bincount(self.index, 1.0, self.table.shape[0], self.table.dtype) / self.count
-            )
-            return reshape(frequency @ self.table, self.vertex_shape)
+            times = bincount(self.index, 1.0, self.table.shape[0], self.table.dtype)
+            return reshape((times / self.count) @ self.table, self.vertex_shape)
         return reshape(namespace(self.table).mean(self._rows, axis=0), self.vertex_shape)
 
     def add_scaled(self, x: Array, scale: float, weight: float) -> Array:

@@ -119,14 +119,12 @@ def summarize(atoms: Atoms) -> Summary:
     """Return the mean of a batch in the form that takes the fewest bytes."""
     if isinstance(atoms, BlockAtoms):
         return JoinedSummary([summarize(part) for part in atoms.parts])
-    if isinstance(atoms, RankOne) and atoms.u.size + atoms.v.size < atoms.size and _plain(atoms):
-        return FactoredSummary(atoms)
+    if isinstance(atoms, RankOne):
+        u, v = atoms.u, atoms.v
+        # a copy in another memory order could be multiplied in another order, to other bits
+        if u.size + v.size < atoms.size and u.flags.c_contiguous and v.flags.c_contiguous:
+            return FactoredSummary(atoms)
     return _compressed(atoms.mean())
-
-
-def _plain(atoms: RankOne) -> bool:
-    # a copy in another memory order could be multiplied in another order, to other bits
-    return bool(atoms.u.flags.c_contiguous and atoms.v.flags.c_contiguous)
 
 
 def _compressed(mean: Array) -> Summary:
@@ -134,8 +132,7 @@ def _compressed(mean: Array) -> Summary:
     positions = np.flatnonzero(flat)
     if 3 * positions.size > flat.size or not flat.size:
         return DenseSummary(mean)
-    zeros = flat == 0
-    negative = int(np.signbit(flat[zeros]).sum())
+    negative = int(np.signbit(flat[flat == 0]).sum())
     if negative not in (0, flat.size - positions.size):
         return DenseSummary(mean)
     kind = np.uint32 if flat.size < 2**32 else np.uint64

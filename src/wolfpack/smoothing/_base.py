@@ -26,15 +26,7 @@ BLOCK_NUMBERS = 2**16
 
 
 class Smoothing(ABC):
-    """Perturbed answers of one set under one law, and their mean where it is known.
-
-    Parameters
-    ----------
-    K : Set
-        The set.
-    law : Noise
-        Law of the perturbation.
-    """
+    """Perturbed answers of a set K under a noise law, and their mean where it is known."""
 
     name: ClassVar[str]
     euclidean: ClassVar[bool] = True  # whether `size` is the squared Euclidean norm

@@ -21,13 +21,7 @@ Size: TypeAlias = int | tuple[int, ...]
 
 
 class Coupled:
-    """A random generator whose draws along the first axis are coupled; subclasses say how.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    """
+    """A random generator whose draws along the first axis are coupled; subclasses say how."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng

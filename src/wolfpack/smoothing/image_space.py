@@ -20,8 +20,6 @@ from ..problem import CapabilityError, Objective
 from ..sets import Set
 from ._base import Array, Smoothing, draw_noise, perturbed
 
-_SAMPLES = 1024
-
 
 class LinearImage(Protocol):
     """What an objective loss(A x) tells about A."""
@@ -74,7 +72,7 @@ class ImageSpace(Smoothing):
         streams, total = Streams(2**127), 0.0
         place = np.empty(0) if self.objective.like is None else self.objective.like
         # a rough value will do where every draw costs a call of an expensive oracle
-        samples = 16 if self.K.batch_hint == 1 else _SAMPLES
+        samples = 16 if self.K.batch_hint == 1 else 1024
         count = min(self.block, samples)
         for block in range(math.ceil(samples / count)):
             rng = streams.at(0, block)

@@ -34,54 +34,24 @@ _NOTHING = nullcontext()
 
 
 class Question(NamedTuple):
-    """What a round asks: m answers to -v perturbed with scale alpha.
+    """What a round asks: m answers to -v perturbed with scale alpha."""
 
-    Attributes
-    ----------
-    k : int
-        Round, which selects the random streams.
-    v : array
-        Query point.
-    alpha : float or array (m,)
-        Smoothing; one number per answer for methods that try several. Zero asks v itself.
-    m : int
-        Number of answers.
-    keep : bool
-        Whether the answers themselves are wanted, besides their mean.
-    clean : bool
-        Whether the question is v itself, unperturbed.
-    also : array, optional
-        Another point to ask, unperturbed, as one more block after those of m answers.
-    """
-
-    k: int
-    v: Array
-    alpha: Array
+    k: int  # round, which selects the random streams
+    v: Array  # query point
+    alpha: Array  # a number, or one per answer for methods that try several; zero asks v itself
     m: int
-    keep: bool = False
-    clean: bool = False
-    also: Array = None
+    keep: bool = False  # whether the answers themselves are wanted, besides their mean
+    clean: bool = False  # whether the question is v itself, unperturbed
+    also: Array = None  # another point to ask, unperturbed, as one more block after all others
 
 
 class Partial(NamedTuple):
-    """What one block contributes.
+    """What one block contributes."""
 
-    Attributes
-    ----------
-    count : int
-        Number of answers.
-    mean : Summary
-        Their mean.
-    squares : float
-        Sum of their squared norms.
-    answers : Atoms or None
-        The answers, if they were asked for.
-    """
-
-    count: int
+    count: int  # number of answers
     mean: Summary
-    squares: float
-    answers: Atoms | None = None
+    squares: float  # sum of their squared norms
+    answers: Atoms | None = None  # themselves, if they were asked for
 
 
 class Job:

@@ -20,15 +20,10 @@ if TYPE_CHECKING:
 
 
 class Answer(NamedTuple):
-    """The mean of the answers of a round.
+    """The mean of the answers of a round, and the measured variance of a single one.
 
-    Attributes
-    ----------
-    mean : array
-        A point of K, the estimate of grad s_alpha(-v).
-    variance : float
-        Measured variance of a single answer, E||answer - mean||^2; 0 for a closed form and NaN when
-        one answer alone says nothing about it.
+    The mean estimates grad s_alpha(-v). The variance is E||answer - mean||^2: 0 for a closed form,
+    NaN when there is one answer only.
     """
 
     mean: Array

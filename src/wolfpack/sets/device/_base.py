@@ -15,7 +15,7 @@ from .._composite import Composite
 
 log = logging.getLogger("wolfpack")
 _HOST = np.zeros(0)
-_said: set[str] = set()
+_logged: set[str] = set()  # names of sets whose transfers the log has mentioned
 
 COPIED = (
     "polytope",
@@ -33,14 +33,8 @@ class Twin(Set, anywhere=True):
     """A set whose questions and answers are arrays of another library than NumPy.
 
     This class asks the set itself, on the host: the direction is copied there and the answer
-    back, which the log says once. Subclasses override what they can do where the arrays are.
-
-    Parameters
-    ----------
-    K : Set
-        The set.
-    x : array
-        Any array of the library, device and floating-point type that questions will have.
+    back, which the log says once. Subclasses override what they can do on the arrays' device.
+    ``x`` is any array of the library, device and type that questions will have.
     """
 
     def __init__(self, K: Set, x: Array) -> None:
@@ -114,10 +108,10 @@ class Twin(Set, anywhere=True):
     def _on_host(self, method: str, x: Array, *args: object) -> Array:
         """Ask the set on the host; arrays and vertices of its answer are copied back."""
         name = type(self.K).__name__
-        if name not in _said:
-            _said.add(name)
+        if name not in _logged:
+            _logged.add(name)
             log.warning(
-                "%s is asked on the host: what is %s is copied there and back", name, describe(x)
+                "%s is asked on the host: arrays (%s) are copied there and back", name, describe(x)
             )
         answer = getattr(self.K, method)(to_host(x), *args)
         if isinstance(answer, Atoms):

@@ -32,27 +32,13 @@ ROUGH_TOLERANCE = 1e-3
 
 
 class Ritz(NamedTuple):
-    """What Lanczos' method has found.
+    """What Lanczos' method has found."""
 
-    Attributes
-    ----------
-    vectors : array (batch, k, n)
-        Unit vectors, the best first.
-    values : array (batch, k)
-        Their Ritz values.
-    residual : float
-        The largest relative residual among them, its mean over the batch.
-    size : float
-        The least size of an operator in the batch, zero for one that seems to be zero.
-    steps : int
-        How often the operators were applied.
-    """
-
-    vectors: Array
-    values: Array
-    residual: float
-    size: float
-    steps: int
+    vectors: Array  # (batch, k, n): unit vectors, the best first
+    values: Array  # (batch, k): their Ritz values
+    residual: float  # the largest relative residual of an operator, its mean over the batch
+    size: float  # the least size of an operator, zero for one that seems to be zero
+    steps: int  # how often the operators were applied
 
 
 def top_ritz(apply: Callable[[Array], Array], start: Array, k: int, tolerance: float) -> Ritz:

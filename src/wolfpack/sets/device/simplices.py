@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -22,12 +21,15 @@ from ...arrays import (
     softmax,
     sum_last,
     take,
+    take_along,
     topk,
 )
 from ...atoms import OneHot, Rows
 from .._base import Array
 from .._laws import need_lifted, need_scale, smoothing_arguments
 from .._select import as_count
+from ..convex_hull import ConvexHull
+from ..weighted_l1_ball import WeightedL1Ball
 from ._base import Exact, Twin
 
 
@@ -37,11 +39,8 @@ class SimplexTwin(Exact, Twin, anywhere=True):
     traceable = True
 
     def _lmo(self, g: Array) -> OneHot:
-        space, K = namespace(g), self.K
-        if g.ndim == len(K.shape):
-            return OneHot(space.argmin(reshape(g, (-1,))), K.r, K.shape, g.dtype)
-        rows = reshape(g, (g.shape[0], -1))
-        return OneHot(space.argmin(rows, axis=1), K.r, K.shape, g.dtype)
+        rows = reshape(g, (-1,) if g.ndim == len(self.shape) else (g.shape[0], -1))
+        return OneHot(namespace(g).argmin(rows, axis=-1), self.K.r, self.shape, g.dtype)
 
     def violation(self, x: Array) -> float:
         smallest, total = fetch(namespace(x).min(x), sum_last(x, x.ndim))
@@ -68,9 +67,8 @@ class SimplexTwin(Exact, Twin, anywhere=True):
 
     def k_best(self, g: Array, k: int) -> OneHot:
         flat = reshape(self._check_direction(g), (-1,))
-        return OneHot(
-            topk(-flat, min(as_count(k), self.dimension)), self.K.r, self.K.shape, g.dtype
-        )
+        index = topk(-flat, min(as_count(k), self.dimension))
+        return OneHot(index, self.K.r, self.shape, g.dtype)
 
     def _project(self, x: Array) -> Array:
         return reshape(above_level(reshape(x, (-1,)), self.K.r), self.shape)
@@ -81,7 +79,7 @@ class L1Twin(Exact, Twin, anywhere=True):
 
     traceable = True
 
-    def __init__(self, K: Any, x: Array) -> None:
+    def __init__(self, K: WeightedL1Ball, x: Array) -> None:
         super().__init__(K, x)
         reach = K.reach
         self.reach = reach if isinstance(reach, float) else like(reach, x)
@@ -90,7 +88,7 @@ class L1Twin(Exact, Twin, anywhere=True):
         single = g.ndim == len(self.shape)
         rows = reshape(g, (1 if single else g.shape[0], -1))
         index = namespace(g).argmax(abs(rows) * self._flat_reach, axis=1)
-        answers = self._vertices(self._at(rows, index), index)
+        answers = self._vertices(take_along(rows, index[:, None])[:, 0], index)
         return answers.take(0) if single else answers
 
     def violation(self, x: Array) -> float:
@@ -158,9 +156,6 @@ class L1Twin(Exact, Twin, anywhere=True):
         reach, space = self._reach_at(index), namespace(g)
         return OneHot(index, space.where(g < 0, reach, -reach), self.shape, g.dtype)
 
-    def _at(self, rows: Array, index: Array) -> Array:
-        return take(reshape(rows, (-1,)), index + rows.shape[1] * arange(rows.shape[0], index))
-
     def _scores(self, y: Array, alpha: float) -> Array:
         """Return the scores of the vertices up and down each axis, over alpha."""
         score = reshape(self.reach * y, (-1,)) / alpha
@@ -170,7 +165,7 @@ class L1Twin(Exact, Twin, anywhere=True):
 class HullTwin(Exact, Twin, anywhere=True):
     """The convex hull of given points; of points whose scores tie any may be answered."""
 
-    def __init__(self, K: Any, x: Array) -> None:
+    def __init__(self, K: ConvexHull, x: Array) -> None:
         super().__init__(K, x)
         self.table = like(K.table, x)
 
