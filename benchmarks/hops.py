@@ -56,18 +56,19 @@ def calls(run: Callable[[], Any]) -> list[tuple[int, str]]:
 
 def composite(make: Callable[[], Any], **options: Any) -> Run:
     H = wp.regularizers.ElasticNet(0.02, 0.05)
+    G = make()
 
     def run(rounds: int) -> Any:
-        return wp.minimize_composite(
-            make(), H, tol=0.0, max_rounds=rounds, progress=False, **options
-        )
+        return wp.minimize_composite(G, H, tol=0.0, max_rounds=rounds, progress=False, **options)
 
     return run
 
 
 def constrained(make: Callable[[], Any], K: Any, **options: Any) -> Run:
+    f = make()
+
     def run(rounds: int) -> Any:
-        return wp.minimize(make(), K, tol=0.0, max_rounds=rounds, progress=False, **options)
+        return wp.minimize(f, K, tol=0.0, max_rounds=rounds, progress=False, **options)
 
     return run
 

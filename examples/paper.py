@@ -12,7 +12,7 @@ from __future__ import annotations
 from _picture import picture
 
 import wolfpack as wp
-from wolfpack.paper import data
+from wolfpack.paper import instances
 
 METHODS = {
     "Frank-Wolfe": {"method": "fw"},
@@ -23,7 +23,7 @@ METHODS = {
 
 def solve(rounds: int = 2000) -> dict[str, dict[str, wp.Result]]:
     """Run every method on both problems from the paper's starting points."""
-    problems = {"simplex": data.simplex(42), "trace-norm ball": data.trace_ball(43)}
+    problems = {"simplex": instances.simplex(42), "trace-norm ball": instances.trace_ball(43)}
     answers = {}
     for name, p in problems.items():
         answers[name] = {
@@ -35,7 +35,7 @@ def solve(rounds: int = 2000) -> dict[str, dict[str, wp.Result]]:
     return answers
 
 
-def noise_of(problem: data.Instance, how: dict) -> str:
+def noise_of(problem: instances.Instance, how: dict) -> str:
     """Return the paper's law for methods that draw noise."""
     return "auto" if how["method"] == "fw" else problem.noise
 

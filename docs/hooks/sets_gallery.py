@@ -1,16 +1,17 @@
 """MkDocs hook: the table of sets and their pictures, made from the classes themselves.
 
-    python docs/hooks/sets_gallery.py
+    python docs/hooks/sets_gallery.py [--redraw]
 
-draws docs/assets/sets/*.svg and writes the table between the marks in docs/sets.md. The build does
-the same, but keeps the pictures that are there. Formula, cost and radius are read from the
-docstrings and from a small instance of each set.
+The command writes the table between the marks in docs/sets.md and draws the pictures in
+docs/assets/sets that are missing, as the build does; --redraw draws all of them. Formula, cost and
+radius are read from the docstrings and from a small instance of each set.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -106,4 +107,4 @@ def _yes(K: Any, capability: str) -> str:
 
 
 if __name__ == "__main__":
-    write(redraw=True)
+    write(redraw="--redraw" in sys.argv)

@@ -16,7 +16,8 @@ from . import (
 )
 from .front.choose import explain
 from .front.composite import minimize_composite
-from .front.minimize import ConvergenceError, minimize
+from .front.execute import ConvergenceError
+from .front.minimize import minimize
 from .front.resume import resume
 from .loop import Result, Status, load
 from .loop.checkpoint import Checkpoint

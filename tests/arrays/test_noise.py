@@ -10,7 +10,7 @@ from wolfpack.smoothing._base import draw_noise, perturbed
 
 __all__ = ["every_backend"]
 
-LAWS = [noise.Gaussian, noise.Gumbel, noise.Logistic]
+LAWS = list(noise.LAWS.values())
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -67,7 +67,6 @@ RUNS: list[tuple[str, dict[str, Any]]] = [
     ("squares logistic", {"beta": 9.0}),
     ("squares logistic", {"beta": "stable"}),
     ("squares logistic", {"method": "converging", "beta": 9.0}),
-    ("squares logistic", {"method": "converging", "theta": 0.3}),
     ("squares logistic", {"beta": "search", "tol": 1e-6, "rounds": 300}),
     ("squares logistic", {"tol": 1e-6, "rounds": 300}),
     ("squares logistic", {"record_every": 7}),
@@ -102,8 +101,6 @@ RUNS: list[tuple[str, dict[str, Any]]] = [
     ("squares logistic", {"batch": growing, "variance_reduction": "saga"}),
     ("squares logistic", {"batch": growing, "sampling": "importance"}),
     ("squares logistic sparse", {"batch": "auto", "method": "converging"}),
-    ("squares logistic", {"batch": "theory", "tol": 0.3}),
-    ("squares logistic", {"batch": "theory", "tol": 0.3, "sampling": "importance"}),
     ("squares logistic", {"batch": 60, "beta": "search"}),
     ("squares logistic", {"batch": 5, "variance": 2.0}),
     ("squares logistic classes", {"scale": "columns"}),
@@ -227,6 +224,5 @@ CASES: dict[str, Callable[[], Any]] = {
     "composite exact callable, search": partial(from_callable, exactly, beta="search"),
     "composite exact callable, converging": partial(from_callable, exactly, method="converging"),
     "composite Stochastic": stochastic,
-    "composite Stochastic, theory": partial(stochastic, batch="theory", tol=0.1),
     "composite Weighted": weighted,
 }

@@ -42,7 +42,6 @@ COMPOSITE: dict[str, tuple[str, dict[str, Any]]] = {
     "composite converging, auto": ("logistic", {"method": "converging", "batch": "auto"}),
     "composite minibatches": ("squares", {"batch": 5, "record_every": 1}),
     "composite search of minibatches": ("squares", {"batch": 7, "beta": "search"}),
-    "composite theory": ("logistic", {"batch": "theory"}),
     "composite columns": ("squares", {"scale": "columns"}),
     **{
         f"composite {way}, {sampling}": (

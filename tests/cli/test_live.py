@@ -14,7 +14,7 @@ from rich.console import Console
 import wolfpack as wp
 from wolfpack import cli
 from wolfpack.cli import live
-from wolfpack.cli.live import Pace, Watch, clock, left_words
+from wolfpack.cli.live import Display, Pace, clock, left_words
 
 F = wp.objectives.LeastSquares(np.diag([3.0, 2.0, 1.0]), np.array([0.93, 0.41, 0.17]))
 K = wp.sets.Simplex(3)
@@ -92,8 +92,8 @@ def watched(monkeypatch, width: int, **settings) -> str:
     monkeypatch.setattr(live, "_REFRESH", 0.0)
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=width, legacy_windows=False)
-    with Watch(settings, console, None) as watch:
-        watch.finish(wp.minimize(F, K, method="fw", callback=watch.callback, **settings))
+    with Display(settings, console, None) as display:
+        display.finish(wp.minimize(F, K, method="fw", callback=display.callback, **settings))
     return screen.getvalue()
 
 
@@ -113,7 +113,7 @@ def test_a_narrow_terminal_wraps_the_line(monkeypatch):
 
 
 def test_nobody_to_tell_costs_nothing():
-    assert Watch({}, None, None).callback is None
+    assert Display({}, None, None).callback is None
 
 
 def test_the_log_grows(tmp_path, monkeypatch, capsys):
@@ -137,7 +137,7 @@ def test_the_log_grows(tmp_path, monkeypatch, capsys):
 def test_the_log_says_what_ended_a_run(tmp_path):
     with (
         pytest.raises(ValueError, match="no luck"),
-        Watch({}, None, tmp_path / "run.log"),
+        Display({}, None, tmp_path / "run.log"),
     ):
         raise ValueError("no luck")
     assert "ended by ValueError: no luck" in (tmp_path / "run.log").read_text(encoding="utf-8")

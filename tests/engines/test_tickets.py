@@ -5,9 +5,10 @@ from collections import deque
 import numpy as np
 import pytest
 
-from wolfpack.engines._pool import Pool
-from wolfpack.engines._ticket import Worker, shares
-from wolfpack.engines._worker import Reply
+from wolfpack.engines._messages import Reply
+from wolfpack.engines._pace import shares
+from wolfpack.engines._tickets import Received, Worker
+from wolfpack.engines._worker_pool import WorkerPool
 from wolfpack.smoothing.job import Question
 
 LATENCY = 1e-3
@@ -38,7 +39,7 @@ def test_quick_blocks_make_one_message_and_slow_ones_many():
     assert max(shares(32, 2, 2e-2, LATENCY, False)) < 8
 
 
-class Clockwork(Pool):
+class Clockwork(WorkerPool):
     """Workers in turns, each block of which takes as long as it is told."""
 
     name = "clockwork"
@@ -72,7 +73,7 @@ class Clockwork(Pool):
         worker = worker if worker.address else self.workers[1 - self.turn % 2]
         ticket = worker.address.popleft()
         busy = sum(self.seconds(block) for block in ticket.blocks)
-        return [(worker, Reply(ticket.id, list(ticket.blocks), None, busy), 0)]
+        return [Received(worker, Reply(ticket.id, list(ticket.blocks), None, busy))]
 
     def round(self, need=None):
         self.waiting, self.given = [], []

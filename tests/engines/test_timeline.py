@@ -139,10 +139,10 @@ def test_a_callback_sees_the_log_grow():
 
 
 def test_memory_is_bounded_and_totals_are_not():
-    log, count = EngineLog("test"), _log.MOST_SPANS + 500
+    log, count = EngineLog("test"), _log.MAX_SPANS + 500
     for k in range(count):
         log.add(k, 2, 0, Stats(1, spans=(Span(k, "it", 0, 1, k, k + 0.5),)))
-    assert len(log.timeline) == _log.MOST_SPANS
+    assert len(log.timeline) == _log.MAX_SPANS
     assert log.timeline["round"][-1] == count - 1
     assert log.per_worker["ok"][0] == count
     assert log.per_worker["busy_s"][0] == 0.5 * count

@@ -20,10 +20,10 @@ import pytest
 import wolfpack as wp
 from problems import paper_simplex, paper_trace_ball, small_logistic, small_simplex
 from wolfpack.atoms import Atoms
-from wolfpack.front.minimize import METHODS
+from wolfpack.front.choose import METHODS
+from wolfpack.front.config import constrained_fingerprint
 from wolfpack.loop import checkpoint as ck
 from wolfpack.loop.codec import Decoder, Encoder
-from wolfpack.loop.fingerprint import Fingerprint
 from wolfpack.objectives import as_objective
 from wolfpack.solvers.parts.step_rules import Rule, Stride
 
@@ -206,14 +206,14 @@ def test_another_problem_is_refused(tmp_path):
         wp.resume(path, other, K)
     with pytest.raises(ValueError, match="another problem: its shape was"):
         wp.resume(path, small_simplex(d=9)[0], wp.sets.Simplex(9))
-    unit, twice = (Fingerprint.of(square(), wp.sets.L2Ball(4, r)) for r in (1.0, 2.0))
+    unit, twice = (constrained_fingerprint(square(), wp.sets.L2Ball(4, r)) for r in (1.0, 2.0))
     assert "the support of K" in unit.difference(twice)
     with pytest.raises(ValueError, match="another problem: its set was Simplex"):
         wp.resume(path, f, wp.sets.L1Ball(8))
 
 
 def test_a_file_cannot_name_foreign_classes():
-    for name in ("os:system", "wolfpack.minimize:minimize", "wolfpack.loop.codec:np.ndarray"):
+    for name in ("os:system", "wolfpack.front.minimize:minimize", "wolfpack.loop.codec:np.ndarray"):
         with pytest.raises(ValueError, match=r"no class of wolfpack|may hold"):
             Decoder({}).decode({"object": name, "fields": {}})
     with pytest.raises(ValueError, match="this version of wolfpack has no"):

@@ -106,11 +106,11 @@ def test_smoothed_quantile_is_close_to_the_pinball_loss():
         (lambda: Multinomial(A, B), "labels must be the integers"),
         (lambda: Poisson(A, B), "counts must be at least 0"),
         (lambda: Poisson(A, COUNTS, cap=1e4), "cap must be the log of a mean"),
-        (lambda: Huber(A, B, delta=0), "delta must be a positive number, found 0"),
+        (lambda: Huber(A, B, delta=0), "delta must be a positive finite number, found 0"),
         (lambda: Huber(A, np.where(B > 1, np.nan, B)), "targets has .* NaN"),
         (lambda: Huber(np.where(A > 2, np.inf, A), B), "features has .* NaN or infinite"),
         (lambda: Quantile(A, B, q=1), "q must satisfy 0 < q < 1, found 1"),
-        (lambda: Quantile(A, B, delta=-1), "delta must be a positive number"),
+        (lambda: Quantile(A, B, delta=-1), "delta must be a positive finite number"),
         (lambda: Huber(A[:0], B[:0]), "features must not be empty"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 
 import wolfpack as wp
 from wolfpack.paper import FIGURES, Run, execute, instance
-from wolfpack.paper.experiments import COLUMNS, Progress, bound, kept_rounds, solve
+from wolfpack.paper.experiments import COLUMNS, RunsProgress, bound, kept_rounds, solve
 
 RUN = Run("simplex-43", "r-pfw", (("m", "theory"), ("M", 1.0)))
 
@@ -44,7 +44,7 @@ def test_a_record_holds_the_best_gap_over_all_rounds():
 
 def test_workers_find_the_same_bits_as_this_process_and_tell_where_they_are():
     runs = [RUN, Run("trace-43", "fw"), Run("simplex-43", "fw-ls")]
-    seen: list[Progress] = []
+    seen: list[RunsProgress] = []
     records = execute(runs, 300, workers=2, watch=seen.append)
     assert set(records) == set(runs)
     for run in runs:
@@ -55,7 +55,7 @@ def test_workers_find_the_same_bits_as_this_process_and_tell_where_they_are():
             )
     fractions = [progress.fraction for progress in seen]
     assert fractions == sorted(fractions)
-    assert seen[-1] == Progress(1.0, 3, 3)
+    assert seen[-1] == RunsProgress(1.0, 3, 3)
     assert not multiprocessing.active_children()
 
 
@@ -67,7 +67,7 @@ def test_an_error_in_a_worker_ends_all_runs():
 
 
 def test_an_interrupt_in_the_parent_ends_the_workers():
-    def interrupt(progress: Progress) -> None:
+    def interrupt(progress: RunsProgress) -> None:
         if progress.fraction > 0:
             raise KeyboardInterrupt
 

@@ -20,9 +20,7 @@ def results() -> Results:
 
 
 def curve_named(results, figure, letter, series):
-    curve = results.curve(figure, letter, series)
-    assert curve is not None
-    return curve
+    return results.curves[figure, letter, series][1]
 
 
 @pytest.mark.parametrize("reference", REFERENCES, ids=str)

@@ -12,10 +12,10 @@ import wolfpack as wp
 from report.document import Document
 from report.test_browser import browse, measured
 from wolfpack.loop import History
-from wolfpack.report.live_chart import MOST_POINTS, LiveChart, Series, thinned
+from wolfpack.report.live_chart import MAX_POINTS, LiveChart, Series, thinned
 from wolfpack.report.run_figure import draw
 from wolfpack.report.run_page import run_page
-from wolfpack.report.solution import MOST_BARS, bars, drawings, heat_map
+from wolfpack.report.solution import MAX_BARS, bars, drawings, heat_map
 
 FACTS = {
     "title": "A <b>bold</b> title",
@@ -97,7 +97,7 @@ def test_texts_cannot_end_the_script():
 
 def test_long_histories_are_thinned_with_both_ends():
     rows = thinned(100_000)
-    assert len(rows) <= MOST_POINTS + 1
+    assert len(rows) <= MAX_POINTS + 1
     assert (rows[0], rows[1], rows[-1]) == (0, 1, 99_999)
     assert (np.diff(rows) > 0).all()
     assert thinned(5).tolist() == [0, 1, 2, 3, 4]
@@ -117,7 +117,7 @@ def test_bars_show_the_largest():
     values = np.zeros(500)
     values[[3, 400]] = -2.0, 5.0
     drawing = bars(values)
-    assert drawing.svg.count("<rect") == MOST_BARS
+    assert drawing.svg.count("<rect") == MAX_BARS
     assert "<title>3: -2</title>" in drawing.svg
     assert "var(--one)" in drawing.svg
     assert "2 of them above a millionth" in drawing.caption

@@ -12,7 +12,7 @@ from report.document import Document
 from report.test_browser import browse
 from wolfpack.engines import EngineLog, Span, Stats
 from wolfpack.report import run_page, workers
-from wolfpack.report.workers import MOST_ROWS, MOST_SPANS, STATUSES, sections, timelines
+from wolfpack.report.workers import MAX_ROWS, MAX_SPANS, STATUSES, sections, timelines
 
 
 def log_of(spans: list[Span], count: int = 2) -> EngineLog:
@@ -49,10 +49,10 @@ def test_every_message_of_a_short_run_is_a_bar():
 
 
 def test_of_a_long_run_the_whole_and_a_part_are_drawn():
-    spans = even(MOST_SPANS)
+    spans = even(MAX_SPANS)
     whole, part = timelines(log_of(spans).timeline)
     assert part.caption.startswith("The last rounds, rounds")
-    assert part.svg.count("<rect") == MOST_SPANS // 2
+    assert part.svg.count("<rect") == MAX_SPANS // 2
     # each worker sleeps half of the time, and the bins say so
     shares = [int(x) for x in re.findall(r"busy (\d+)%", whole.svg)]
     assert np.mean(shares) == pytest.approx(50, abs=2)
@@ -69,7 +69,7 @@ def test_busy_time_is_counted_in_the_bins_where_it_was():
 
 
 def test_many_workers_and_none():
-    (drawing, _) = timelines(log_of(even(20, MOST_ROWS + 8), 40).timeline)
+    (drawing, _) = timelines(log_of(even(20, MAX_ROWS + 8), 40).timeline)
     assert "8 more workers are not drawn" in drawing.caption
     assert timelines(EngineLog("x").timeline) == []
     assert sections(None) == sections(EngineLog("x")) == []

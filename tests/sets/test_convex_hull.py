@@ -48,7 +48,7 @@ def test_repeated_points_count_as_often_as_they_stand():
 def test_the_diameter_of_many_points_is_bounded(monkeypatch):
     points = np.random.default_rng(2).standard_normal((50, 4)) + 10.0
     exact = pdist(points).max()
-    monkeypatch.setattr(convex_hull, "_MANY", 10)
+    monkeypatch.setattr(convex_hull, "_ALL_PAIRS_UP_TO", 10)
     assert exact <= ConvexHull(points).diameter <= 2 * exact
 
 

@@ -32,7 +32,7 @@ def distances(edges: np.ndarray, cost: np.ndarray, n: int) -> np.ndarray:
 @pytest.mark.parametrize("cells", [1, 2**22])
 @pytest.mark.parametrize("negative", [False, True])
 def test_every_demand_travels_at_the_shortest_distance(monkeypatch, cells, negative):
-    monkeypatch.setattr(_routing, "_CELLS", cells)  # one origin at a time, or all at once
+    monkeypatch.setattr(_routing, "_MAX_DISTANCES", cells)  # one origin at a time, or all at once
     for seed in range(8):
         rng = np.random.default_rng(seed)
         edges, demand = network(9, rng)

@@ -28,7 +28,7 @@ def test_bounds_may_be_written_in_all_of_scipys_ways(bounds):
 
 @pytest.mark.parametrize("singly", [0, 1000])
 def test_missing_bounds_are_computed(monkeypatch, singly):
-    monkeypatch.setattr(_linear, "_SINGLY", singly)
+    monkeypatch.setattr(_linear, "_ONE_BY_ONE_UP_TO", singly)
     # x0, x1 >= 0, x2 <= 1, x0 + x1 - x2 <= 4, and a free z = x0 + x1 + x2
     K = LinearProgram(
         A_ub=[[1.0, 1.0, -1.0, 0.0]],
@@ -48,7 +48,7 @@ def test_missing_bounds_are_computed(monkeypatch, singly):
 
 def test_a_set_that_is_not_bounded_is_refused(monkeypatch):
     for singly in (0, 1000):
-        monkeypatch.setattr(_linear, "_SINGLY", singly)
+        monkeypatch.setattr(_linear, "_ONE_BY_ONE_UP_TO", singly)
         with pytest.raises(ValueError, match=r"do not bound .*: the set is not compact"):
             LinearProgram([[1.0, -1.0]], [1.0])
         with pytest.raises(ValueError, match="do not bound variable 1"):

@@ -66,7 +66,7 @@ def test_what_violates():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (((2, 3),), ValueError, "n must be one positive integer"),
+        (((2, 3),), ValueError, "n must be a positive integer"),
         ((0,), ValueError, "n must be at least 1"),
         ((2.5,), TypeError, "n must be a positive integer"),
         ((2, -1.0), ValueError, "trace must be positive"),

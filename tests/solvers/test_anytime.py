@@ -264,7 +264,7 @@ def test_kappa_follows_the_certificate(before, gap, kappa):
     control = tuner.start(gap)._replace(gap=before)
     control = tuner.adapt(control, 20, 0.0, bias=1.0)
     assert control.kappa == pytest.approx(kappa)
-    assert control.next_look == 25
+    assert control.next_check == 25
 
 
 def test_kappa_does_not_grow_in_the_first_rounds():

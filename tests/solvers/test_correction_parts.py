@@ -1,4 +1,4 @@
-"""What corrections are made of: quadratics over weights, pools, scales, sure steps."""
+"""What corrections are made of: quadratics over weights, hulls, scales, sure steps."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from wolfpack.atoms import Dense, OneHot
 from wolfpack.solvers.parts.armijo import descend
 from wolfpack.solvers.parts.barycentric import minimize_quadratic
-from wolfpack.solvers.parts.pool import Pool
-from wolfpack.solvers.parts.progress import LIMIT, Progress
+from wolfpack.solvers.parts.hull import Hull
 from wolfpack.solvers.parts.scales import Scales
+from wolfpack.solvers.parts.stall import Stall
 from wolfpack.solvers.parts.weights import minimize_weights
 
 
@@ -69,41 +69,41 @@ def identity(d: np.ndarray) -> np.ndarray:
     return d
 
 
-def test_pool_knows_what_it_has_and_grows_its_gram_matrix():
-    pool = Pool.start(np.full(5, 0.2), identity)
-    pool, places = pool.extend(one_hots(3, 1, 3), identity)
+def test_a_hull_knows_what_it_has_and_grows_its_gram_matrix():
+    hull = Hull.start(np.full(5, 0.2), identity)
+    hull, places = hull.extend(one_hots(3, 1, 3), identity)
     np.testing.assert_array_equal(places, [1, 2, 1])
-    pool, places = pool.extend(one_hots(1, 4), identity)
+    hull, places = hull.extend(one_hots(1, 4), identity)
     np.testing.assert_array_equal(places, [2, 3])
-    points = np.array([pool.vertex(i) for i in range(pool.size)])
-    np.testing.assert_allclose(pool.gram, points @ points.T)
+    points = np.array([hull.vertex(i) for i in range(len(hull.weights))])
+    np.testing.assert_allclose(hull.gram, points @ points.T)
     g, w = np.arange(5.0), np.array([0.4, 0.3, 0.2, 0.1])
-    np.testing.assert_allclose(pool.scores(g), points @ g)
-    np.testing.assert_allclose(pool.point(w), w @ points)
+    np.testing.assert_allclose(hull.scores(g), points @ g)
+    np.testing.assert_allclose(hull.point(w), w @ points)
 
 
-def test_pool_forgets_what_is_old_or_too_much_but_nothing_that_has_weight():
-    pool = Pool.start(np.full(5, 0.2), identity)
-    pool, _ = pool.extend(one_hots(0, 1, 2, 3, 4), identity)
+def test_a_hull_forgets_what_is_old_or_too_much_but_nothing_that_has_weight():
+    hull = Hull.start(np.full(5, 0.2), identity)
+    hull, _ = hull.extend(one_hots(0, 1, 2, 3, 4), identity)
     weights = np.array([0.0, 0.5, 0.0, 0.5, 0.0, 0.0])
-    pool = pool.reweighted(weights).reweighted(weights)
-    np.testing.assert_array_equal(pool.idle, [2, 0, 2, 0, 2, 2])
+    hull = hull.reweighted(weights).reweighted(weights)
+    np.testing.assert_array_equal(hull.idle, [2, 0, 2, 0, 2, 2])
     scores = np.array([0.0, 9.0, 3.0, 9.0, 1.0, 2.0])
-    assert pool.trimmed(10, 5, scores) is pool
-    old = pool.trimmed(10, 1, scores)
-    assert old.keys == (pool.keys[0], pool.keys[2])
+    assert hull.trimmed(10, 5, scores) is hull
+    old = hull.trimmed(10, 1, scores)
+    assert old.keys == (hull.keys[0], hull.keys[2])
     np.testing.assert_array_equal(old.weights, [0.0, 0.5, 0.5])
-    full = pool.trimmed(4, 5, scores)
-    assert full.keys == (pool.keys[0], pool.keys[2], pool.keys[3])
-    assert pool.gram is not None
-    np.testing.assert_array_equal(full.gram, pool.gram[np.ix_([0, 1, 3, 4], [0, 1, 3, 4])])
-    assert pool.trimmed(1, 5, scores).size == 3
+    full = hull.trimmed(4, 5, scores)
+    assert full.keys == (hull.keys[0], hull.keys[2], hull.keys[3])
+    assert hull.gram is not None
+    np.testing.assert_array_equal(full.gram, hull.gram[np.ix_([0, 1, 3, 4], [0, 1, 3, 4])])
+    assert hull.trimmed(1, 5, scores).weights.size == 3
 
 
-def test_pool_of_dense_answers_and_float32():
-    pool = Pool.start(np.zeros(2, dtype=np.float32))
-    pool, _ = pool.extend(Dense(np.array([[1.0, 0.0], [0.0, 1.0]]), (2,)))
-    assert pool.point(np.array([0.5, 0.25, 0.25])).dtype == np.float32
+def test_a_hull_of_dense_answers_and_float32():
+    hull = Hull.start(np.zeros(2, dtype=np.float32))
+    hull, _ = hull.extend(Dense(np.array([[1.0, 0.0], [0.0, 1.0]]), (2,)))
+    assert hull.point(np.array([0.5, 0.25, 0.25])).dtype == np.float32
 
 
 def learn(useful: set[int], known: set[int], rounds: int, start: int = 0) -> Scales:
@@ -169,17 +169,28 @@ def test_a_ray_that_does_not_lead_down_is_left_alone():
 
 
 def test_rounding_is_no_progress():
-    progress = Progress.start(1.0, 0.0, np.zeros(1))
-    for i in range(2 * LIMIT):
-        progress = progress.saw(1.0 - 1e-6 * i, 0.0)
-    assert not progress.over
-    for i in range(LIMIT):
-        progress = progress.saw(progress.fun - 1e-17 * i, progress.bound + 1e-16)
-    assert progress.over
+    stall = Stall.beyond_rounding(1.0, 0.0, np.zeros(1))
+    for i in range(2 * stall.limit):
+        stall = stall.updated(1.0 - 1e-6 * i, 0.0)
+    assert not stall.reached
+    for i in range(stall.limit):
+        stall = stall.updated(stall.fun - 1e-17 * i, stall.bound + 1e-16)
+    assert stall.reached
+
+
+def test_without_rounding_any_improvement_of_value_or_bound_is_progress():
+    stall = Stall(1.0, 0.0)
+    for i in range(1, 3 * stall.limit):
+        stall = stall.updated(1.0 - 1e-15 * i, 0.0) if i % 2 else stall.updated(2.0, 1e-15 * i)
+    assert stall.idle == 0
+    for _ in range(stall.limit):
+        assert not stall.reached
+        stall = stall.updated(1.0, 0.0)
+    assert stall.reached
 
 
 def test_progress_counts_the_bound_too():
-    progress = Progress.start(1.0, 0.0, np.zeros(1))
+    stall = Stall.beyond_rounding(1.0, 0.0, np.zeros(1))
     for bound in itertools.accumulate([0.01] * 50):
-        progress = progress.saw(1.0, bound)
-    assert not progress.over
+        stall = stall.updated(1.0, bound)
+    assert not stall.reached

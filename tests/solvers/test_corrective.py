@@ -15,7 +15,7 @@ from problems import paper_simplex, paper_trace_ball, small_logistic
 from wolfpack.problem import Problem
 from wolfpack.smoothing import Ambient, Oracles
 from wolfpack.solvers import Corrective
-from wolfpack.solvers.parts.correction import way_of
+from wolfpack.solvers.parts.correction import correction_kind
 
 
 def nearest(K: Any, target: np.ndarray) -> Any:
@@ -81,17 +81,17 @@ class Plain(wp.objectives.Objective):
 
 
 @pytest.mark.parametrize(
-    ("knows", "way"),
+    ("knows", "kind"),
     [
         ((), "gradient"),
         (("hessian_product",), "newton"),
         (("hessian_product", "curvature"), "quadratic"),
     ],
 )
-def test_the_three_corrections_agree(knows, way):
+def test_the_three_corrections_agree(knows, kind):
     f, K = rival_problems.case("quadratic hull")
     plain = Plain(f, *knows)
-    assert way_of(Problem(plain, K), K.start()) == way
+    assert correction_kind(Problem(plain, K), K.start()) == kind
     res = wp.minimize(plain, K, method="corrective", m=3, tol=1e-7, max_rounds=100)
     assert res.success
     assert abs(res.fun - rival_problems.minimum("quadratic hull")) <= 2e-7
@@ -116,7 +116,7 @@ def test_value_falls_in_every_round_and_by_the_sure_amount():
     seen: list[tuple[float, float]] = []
 
     def note(r: Any) -> None:
-        g, x, v = r.state.at.gradient, r.state.x, r.state.answers.take(0)
+        g, x, v = r.state.at.gradient, r.state.x, r.state.answers.vertices.take(0)
         seen.append((r.state.at.value, float(np.vdot(g, x)) - float(v.dot(g))))
 
     wp.minimize(f, K, method="corrective", m=3, tol=1e-10, callback=note)
@@ -132,8 +132,8 @@ def test_corrections_meet_their_tolerance():
     wp.minimize(f, K, method="corrective", callback=lambda r: states.append(r.state), **run)
     for before, after in itertools.pairwise(states):
         g, x = before.at.gradient, before.x
-        gap = float(np.vdot(g, x)) - float(before.answers.take(0).dot(g))
-        slopes, w = after.pool.scores(after.at.gradient), after.pool.weights
+        gap = float(np.vdot(g, x)) - float(before.answers.vertices.take(0).dot(g))
+        slopes, w = after.hull.scores(after.at.gradient), after.hull.weights
         mean = float(slopes @ w)
         assert mean - slopes.min() <= 0.2 * gap + 1e-12
         assert slopes[w > 0].max() - mean <= 0.2 * gap + 1e-12
@@ -144,10 +144,10 @@ def test_pool_keeps_its_limits_and_what_has_weight():
     sizes: list[tuple[int, int]] = []
 
     def note(r: Any) -> None:
-        pool = r.state.pool
-        assert abs(pool.weights.sum() - 1.0) <= 1e-12
-        np.testing.assert_allclose(pool.point(pool.weights), r.state.x, atol=1e-12)
-        sizes.append((pool.size, int((pool.weights > 0).sum())))
+        hull = r.state.hull
+        assert abs(hull.weights.sum() - 1.0) <= 1e-12
+        np.testing.assert_allclose(hull.point(hull.weights), r.state.x, atol=1e-12)
+        sizes.append((len(hull.weights), int((hull.weights > 0).sum())))
 
     run = {"m": 6, "tol": 1e-9, "max_pool": 20, "max_age": 2, "max_rounds": 200}
     res = wp.minimize(f, K, method="corrective", callback=note, **run)
@@ -270,7 +270,7 @@ def test_options_are_checked(options):
 
 
 def single(name: str) -> tuple[Any, Any]:
-    """Problems for each way of correcting, in single precision."""
+    """Problems for each kind of correction, in single precision."""
     rng = np.random.default_rng(0)
     A, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((60, 40), 60))
     B, C = (rng.standard_normal(shape).astype(np.float32) for shape in ((10, 10), (10, 8)))

@@ -62,14 +62,14 @@ def test_pfw_is_algorithm_1_on_the_smoothed_dual(K, law):
         draw,
         H,
         w=Same(H, slope=x0),
-        beta=primal[0].beta,
+        beta=primal[0].run.beta,
         callback=lambda intermediate_result: dual.append(intermediate_result.state),
         **options,
     )
     assert len(primal) == len(dual) == ROUNDS + 1
-    np.testing.assert_allclose(dual[0].y, f.gradient(x0), atol=1e-12)
+    np.testing.assert_allclose(dual[0].x, f.gradient(x0), atol=1e-12)
     for p, q in zip(primal, dual, strict=True):
-        np.testing.assert_allclose(q.y, p.y, atol=1e-10)
+        np.testing.assert_allclose(q.x, p.y, atol=1e-10)
         np.testing.assert_allclose(np.linalg.solve(Q, q.z - C), p.x, atol=1e-10)
-        np.testing.assert_allclose(q.A_k, p.A_k, rtol=1e-12)
+        np.testing.assert_allclose(q.model.A_k, p.A_k, rtol=1e-12)
     assert np.linalg.norm(primal[-1].x - primal[-2].x) > 1e-6, "the noise still moves the iterates"

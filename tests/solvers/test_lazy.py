@@ -11,7 +11,7 @@ import wolfpack as wp
 from problems import paper_simplex
 from rival_problems import case
 from wolfpack.atoms import OneHot
-from wolfpack.solvers.lazy import Cache
+from wolfpack.solvers.parts.hull import Hull
 
 
 def test_most_rounds_need_no_oracle():
@@ -41,15 +41,16 @@ def test_phi_follows_the_gap_and_every_step_is_good_enough():
 
 
 def test_the_cache_forgets_what_is_unused_for_longest():
-    cache = Cache(None, (), np.zeros(0, dtype=np.int64))
-    for k, i in enumerate([0, 1, 2, 0, 3]):
-        cache = cache.add(OneHot(i, 1.0, (5,)), k, 3)
+    solver, cache = wp.solvers.LazyFrankWolfe(size=3), Hull.start(np.full(5, 0.2))
+    for i in [0, 1, 2, 0, 3]:
+        cache = solver._used(*cache.add(OneHot(i, 1.0, (5,))))
     # 1 was used in round 1, 2 in round 2, 0 again in round 3
     assert cache.atoms is not None
-    assert sorted(int(cache.atoms[i].index) for i in range(3)) == [0, 2, 3]
-    cache = cache.touch(1, 9).add(OneHot(4, 1.0, (5,)), 10, 3)
-    assert len(cache.keys) == 3
-    assert cache.used.tolist().count(9) == 1
+    assert [int(cache.atoms[i].index) for i in range(3)] == [0, 2, 3]
+    cache = solver._used(cache, 2)
+    cache = solver._used(*cache.add(OneHot(4, 1.0, (5,))))
+    assert cache.atoms is not None
+    assert [int(cache.atoms[i].index) for i in range(3)] == [2, 3, 4]
 
 
 def test_the_cache_respects_its_size():

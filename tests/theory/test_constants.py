@@ -215,10 +215,10 @@ def test_s1_is_computed_once_and_forgotten_with_its_set():
     assert theory.s1(K, "gaussian", seed=2) != first
     assert theory.s1(K, noise.Gaussian(scale=2.0), seed=1).value == pytest.approx(2 * first.value)
     key = id(K)
-    assert key in constants._KEPT
+    assert key in constants._KNOWN
     del K
     gc.collect()
-    assert key not in constants._KEPT
+    assert key not in constants._KNOWN
 
 
 def test_s1_without_weak_references():
@@ -235,8 +235,8 @@ def test_s1_without_weak_references():
 
 
 def test_s1_takes_few_samples_in_very_high_dimension(monkeypatch):
-    monkeypatch.setattr(constants, "_MOST_DRAWS", 10_000)
-    monkeypatch.setattr(constants, "_ENTRIES", 1000)
+    monkeypatch.setattr(constants, "_MAX_ENTRIES", 10_000)
+    monkeypatch.setattr(constants, "_BATCH_ENTRIES", 1000)
     sizes = []
 
     class Ball:

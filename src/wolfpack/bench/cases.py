@@ -13,25 +13,18 @@ from .. import objectives, sets
 
 @dataclass
 class Case:
-    """A problem, with its data for those who do not take our objects.
+    """A problem, with its data (arrays and numbers) for libraries that do not take our objects.
 
-    Attributes
-    ----------
-    title : str
-        What it is.
-    f, K : Objective, Set
-        The problem.
-    data : dict
-        Arrays and numbers that describe it.
+    The attributes of ``K`` depend on the case, so its type is not stated.
     """
 
     title: str
-    f: Any
+    f: objectives.Objective
     K: Any
     data: dict[str, Any]
 
 
-def nearest(title: str, K: Any, target: np.ndarray, **data: Any) -> Case:
+def nearest(title: str, K: sets.Set, target: np.ndarray, **data: Any) -> Case:
     """Return the projection of ``target`` onto K."""
     f = objectives.Quadratic(1.0, -target, 0.5 * float(np.vdot(target, target)))
     return Case(title, f, K, {"target": target} | data)

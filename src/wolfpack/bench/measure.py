@@ -15,15 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..front.minimize import minimize
-from . import outside
 from .cases import Case
+from .outside import rivals
+from .referee import Referee, Rival, gap
 
 LEVELS = (1e-2, 1e-4, 1e-6)
+COUNTS = ("rounds", "calls", "gradients")
 
 
 @dataclass
 class Reach:
-    """What it took to reach an accuracy; None where a library does not tell."""
+    """What it took to reach an accuracy; None where a library does not report it."""
 
     rounds: int | None
     calls: int | None
@@ -33,14 +35,10 @@ class Reach:
 
 @dataclass(frozen=True)
 class Trace:
-    """One run: the best certified gap, over the first one, and what had been spent when.
+    """One run: the best certified gap, divided by the first one, and what it had cost by then.
 
-    Attributes
-    ----------
-    seconds, gap : array
-        Of equal length.
-    counts : dict of arrays
-        ``rounds``, ``calls`` and ``gradients``, as far as they are known.
+    ``counts`` holds ``rounds``, ``calls`` and ``gradients`` as far as they are known. All arrays
+    have one length.
     """
 
     seconds: np.ndarray
@@ -53,11 +51,10 @@ class Trace:
         if not hits.size:
             return None
         at = int(hits[0])
-        rounds, calls, gradients = (
-            int(self.counts[name][at]) if name in self.counts else None
-            for name in ("rounds", "calls", "gradients")
-        )
-        return Reach(rounds, calls, gradients, float(self.seconds[at]))
+        counts = {
+            name: int(self.counts[name][at]) if name in self.counts else None for name in COUNTS
+        }
+        return Reach(**counts, seconds=float(self.seconds[at]))
 
 
 class Contestant(NamedTuple):
@@ -94,7 +91,7 @@ def contestants(case: Case) -> list[Contestant]:
     ]
     others = [
         Contestant(rival.name, False, lambda case, limit, r=rival: trace_outside(case, r, limit))
-        for rival in outside.rivals(case)
+        for rival in rivals(case)
     ]
     return ours + others
 
@@ -102,7 +99,7 @@ def contestants(case: Case) -> list[Contestant]:
 def trace(case: Case, settings: dict[str, Any], limit: float) -> Trace:
     """Return the course of a method of this library."""
     x0 = case.K.start()
-    first = outside.gap(case.f, case.K, x0)
+    first = gap(case.f, case.K, x0)
     run = {"tol": LEVELS[-1] * first, "max_seconds": limit, "max_rounds": 200_000} | settings
     history = minimize(case.f, case.K, x0, **run).history
     columns = {"rounds": "round", "calls": "nlmo", "gradients": "njev"}
@@ -110,14 +107,13 @@ def trace(case: Case, settings: dict[str, Any], limit: float) -> Trace:
     return Trace(history["seconds"], history["gap"] / first, counts)
 
 
-def trace_outside(case: Case, rival: outside.Rival, limit: float) -> Trace:
+def trace_outside(case: Case, rival: Rival, limit: float) -> Trace:
     """Return the course of another library, from the points that it reports."""
-    first = outside.gap(case.f, case.K, case.K.start())
+    first = gap(case.f, case.K, case.K.start())
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what other libraries say about themselves
-        points = rival.run(case, LEVELS[-1] * first, limit)
-    counts = {}
-    if all(point.rounds is not None for point in points):
-        counts["rounds"] = np.array([point.rounds for point in points])
+        warnings.simplefilter("ignore")  # other libraries warn about their own future
+        points = Referee(case, LEVELS[-1] * first, limit).follow(rival.run)
+    rounds = [point.rounds for point in points]
+    counts = {} if None in rounds else {"rounds": np.array(rounds)}
     seconds = np.array([point.seconds for point in points])
     return Trace(seconds, np.array([point.gap for point in points]) / first, counts)

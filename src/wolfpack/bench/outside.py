@@ -2,25 +2,27 @@
 
 copt (Frank-Wolfe, accelerated proximal gradient), jaxopt (projected gradient), POT (conditional
 gradient over transport plans), CVXPY with Clarabel, SciPy's SLSQP, and for the logistic problem
-scikit-learn and skglm (`penalised`). Those that can be followed step by step are; CVXPY's last
-point counts; the others run again and again with more iterations, each run timed by itself.
-Imports, compilation and our own certificates are not timed.
+scikit-learn and skglm (`penalised`). Libraries with a callback are followed step by step. Of CVXPY
+the last point counts. The others run repeatedly with more and more iterations, each run timed by
+itself. Imports, compilation and our own certificates are not timed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from scipy import optimize
+from scipy.sparse import coo_array
 
+from ..arrays import Array
 from .cases import Case
 from .penalised import liblinear, skglm
-from .watch import Enough, Point, Rival, Watcher, gap
-
-__all__ = ["LIBRARIES", "Enough", "Point", "Rival", "Watcher", "gap", "missing", "rivals"]
+from .referee import Referee, Rival
 
 LIBRARIES = {
     "copt": "copt",
@@ -31,7 +33,7 @@ LIBRARIES = {
     "scikit-learn": "sklearn",
     "skglm": "skglm",
 }
-"""Libraries that are compared, and the modules by which they are known to be installed."""
+"""Libraries that are compared, and a module of each that shows whether it is installed."""
 
 
 def missing() -> list[str]:
@@ -45,9 +47,9 @@ def rivals(case: Case) -> Iterator[Rival]:
     if find_spec("copt") and kind in ("Simplex", "L1Ball", "TraceNormBall"):
         yield Rival("copt accelerated projected gradient", _copt_projected)
         if kind != "Simplex":  # its simplex has an oracle that its Frank-Wolfe cannot call
-            yield Rival("copt Frank-Wolfe", _copt_vanilla)
+            yield Rival("copt Frank-Wolfe", partial(_copt_frank_wolfe, variant="vanilla"))
         if kind == "L1Ball":
-            yield Rival("copt pairwise", _copt_pairwise)
+            yield Rival("copt pairwise", partial(_copt_frank_wolfe, variant="pairwise"))
     if find_spec("jaxopt") and kind in ("Simplex", "L1Ball"):
         yield Rival("jaxopt projected gradient", _jaxopt)
     if find_spec("ot") and kind == "Birkhoff":
@@ -72,69 +74,59 @@ def _copt_constraint(case: Case) -> Any:
     return constraint.SimplexConstraint(K.r) if kind == "Simplex" else constraint.L1Ball(K.r)
 
 
-def _flat(case: Case) -> Callable[[Any], tuple[float, Any]]:
-    shape = case.K.shape
+def _flat(case: Case) -> Callable[[Array], tuple[float, Array]]:
+    """Return f as a function of vectors, with its gradient."""
 
-    def fun(x: Any) -> tuple[float, Any]:
-        value, gradient = case.f.value_and_gradient(np.asarray(x).reshape(shape))
+    def fun(x: Array) -> tuple[float, Array]:
+        value, gradient = case.f.value_and_gradient(np.asarray(x).reshape(case.K.shape))
         return value, gradient.reshape(-1)
 
     return fun
 
 
-def _copt_projected(case: Case, target: float, limit: float) -> list[Point]:
+def _copt_projected(referee: Referee) -> None:
     import copt
 
-    watcher, ball = Watcher(case, target, limit), _copt_constraint(case)
-    return watcher.follow(
-        lambda: copt.minimize_proximal_gradient(
-            _flat(case),
-            case.K.start().reshape(-1),
-            ball.prox,
-            jac=True,
-            tol=0,
-            max_iter=10**6,
-            accelerated=True,
-            callback=lambda state: watcher.see(state["x"]),
-        )
+    case = referee.case
+    ball = _copt_constraint(case)
+    referee.start_clock()
+    copt.minimize_proximal_gradient(
+        _flat(case),
+        case.K.start().reshape(-1),
+        ball.prox,
+        jac=True,
+        tol=0,
+        max_iter=10**6,
+        accelerated=True,
+        callback=lambda state: referee.see(state["x"]),
     )
 
 
-def _copt_frank_wolfe(case: Case, target: float, limit: float, variant: str) -> list[Point]:
+def _copt_frank_wolfe(referee: Referee, variant: str) -> None:
     import copt
 
-    watcher, ball = Watcher(case, target, limit), _copt_constraint(case)
-    start, rep = case.K.start().reshape(-1), None
+    case = referee.case
+    ball, start, rep = _copt_constraint(case), case.K.start().reshape(-1), None
     if variant == "pairwise":
         # its active set begins with one vertex
         vertex = case.K.lmo(np.ones(case.K.shape))
         start, rep = vertex.to_dense(), (float(np.sign(vertex.value)), int(vertex.index))
-    lmo = ball.lmo_pairwise if variant == "pairwise" else ball.lmo
-    return watcher.follow(
-        lambda: copt.minimize_frank_wolfe(
-            _flat(case),
-            start,
-            lmo,
-            x0_rep=rep,
-            variant=variant,
-            jac=True,
-            step="backtracking",
-            tol=0,
-            max_iter=10**6,
-            callback=lambda state: watcher.see(state["x"]),
-        )
+    referee.start_clock()
+    copt.minimize_frank_wolfe(
+        _flat(case),
+        start,
+        ball.lmo_pairwise if variant == "pairwise" else ball.lmo,
+        x0_rep=rep,
+        variant=variant,
+        jac=True,
+        step="backtracking",
+        tol=0,
+        max_iter=10**6,
+        callback=lambda state: referee.see(state["x"]),
     )
 
 
-def _copt_vanilla(case: Case, target: float, limit: float) -> list[Point]:
-    return _copt_frank_wolfe(case, target, limit, "vanilla")
-
-
-def _copt_pairwise(case: Case, target: float, limit: float) -> list[Point]:
-    return _copt_frank_wolfe(case, target, limit, "pairwise")
-
-
-def _jax_value(case: Case) -> Callable[[Any], Any]:
+def _jax_value(case: Case) -> Callable[[Array], Array]:
     import jax
     import jax.numpy as jnp
 
@@ -150,95 +142,80 @@ def _jax_value(case: Case) -> Callable[[Any], Any]:
     return lambda x: 0.5 * ((A @ x - b) ** 2).sum()
 
 
-def _jaxopt(case: Case, target: float, limit: float) -> list[Point]:
+def _jaxopt(referee: Referee) -> None:
     import jax
     import jaxopt
     from jaxopt import projection
 
+    case = referee.case
     onto = {"Simplex": projection.projection_simplex, "L1Ball": projection.projection_l1_ball}
     solver = jaxopt.ProjectedGradient(_jax_value(case), onto[type(case.K).__name__], tol=0.0)
-    start, r = np.asarray(case.K.start(), dtype=float), case.K.r
+    x, r = np.asarray(case.K.start(), dtype=float), case.K.r
     update = jax.jit(solver.update)
-    begin = solver.init_state(start, hyperparams_proj=r)
-    jax.block_until_ready(update(*update(start, begin, r), r))  # compiles
-    watcher = Watcher(case, target, limit)
-
-    def run() -> None:
-        x, state = start, begin
-        while True:
-            x, state = update(x, state, r)
-            watcher.see(x.block_until_ready())
-
-    return watcher.follow(run)
+    state = solver.init_state(x, hyperparams_proj=r)
+    jax.block_until_ready(update(*update(x, state, r), r))  # compiles
+    referee.start_clock()
+    while True:
+        x, state = update(x, state, r)
+        referee.see(x.block_until_ready())
 
 
-def _pot(case: Case, target: float, limit: float) -> list[Point]:
+def _pot(referee: Referee) -> None:
     import ot
 
-    n, t = case.K.shape[0], case.data["target"]
+    n, t = referee.case.K.shape[0], referee.case.data["target"]
     a = np.full(n, 1.0 / n)
-    watcher = Watcher(case, target, limit)
-
-    def run() -> None:
-        for rounds in (10, 30, 100, 300, 1000, 3000):
-            watcher.restart()
-            plan = ot.optim.cg(
-                a,
-                a,
-                np.zeros((n, n)),
-                1.0,
-                lambda G: 0.5 * float(((n * G - t) ** 2).sum()),
-                lambda G: n * (n * G - t),
-                numItermax=rounds,
-                stopThr=0,
-                stopThr2=0,
-            )
-            watcher.see(n * plan, rounds)
-
-    return watcher.follow(run)
-
-
-def _slsqp(case: Case, target: float, limit: float) -> list[Point]:
-    watcher, d = Watcher(case, target, limit), case.K.dimension
-    total = {"type": "eq", "fun": lambda x: x.sum() - case.K.r, "jac": lambda x: np.ones(d)}
-    return watcher.follow(
-        lambda: optimize.minimize(
-            _flat(case),
-            case.K.start(),
-            jac=True,
-            method="SLSQP",
-            bounds=[(0, None)] * d,
-            constraints=[total],
-            options={"maxiter": 1000, "ftol": 1e-15},
-            callback=watcher.see,
+    for rounds in (10, 30, 100, 300, 1000, 3000):
+        referee.start_clock()
+        plan = ot.optim.cg(
+            a,
+            a,
+            np.zeros((n, n)),
+            1.0,
+            lambda G: 0.5 * float(((n * G - t) ** 2).sum()),
+            lambda G: n * (n * G - t),
+            numItermax=rounds,
+            stopThr=0,
+            stopThr2=0,
         )
+        referee.see(n * plan, rounds)
+
+
+def _slsqp(referee: Referee) -> None:
+    case, d = referee.case, referee.case.K.dimension
+    total = {"type": "eq", "fun": lambda x: x.sum() - case.K.r, "jac": lambda x: np.ones(d)}
+    optimize.minimize(
+        _flat(case),
+        case.K.start(),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, None)] * d,
+        constraints=[total],
+        options={"maxiter": 1000, "ftol": 1e-15},
+        callback=referee.see,
     )
 
 
-def _simplex(x: Any, case: Case, cp: Any) -> list[Any]:
+def _simplex(x: Any, case: Case, cp: ModuleType) -> list[Any]:
     return [x >= 0, cp.sum(x) == case.K.r]
 
 
-def _birkhoff(x: Any, case: Case, cp: Any) -> list[Any]:
+def _birkhoff(x: Any, case: Case, cp: ModuleType) -> list[Any]:
     return [x >= 0, cp.sum(x, axis=0) == 1, cp.sum(x, axis=1) == 1]
 
 
-def _flow(x: Any, case: Case, cp: Any) -> list[Any]:
+def _flow(x: Any, case: Case, cp: ModuleType) -> list[Any]:
     tails, heads = np.array(case.data["edges"]).T
     nodes, m = case.data["nodes"], len(tails)
-    from scipy.sparse import coo_array
-
-    ones = np.ones(m)
-    incidence = coo_array(
-        (np.r_[ones, -ones], (np.r_[tails, heads], np.r_[np.arange(m), np.arange(m)])),
-        shape=(nodes, m),
-    ).tocsr()
+    signs, columns = np.repeat([1.0, -1.0], m), np.tile(np.arange(m), 2)
+    ends = np.r_[tails, heads]
+    incidence = coo_array((signs, (ends, columns)), shape=(nodes, m)).tocsr()
     supply = np.zeros(nodes)
     supply[0], supply[-1] = 1.0, -1.0
     return [x >= 0, incidence @ x == supply]
 
 
-_CONSTRAINTS: dict[str, Callable[[Any, Case, Any], list[Any]]] = {
+_CONSTRAINTS: dict[str, Callable[[Any, Case, ModuleType], list[Any]]] = {
     "Simplex": _simplex,
     "L1Ball": lambda x, case, cp: [cp.norm1(x) <= case.K.r],
     "Birkhoff": _birkhoff,
@@ -249,26 +226,19 @@ _CONSTRAINTS: dict[str, Callable[[Any, Case, Any], list[Any]]] = {
 }
 
 
-def _cvxpy(case: Case, target: float, limit: float) -> list[Point]:
+def _cvxpy(referee: Referee) -> None:
     import cvxpy as cp
 
-    data, kind = case.data, type(case.K).__name__
-    x = cp.Variable(case.K.shape, symmetric=kind == "Spectrahedron")
+    K, data, kind = referee.case.K, referee.case.data, type(referee.case.K).__name__
+    x = cp.Variable(K.shape, symmetric=kind == "Spectrahedron")
     if "labels" in data:
         loss = cp.sum(cp.logistic(-cp.multiply(data["labels"], data["A"] @ x)))
     elif "target" in data:
         loss = 0.5 * cp.sum_squares(x - data["target"])
     else:
         loss = 0.5 * cp.sum_squares(data["A"] @ x - data["b"])
-    problem = cp.Problem(cp.Minimize(loss), _CONSTRAINTS[kind](x, case, cp))
-    watcher = Watcher(case, target, limit)
-
-    def run() -> None:
-        problem.solve(solver=cp.CLARABEL)
-        value = x.value
-        # interior points miss the constraints by their tolerance
-        if case.K.has("project"):
-            value = case.K.project(value)
-        watcher.see(value, None)
-
-    return watcher.follow(run)
+    problem = cp.Problem(cp.Minimize(loss), _CONSTRAINTS[kind](x, referee.case, cp))
+    referee.start_clock()
+    problem.solve(solver=cp.CLARABEL)
+    # interior points miss the constraints by their tolerance
+    referee.see(K.project(x.value) if K.has("project") else x.value, None)

@@ -10,22 +10,15 @@ from typing import Any
 import numpy as np
 
 from .cases import CASES
-from .measure import LEVELS, Trace
+from .measure import COUNTS, LEVELS, Trace
 from .suites import CaseResult, Entry, SuiteResult
-
-_COUNTS = ("rounds", "calls", "gradients")
 
 
 def load(paths: Sequence[Path]) -> SuiteResult:
     """Return the results of several runs on one machine as if they had been one.
 
-    Of every run the medians at the accuracies are known, not the way between. Of a case that
-    several files hold, the last one counts.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-        Files that `wolfpack bench` wrote.
+    The files, written by `wolfpack bench`, hold the medians at the accuracies and nothing between
+    them. If several files hold a case, the last one counts.
 
     Raises
     ------
@@ -91,7 +84,7 @@ def _trace(rows: list[dict[str, Any]]) -> list[Trace]:
         return []
     counts = {
         name: np.array([row[name] for row in reached])
-        for name in _COUNTS
+        for name in COUNTS
         if all(row[name] is not None for row in reached)
     }
     seconds = np.array([row["seconds"] for row in reached])

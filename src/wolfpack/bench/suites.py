@@ -1,13 +1,14 @@
-"""Suites of cases, and their runs: every method in turn, again and again, one BLAS thread.
+"""Suites of cases, and their runs: methods take turns, with one BLAS thread.
 
-The methods of a case take turns, so that a machine that is slower for a while is slower for all of
-them; each round of turns begins with another method. Each run has its problem anew, so that
-nothing that one method has computed is there for the next. A short run of each method, not
-counted, comes first: it pays for imports and caches. A run that met the time limit is not repeated.
+Because methods take turns, a machine that is slow for a while slows all of them. Each turn starts
+with another method. Each run builds its problem afresh, so that it finds nothing that an earlier
+run computed. A short run of each method comes first and is not counted: it pays for imports and
+caches. A run that met the time limit is not repeated.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,8 +16,8 @@ from statistics import median
 
 from threadpoolctl import threadpool_limits
 
-from .cases import CASES, Case
-from .machine import machine
+from ..report.machine import SYSTEM, processor, versions
+from .cases import CASES
 from .measure import LEVELS, Contestant, Reach, Trace, contestants
 
 SUITES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -35,7 +36,10 @@ SUITES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "all": ("every case", tuple(CASES)),
 }
-"""Words and cases of each suite, by name."""
+"""The description and the cases of each suite, by name."""
+
+_PACKAGES = ("wolfpack", "numpy", "scipy", "copt", "jaxopt", "jax", "POT", "cvxpy", "clarabel")
+_PACKAGES += ("scikit-learn", "skglm")
 
 WARM_UP = 0.05
 """Seconds of the runs that are not counted."""
@@ -43,16 +47,9 @@ WARM_UP = 0.05
 
 @dataclass
 class Entry:
-    """A method on a case: its runs, or why there are none.
+    """A method on a case: its runs, or the ``failure`` that its library raised.
 
-    Attributes
-    ----------
-    method : str
-    ours : bool
-        Whether it is a method of this library.
-    traces : list of Trace
-    failure : str
-        What its library raised, empty if nothing.
+    ``ours`` says whether it is a method of this library.
     """
 
     method: str
@@ -61,7 +58,7 @@ class Entry:
     failure: str = ""
 
     def reach(self, level: float) -> Reach | None:
-        """Return what it takes to reach ``level``: medians over the runs, if most got there."""
+        """Return what it takes to reach ``level``: medians, if most runs reached it."""
         found = [reach for trace in self.traces if (reach := trace.reach(level)) is not None]
         if 2 * len(found) <= len(self.traces):
             return None
@@ -84,7 +81,7 @@ class CaseResult:
     entries: list[Entry]
 
     def best(self, level: float, ours: bool | None = None) -> tuple[Entry, float] | None:
-        """Return the fastest method to ``level`` and its seconds, of all, of ours or of others."""
+        """Return the fastest method to ``level`` and its seconds: of all, of ours or of others."""
         found = [
             (entry, reach.seconds)
             for entry in self.entries
@@ -95,20 +92,10 @@ class CaseResult:
 
 @dataclass
 class SuiteResult:
-    """All that a suite found, when and where.
+    """All that a suite found, when (``started``, UTC) and on which ``machine``.
 
-    Attributes
-    ----------
-    suite : str
-    cases : list of CaseResult
-    repeats, limit : int, float
-        How often each method ran, and for how many seconds at most.
-    started : str
-        Date and time, UTC.
-    machine : dict
-        Processor, cores, system and versions.
-    complete : bool
-        False if the run was interrupted: the cases that it had finished are here.
+    Each method ran ``repeats`` times for at most ``limit`` seconds. An interrupted suite is not
+    ``complete``: it holds the cases that were finished.
     """
 
     suite: str
@@ -127,30 +114,26 @@ def run_suite(
     watch: Callable[[str, int, int], None] | None = None,
     cases: Sequence[str] | None = None,
 ) -> SuiteResult:
-    """Run a suite.
+    """Run a suite; after Ctrl-C, return the cases that were finished.
 
     Parameters
     ----------
     suite : str
         A key of `SUITES`.
-    repeats : int
-        Runs of each method on each case.
-    limit : float
-        Seconds for each run.
+    repeats, limit : int, float
+        Runs of each method on each case, and seconds for each run.
     watch : callable, optional
         Called before every run with what runs, how many are done and how many there are.
     cases : sequence of str, optional
         Keys of `CASES`, in place of the suite's.
-
-    Returns
-    -------
-    SuiteResult
-        After Ctrl-C, of the cases that were finished.
     """
     names = SUITES[suite][1] if cases is None else cases
-    found = SuiteResult(suite, [], repeats, limit, _now(), machine())
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    machine = {"processor": processor(), "cores": str(os.cpu_count() or 1), "system": SYSTEM}
+    found = SuiteResult(suite, [], repeats, limit, started, machine | versions(_PACKAGES))
     teams = {name: contestants(CASES[name]()) for name in names}
-    tour = _Tour(repeats, limit, watch or _silent, sum(map(len, teams.values())) * repeats)
+    total = sum(map(len, teams.values())) * repeats
+    tour = _Tour(repeats, limit, watch or (lambda words, done, total: None), total)
     try:
         with threadpool_limits(1):
             for name, team in teams.items():
@@ -162,7 +145,7 @@ def run_suite(
 
 @dataclass
 class _Tour:
-    """Runs cases and counts the runs."""
+    """Runs all methods on one case after the other, and counts the runs."""
 
     repeats: int
     limit: float
@@ -171,22 +154,21 @@ class _Tour:
     done: int = 0
 
     def run(self, name: str, team: Sequence[Contestant]) -> CaseResult:
-        build = CASES[name]
         entries = [Entry(contestant.name, contestant.ours) for contestant in team]
         pairs = list(zip(entries, team, strict=True))
         for entry, contestant in pairs:
-            self.watch(f"{name}, {contestant.name}", self.done, self.total)
-            self._once(entry, contestant, build(), min(WARM_UP, self.limit))
+            self._once(entry, contestant, name, min(WARM_UP, self.limit))
             entry.traces.clear()
         for turn in range(self.repeats):
             shift = turn * len(pairs) // self.repeats
             for entry, contestant in pairs[shift:] + pairs[:shift]:
-                self.watch(f"{name}, {contestant.name}", self.done, self.total)
-                self._once(entry, contestant, build(), self.limit)
+                self._once(entry, contestant, name, self.limit)
                 self.done += 1
-        return CaseResult(name, build().title, entries)
+        return CaseResult(name, CASES[name]().title, entries)
 
-    def _once(self, entry: Entry, contestant: Contestant, case: Case, limit: float) -> None:
+    def _once(self, entry: Entry, contestant: Contestant, name: str, limit: float) -> None:
+        self.watch(f"{name}, {contestant.name}", self.done, self.total)
+        case = CASES[name]()
         unfinished = entry.traces and entry.traces[0].reach(LEVELS[-1]) is None
         if entry.failure or unfinished:
             return
@@ -196,11 +178,3 @@ class _Tour:
             if contestant.ours:
                 raise
             entry.failure = f"{type(error).__name__}: {error}"
-
-
-def _silent(words: str, done: int, total: int) -> None:
-    pass
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

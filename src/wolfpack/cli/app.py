@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shlex
 import sys
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -26,36 +25,31 @@ import wolfpack
 
 from .bench import bench
 from .check import check, init
-from .common import AsJson, InputError, Quiet, Unfinished, make_folder
+from .common import (
+    AsJson,
+    InputError,
+    Quiet,
+    Unfinished,
+    input_errors,
+    make_folder,
+    plain_table,
+    writing,
+)
 from .live import fraction_bar
 from .solve import resume, solve
 
 if TYPE_CHECKING:
-    from ..paper.experiments import Progress
+    from ..paper.experiments import RunsProgress
     from ..paper.reproduce import Outcome
 
-# Typer's own copy of Click or the installed one: either way the base of all errors of usage.
+# The base class of all usage errors, in Typer's own copy of Click or in the installed one.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
-EXTRAS = {
-    "plots": "matplotlib",
-    "parquet": "pyarrow",
-    "torch": "torch",
-    "jax": "jax",
-    "dask": "dask",
-    "ray": "ray",
-    "mpi": "mpi4py",
-}
-
-ENGINES = {
-    "local": None,
-    "threads": None,
-    "processes": None,
-    "dask": "distributed",
-    "ray": "ray",
-    "mpi": "mpi4py",
-}
-"""Engines and the package that each needs."""
+EXTRAS = {"plots": "matplotlib", "parquet": "pyarrow", "torch": "torch", "jax": "jax"}
+EXTRAS |= {"dask": "dask", "ray": "ray", "mpi": "mpi4py"}
+ENGINES = dict.fromkeys(("local", "threads", "processes"))
+ENGINES |= {"dask": "distributed", "ray": "ray", "mpi": "mpi4py"}
+"""Extras and engines, and the package that each needs."""
 
 ABSTRACT = ("Objective", "as_objective")
 
@@ -108,26 +102,22 @@ def reproduce(
 
     if quick and rounds is not None:
         raise InputError("--quick and --rounds exclude each other: --quick means --rounds 2000")
-    try:
+    with input_errors(ImportError):
         need_matplotlib()
-    except ImportError as error:
-        raise InputError(str(error)) from None
     make_folder(out)
     chosen = [f for name, f in FIGURES.items() if figures.value in (name, "all")]
     length = rounds or (QUICK_ROUNDS if quick else FULL_ROUNDS)
     command = ["wolfpack", "reproduce", figures.value, "--out", str(out)]
     command += ["--quick"] if quick else ["--rounds", str(rounds)] if rounds else []
-    with fraction_bar(quiet or as_json) as bar:
+    with fraction_bar(quiet or as_json) as move, writing(out):
+
+        def watch(now: RunsProgress) -> None:
+            move(now.fraction, f"{now.finished}/{now.total} runs")
+
         try:
-
-            def watch(now: Progress) -> None:
-                bar(now.fraction, f"{now.finished}/{now.total} runs")
-
             outcome = reproduce(chosen, out, length, jobs, shlex.join(command), watch)
         except BrokenProcessPool:
             raise Unfinished("a worker process died; it may have run out of memory") from None
-        except OSError as error:
-            raise Unfinished(f"cannot write to {out}: {error.strerror or error}") from None
     if as_json:
         print(json.dumps(_summary(outcome), indent=2))
     elif not quiet:
@@ -143,17 +133,14 @@ def reproduce(
 @app.command()
 def info(as_json: AsJson = False) -> None:
     """Show versions, methods, sets, objectives, engines, devices and optional packages found."""
-    from importlib.metadata import version
-
     from ..arrays import devices
-    from ..front.minimize import METHODS
-    from ..paper.experiments import available_cores
+    from ..front.choose import METHODS
+    from ..report.machine import SYSTEM, available_cores, versions
 
     facts: dict[str, Any] = {
         "wolfpack": wolfpack.__version__,
-        "python": platform.python_version(),
-        **{name: version(name) for name in ("numpy", "scipy")},
-        "platform": f"{platform.system()} {platform.machine()}",
+        **versions(("numpy", "scipy")),
+        "platform": SYSTEM,
         "cores": available_cores(),
         "devices": devices(),
         "methods": list(METHODS),
@@ -169,12 +156,13 @@ def info(as_json: AsJson = False) -> None:
     for key in ("engines", "extras"):
         found = facts[key].items()
         facts[key] = [name if here else f"{name} (missing)" for name, here in found]
-    facts["devices"] = [f"{name}: {', '.join(of)}" for name, of in facts["devices"].items()]
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for name, value in facts.items():
-        between = "\n" if name == "devices" else ", "
-        table.add_row(name, between.join(value) if isinstance(value, list) else str(value))
-    Console(highlight=False).print(table)
+    places = facts["devices"].items()
+    facts["devices"] = "\n".join(f"{name}: {', '.join(found)}" for name, found in places)
+    rows = [
+        (name, ", ".join(value) if isinstance(value, list) else str(value))
+        for name, value in facts.items()
+    ]
+    Console(highlight=False).print(plain_table(rows))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -185,7 +173,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # some versions of Typer turn Ctrl-C into this code, others into an exception
         return _fail("interrupted", code) if code == 130 else code or 0
     except UsageError as error:
-        message = error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
+        message = cast(typer.BadParameter, error).format_message()
         return _fail(message.replace("Value error, ", ""), 2)
     except InputError as error:
         return _fail(str(error), 2)
@@ -194,7 +182,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", 130)
     except BrokenPipeError:
-        # the reader of our output left; Python would complain once more when it closes stdout
+        # The reader of our output left. Without this, Python would complain when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 

@@ -12,7 +12,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from .common import AsJson, InputError, Quiet, Unfinished, make_folder
+from .common import (
+    AsJson,
+    InputError,
+    Quiet,
+    Unfinished,
+    input_errors,
+    make_folder,
+    plain_table,
+    writing,
+)
 from .live import fraction_bar
 
 if TYPE_CHECKING:
@@ -52,7 +61,7 @@ def bench(
     quiet: Quiet = False,
 ) -> None:
     """Compare the methods with each other and with other libraries: tables, profiles, a page."""
-    from ..bench import write
+    from ..bench import load, write
     from ..bench.tables import plain
 
     if show_list:
@@ -63,16 +72,15 @@ def bench(
     make_folder(out)
     repeats, limit = (1, 1.0) if quick else (repeats or 3, limit or 10.0)
     if earlier:
-        result, command = _again(earlier), ["wolfpack", "bench"]
-        command += [f"--from={path}" for path in earlier]
+        command = ["wolfpack", "bench", *(f"--from={path}" for path in earlier)]
+        with input_errors(ValueError):
+            result = load(earlier)
     else:
         result = _run(suite.value, repeats, limit, quiet or as_json)
         command = ["wolfpack", "bench", "--suite", suite.value]
         command += ["--repeats", str(repeats), "--limit", f"{limit:g}"]
-    try:
+    with writing(out):
         written, notes = write(result, out, shlex.join([*command, "--out", str(out)]))
-    except OSError as error:
-        raise Unfinished(f"cannot write to {out}: {error.strerror or error}") from None
     if as_json:
         print(json.dumps({**plain(result), "files": [str(path) for path in written]}, indent=2))
     elif not quiet:
@@ -93,15 +101,6 @@ def _run(suite: str, repeats: int, limit: float, silent: bool) -> SuiteResult:
     return result
 
 
-def _again(paths: list[Path]) -> SuiteResult:
-    from ..bench import load
-
-    try:
-        return load(paths)
-    except ValueError as error:
-        raise InputError(str(error)) from None
-
-
 def _list(as_json: bool) -> None:
     from ..bench import LIBRARIES, SUITES, missing
 
@@ -112,10 +111,8 @@ def _list(as_json: bool) -> None:
         print(json.dumps({"suites": suites, "libraries": found}, indent=2))
         return
     console = Console(highlight=False)
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for name, (words, cases) in SUITES.items():
-        table.add_row(name, f"{words}: {', '.join(cases)}" if name != "all" else words)
-    console.print(table)
+    about = {name: f"{words}: {', '.join(cases)}" for name, (words, cases) in SUITES.items()}
+    console.print(plain_table((about | {"all": SUITES["all"][0]}).items()))
     here = [name for name in LIBRARIES if name not in absent]
     console.print(f"Libraries to compare with: SciPy{''.join(f', {name}' for name in here)}")
     _say_missing(console)

@@ -18,9 +18,10 @@ from .common import (
     InputError,
     MaxData,
     Overwrite,
-    Problem,
+    ProblemFile,
     access_of,
     bad_input,
+    plain_table,
     read_task,
 )
 
@@ -61,12 +62,12 @@ def init(
 
 
 def check(
-    problem: Problem,
+    problem: ProblemFile,
     data_root: DataRoot = None,
     max_data: MaxData = 4.0,
     as_json: AsJson = False,
 ) -> None:
-    """Check a problem file, say what it will do and cost.
+    """Check a problem file, and say what it will do and cost.
 
     Nothing is written. Times are measured on a few calls and a short trial.
     """
@@ -90,18 +91,18 @@ def check(
 
 
 def _cost_table(cost: Cost, task: Task) -> Table:
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_row("dimension", f"{cost.dimension:,}")
-    table.add_row("memory", f"{_size(cost.data_bytes)} of data, {_size(cost.x_bytes)} a point")
-    table.add_row("one gradient", _time(cost.gradient_seconds))
-    table.add_row("one oracle call", _time(cost.oracle_seconds))
     calls = f"{cost.round_oracles:.3g} oracle calls"
-    table.add_row("one round", f"{_time(cost.round_seconds)}, {calls}, in this process")
-    rounds = task.settings.get("max_rounds")
-    if rounds:
-        most = _time(rounds * cost.round_seconds)
-        table.add_row("the whole run", f"{most} if it takes all {rounds:,} rounds at this pace")
-    return table
+    rows = [
+        ("dimension", f"{cost.dimension:,}"),
+        ("memory", f"{_size(cost.data_bytes)} of data, {_size(cost.x_bytes)} a point"),
+        ("one gradient", _time(cost.gradient_seconds)),
+        ("one oracle call", _time(cost.oracle_seconds)),
+        ("one round", f"{_time(cost.round_seconds)}, {calls}, in this process"),
+    ]
+    if rounds := task.settings.get("max_rounds"):
+        longest = _time(rounds * cost.round_seconds)
+        rows.append(("the whole run", f"{longest} if it takes all {rounds:,} rounds at this pace"))
+    return plain_table(rows)
 
 
 def _time(seconds: float) -> str:

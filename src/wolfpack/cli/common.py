@@ -1,22 +1,23 @@
-"""What the commands share: options, two kinds of failure, folders, problem files read."""
+"""What the commands share: options, two kinds of failure, folders, tables."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
 if TYPE_CHECKING:
     from ..problem_file import Access, Task
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
-Problem = Annotated[Path, typer.Argument(help="A problem file; 'wolfpack init' writes one.")]
+ProblemFile = Annotated[Path, typer.Argument(help="A problem file; 'wolfpack init' writes one.")]
 DataRoot = Annotated[
     Path | None, typer.Option(help="Folder that data may come from, besides the file's own.")
 ]
@@ -32,11 +33,39 @@ class InputError(Exception):
 
 
 class Unfinished(Exception):
-    """The work began and did not come to its end."""
+    """The work started and did not finish."""
+
+
+def plain_table(rows: Iterable[tuple[str, str]]) -> Table:
+    """Return names and values in two columns, without a heading."""
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for name, value in rows:
+        table.add_row(name, value)
+    return table
+
+
+@contextmanager
+def input_errors(*kinds: type[Exception]) -> Iterator[None]:
+    """Turn these exceptions, whose messages the user can act on, into an `InputError`."""
+    try:
+        yield
+    except kinds as error:
+        raise InputError(str(error)) from None
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Say where files could not be written."""
+    try:
+        yield
+    except OSError as error:
+        raise Unfinished(f"cannot write to {folder}: {error.strerror or error}") from None
+    except MemoryError:
+        raise Unfinished(f"cannot write to {folder}: there is not enough memory") from None
 
 
 def make_folder(out: Path) -> None:
-    """Make ``out`` and see that files can be written there."""
+    """Make ``out`` and check that files can be written there."""
     if out.exists() and not out.is_dir():
         raise InputError(f"--out must be a folder, found a file: {out}")
     try:
@@ -48,13 +77,11 @@ def make_folder(out: Path) -> None:
 
 
 def read_task(problem: Path, access: Access) -> Task:
-    """Read a problem file; what is wrong with it is the user's to mend."""
+    """Read a problem file; an error in it is an `InputError`."""
     from ..problem_file import ProblemError, read_problem
 
-    try:
+    with input_errors(ProblemError):
         return read_problem(problem, access)
-    except ProblemError as error:
-        raise InputError(str(error)) from None
 
 
 def access_of(root: Path | None, gigabytes: float) -> Access:
@@ -71,7 +98,7 @@ def bad_input(source: Path) -> Iterator[None]:
     """Turn what the library refuses into one line, and its warnings into lines of their own."""
     from ..engines import EngineFailure, OracleError
 
-    def line(message: Any, *_: Any, **__: Any) -> None:
+    def line(message: Warning | str, *_: object, **__: object) -> None:
         print(f"wolfpack: {' '.join(str(message).split())}", file=sys.stderr)
 
     with warnings.catch_warnings():

@@ -25,37 +25,37 @@ if TYPE_CHECKING:
     from ..loop import Result
 
 _REFRESH, _LOG_EVERY = 0.25, 5.0
-"""Seconds between two looks at the run, and between two lines of the log."""
+"""Seconds between two updates of the line, and between two lines of the log."""
 
-_MOST, _CLEARLY = 512, 4.0
-"""Gaps that are kept, and how much better a fit must be to be told alone."""
+_MAX_GAPS, _CLEARLY_BETTER = 512, 4.0
+"""How many gaps are kept, and how many times better a fit must be for the other to be ignored."""
 
 
 @dataclass
 class Pace:
-    """How the gap has fallen with time, and how long it may take to the target.
+    """How the gap has fallen with time, and how long it may take to reach the target.
 
     The gap of a sublinear method falls about as c t^-p, that of a linear one as c exp(-q t). A line
     through log gap against log t, and one against t, over the last three quarters of the time, give
-    p and q. Where one of them fits much better, its time is told, else both.
+    p and q. If one line fits much better, only its estimate counts, else both.
     """
 
     times: list[float] = field(default_factory=list)
     gaps: list[float] = field(default_factory=list)
 
     def see(self, seconds: float, gap: float) -> None:
-        """Note a gap; of many notes every other one is forgotten."""
+        """Add a gap; when there are too many, drop every other one."""
         if seconds > 0 and 0 < gap < math.inf:
             self.times.append(seconds)
             self.gaps.append(gap)
-        if len(self.times) > _MOST:
+        if len(self.times) > _MAX_GAPS:
             del self.times[::2], self.gaps[::2]
 
     def left(self, target: float) -> tuple[float, float] | None:
         """Return the least and the most seconds until the gap is ``target``.
 
-        None if the past does not tell; infinite if it takes more than a hundred times as long as it
-        has taken so far, of which the past does not tell either.
+        None if there is no estimate. Infinite if it would take more than a hundred times as long
+        as the run has taken so far: such an estimate is not reliable.
         """
         if not (target > 0 and len(self.times) >= 8):
             return None
@@ -63,36 +63,31 @@ class Pace:
         late = t >= t[-1] / 4
         if late.sum() < 4 or not np.ptp(t[late]):
             return None
-        way, now = max(0.0, float(gap[-1]) - math.log(target)), float(t[-1])
+        now = float(t[-1])
+        distance = max(0.0, float(gap[-1]) - math.log(target))
         power, power_error = _slope(np.log(t[late]), gap[late])
         rate, rate_error = _slope(t[late], gap[late])
-        if power < 0.05 or rate <= 0:  # it stands still
+        if power < 0.05 or rate <= 0:  # the gap stalls
             return None
-        good = _CLEARLY * min(power_error, rate_error) + 1e-12
-        ends = [now * math.expm1(min(way / power, 50.0))] if power_error <= good else []
-        ends += [way / rate] if rate_error <= good else []
+        good = _CLEARLY_BETTER * min(power_error, rate_error) + 1e-12
+        ends = [now * math.expm1(min(distance / power, 50.0))] if power_error <= good else []
+        ends += [distance / rate] if rate_error <= good else []
         likely = [end if end <= 100 * now else math.inf for end in ends]
         return min(likely), max(likely)
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Return by how much y falls with x, and the sum of squares that a line leaves."""
+    """Return the slope at which y falls with x, and the squared error of that line."""
     x, y = x - x.mean(), y - y.mean()
     fall = -float(x @ y) / float(x @ x)
     return fall, float(((y + fall * x) ** 2).sum())
 
 
-class Watch:
+class Display:
     """A callback of `wolfpack.minimize` that shows and logs the run; use it in a ``with``.
 
-    Parameters
-    ----------
-    settings : mapping
-        ``tol``, ``rtol``, ``max_rounds`` and ``max_seconds`` of the run.
-    terminal : Console or None
-        Where to show one line that changes in place; None shows nothing.
-    log : Path or None
-        File to add lines to.
+    ``settings`` hold ``tol``, ``rtol``, ``max_rounds`` and ``max_seconds`` of the run. On
+    ``terminal`` one line changes in place. To the file ``log`` lines are added.
     """
 
     def __init__(
@@ -104,12 +99,12 @@ class Watch:
         self._log: IO[str] | None = None
 
     @property
-    def callback(self) -> Any:
-        """What to hand to `minimize`: nothing when there is no one to tell."""
-        return None if self._terminal is None and self._path is None else self._look
+    def callback(self) -> Callable[[Result], None] | None:
+        """What to pass to `minimize`: None when nothing is shown or logged."""
+        return None if self._terminal is None and self._path is None else self._update
 
-    def __enter__(self) -> Watch:
-        self._began = self._looked = self._logged = time.monotonic()
+    def __enter__(self) -> Display:
+        self._began = self._updated = self._logged = time.monotonic()
         self._first: int | None = None
         if self._path is not None:
             try:
@@ -120,11 +115,11 @@ class Watch:
             self._write("began")
         return self
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._close_line()
         if self._log is not None:
             if error is not None:
-                self._write(f"ended by {kind.__name__}: {error}".rstrip(": "))
+                self._write(f"ended by {type(error).__name__}: {error}".rstrip(": "))
             self._log.close()
             self._log = None
 
@@ -134,13 +129,13 @@ class Watch:
         if self._log is not None:
             self._write(f"{result.status}  {describe(result)}  {result.message}")
 
-    def _look(self, now: Result) -> None:
+    def _update(self, now: Result) -> None:
         wall = time.monotonic()
         if self._first is None:
             self._first = now.nit
-        if wall - self._looked < _REFRESH:
+        if wall - self._updated < _REFRESH:
             return
-        self._looked = wall
+        self._updated = wall
         self._pace.see(wall - self._began, now.gap)
         text = describe(now)
         text += left_words(self._left(now, wall - self._began))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from .common import (
     AsJson,
@@ -22,23 +22,26 @@ from .common import (
     InputError,
     MaxData,
     Overwrite,
-    Problem,
+    ProblemFile,
     Quiet,
     Unfinished,
     access_of,
     bad_input,
+    input_errors,
     make_folder,
+    plain_table,
     read_task,
+    writing,
 )
-from .live import Watch
+from .live import Display
 
 if TYPE_CHECKING:
     from ..loop import Result
     from ..problem_file import Access, Task, Written
 
 CHECKPOINT = "run.ckpt"
-_OURS = ("run.json", CHECKPOINT, f"{CHECKPOINT}.1", "result.npz", "result.json", "history.csv")
-_OURS += ("engine.csv", "timeline.csv", "convergence.png", "convergence.svg", "report.html")
+_RESULTS = ("run.json", CHECKPOINT, f"{CHECKPOINT}.1", "result.npz", "result.json", "history.csv")
+_RESULTS += ("engine.csv", "timeline.csv", "convergence.png", "convergence.svg", "report.html")
 
 EngineName = Annotated[
     str | None,
@@ -48,7 +51,7 @@ Log = Annotated[Path | None, typer.Option(help="File to add a line to every few 
 
 
 def solve(
-    problem: Problem,
+    problem: ProblemFile,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results; '<file>-out' by default.")
     ] = None,
@@ -80,17 +83,8 @@ def solve(
     command = ["wolfpack", "solve", str(problem), "--out", str(folder)]
     command += ["--engine", engine] if engine else []
     command += ["--data-root", str(data_root)] if data_root else []
-    voice = "json" if as_json else "nothing" if quiet else "words"
-    watch = Watch(settings, _terminal(voice), log)
-    with _interruptible(folder):
-        with bad_input(problem), watch:
-            settings |= {"progress": False, "callback": watch.callback}
-            result = minimize(task.objective, task.set, **settings)
-            watch.finish(result)
-        if leads:
-            _finish(result, task, folder, shlex.join(command), voice)
-    if not result.success:
-        raise typer.Exit(1)
+    job = _Job(minimize, problem, task, settings, folder, shlex.join(command), leads)
+    job.run(log, as_json, quiet)
 
 
 def resume(
@@ -109,7 +103,7 @@ def resume(
 ) -> None:
     """Continue a run from its checkpoint.
 
-    It comes to the same bits as if it had never stopped.
+    The result has the same bits as if the run had never stopped.
     """
     from ..front.resume import resume
     from ..problem_file.schema import STOP
@@ -127,26 +121,71 @@ def resume(
     command = ["wolfpack", "resume", str(file)]
     for key, value in given.items():
         command += [f"--{key.replace('_', '-')}", str(value)] if value is not None else []
-    voice = "json" if as_json else "nothing" if quiet else "words"
-    watch = Watch(limits, _terminal(voice), log)
-    with _interruptible(checkpoint.parent):
-        with bad_input(checkpoint), watch:
-            talk: dict[str, Any] = {"progress": False, "callback": watch.callback}
-            result = resume(checkpoint, task.objective, task.set, engine=engine, **talk, **limits)
-            watch.finish(result)
-        with _first_rank(engine) as leads:
-            pass
-        if leads:
-            _finish(result, task, checkpoint.parent, shlex.join(command), voice)
-    if not result.success:
-        raise typer.Exit(1)
+    with _first_rank(engine) as leads:
+        pass
+    call, settings = partial(resume, checkpoint), {"engine": engine, **limits}
+    job = _Job(call, checkpoint, task, settings, checkpoint.parent, shlex.join(command), leads)
+    job.run(log, as_json, quiet)
+
+
+@dataclass
+class _Job:
+    """A run of ``solver(objective, set, **settings)`` whose results go into ``folder``.
+
+    Messages name ``source``. ``leads`` says whether this process is the one that writes.
+    """
+
+    solver: Callable[..., Result]
+    source: Path
+    task: Task
+    settings: dict[str, Any]
+    folder: Path
+    command: str
+    leads: bool
+
+    def run(self, log: Path | None, as_json: bool, quiet: bool) -> None:
+        """Run it, show it meanwhile, write the results and print what was asked for."""
+        console = Console(stderr=True, highlight=False)
+        shown = console.is_terminal and not (as_json or quiet)
+        display = Display(self.settings, console if shown else None, log)
+        with _interruptible(self.folder):
+            with bad_input(self.source), display:
+                result = self.solver(
+                    self.task.objective,
+                    self.task.set,
+                    progress=False,
+                    callback=display.callback,
+                    **self.settings,
+                )
+                display.finish(result)
+            if self.leads:
+                written = self._write(result)
+                if as_json:
+                    files = [str(path) for path in written.files]
+                    print(json.dumps({**written.summary, "files": files}, indent=2))
+                elif not quiet:
+                    _show(result, written, self.folder)
+        if not result.success:
+            raise typer.Exit(1)
+
+    def _write(self, result: Result) -> Written:
+        from ..problem_file import write
+        from ..report.machine import versions
+
+        facts = {
+            "versions": versions(("wolfpack", "numpy", "scipy")),
+            "command": self.command,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        with writing(self.folder):
+            return write(result, self.task, self.folder, facts)
 
 
 def _prepare(folder: Path, overwrite: bool) -> None:
     """Make the folder; results of an earlier run are replaced only when asked."""
     make_folder(folder)
-    found = [folder / name for name in _OURS if (folder / name).exists()]
-    # a run that came to nothing leaves run.json alone, which is not worth keeping
+    found = [folder / name for name in _RESULTS if (folder / name).exists()]
+    # A run that failed early leaves nothing but run.json, which is not worth keeping.
     if any(path.name != "run.json" for path in found) and not overwrite:
         raise InputError(
             f"{folder} holds the results of an earlier run; choose another folder with --out, or "
@@ -160,13 +199,13 @@ def _prepare(folder: Path, overwrite: bool) -> None:
 
 
 def _remember(folder: Path, problem: Path, access: Access) -> None:
-    """Note which problem is run here, for `wolfpack resume`."""
+    """Write down which problem is run here, for `wolfpack resume`."""
     facts = {
         "problem": os.path.relpath(problem.resolve(), folder.resolve()),
         "data_root": str(access.root.resolve()) if access.root else None,
         "most_bytes": access.most_bytes,
     }
-    with _writing(folder):
+    with writing(folder):
         (folder / "run.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
@@ -187,48 +226,22 @@ def _recall(folder: Path, problem: Path | None) -> tuple[Path, Access]:
         return problem, Access()
 
 
-def _finish(result: Result, task: Task, folder: Path, command: str, voice: str) -> None:
-    """Write the results and print what was asked for."""
-    from ..problem_file import write
-
-    with _writing(folder):
-        written = write(result, task, folder, _facts(command))
-    if voice == "json":
-        files = [str(path) for path in written.files]
-        print(json.dumps({**written.summary, "files": files}, indent=2))
-    elif voice == "words":
-        _show(result, written, folder)
-
-
-def _facts(command: str) -> dict[str, Any]:
-    from importlib.metadata import version
-
-    names = ("wolfpack", "numpy", "scipy")
-    versions = {"python": platform.python_version(), **{name: version(name) for name in names}}
-    finished = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"versions": versions, "command": command, "finished": finished}
-
-
 def _show(result: Result, written: Written, folder: Path) -> None:
     console = Console(highlight=False)
     console.print(f"{result.status}: {result.message}", markup=False)
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for name in ("fun", "lower_bound", "gap"):
-        table.add_row(name.replace("_", " "), f"{result[name]:.9g}")
-    table.add_row("rounds", f"{result.nit:,}")
-    table.add_row("oracle calls", f"{result.nlmo:,}")
-    table.add_row("seconds", f"{result.seconds:.3g}")
-    console.print(table)
+    rows = [
+        ("fun", f"{result.fun:.9g}"),
+        ("lower bound", f"{result.lower_bound:.9g}"),
+        ("gap", f"{result.gap:.9g}"),
+        ("rounds", f"{result.nit:,}"),
+        ("oracle calls", f"{result.nlmo:,}"),
+        ("seconds", f"{result.seconds:.3g}"),
+    ]
+    console.print(plain_table(rows))
     for note in written.notes:
         console.print(note, markup=False)
     names = ", ".join(path.name for path in written.files)
     console.print(f"Wrote {names} in {folder}", soft_wrap=True, markup=False)
-
-
-def _terminal(voice: str) -> Console | None:
-    """Return where a line can change in place, None if there is no such place or no wish for it."""
-    console = Console(stderr=True, highlight=False)
-    return console if voice == "words" and console.is_terminal else None
 
 
 def _engine(engine: str | None) -> str | None:
@@ -253,10 +266,8 @@ def _first_rank(engine: str | None) -> Iterator[bool]:
         return
     from ..engines import Mpi
 
-    try:
+    with input_errors(ImportError):
         team = Mpi()
-    except ImportError as error:
-        raise InputError(str(error)) from None
     try:
         yield not team.follows
     except BaseException:
@@ -268,7 +279,7 @@ def _first_rank(engine: str | None) -> Iterator[bool]:
 
 @contextmanager
 def _interruptible(folder: Path) -> Iterator[None]:
-    """Say how to go on when Ctrl-C came after the last round and before the results."""
+    """Say how to continue when Ctrl-C comes after the last round and before the results."""
     try:
         yield
     except KeyboardInterrupt:
@@ -277,13 +288,3 @@ def _interruptible(folder: Path) -> Iterator[None]:
         raise Unfinished(
             f"interrupted before the results were written; wolfpack resume {folder} goes on"
         ) from None
-
-
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise Unfinished(f"cannot write to {folder}: {error.strerror or error}") from None
-    except MemoryError:
-        raise Unfinished(f"cannot write to {folder}: there is not enough memory") from None

@@ -1,14 +1,14 @@
 """Where the oracles of a round run: this process, threads, processes, Dask, Ray or MPI.
 
-What is heavy (Dask, Ray, mpi4py) is imported when an engine that needs it starts.
+Dask, Ray and mpi4py are imported only when an engine that needs them starts.
 """
 
 from __future__ import annotations
 
-from ._choose import choose_engine
+from ._choose import EngineChoice, EngineLike, choose_engine
 from ._driver import Driver, Policy
 from ._log import EngineLog
-from ._protocol import Engine, EngineFailure, OracleError, Span, Stats
+from ._protocol import Engine, EngineFailure, OracleError, RankEngine, Span, Stats
 from .dask_ import Dask
 from .executor import Executor
 from .local import Local
@@ -21,7 +21,9 @@ __all__ = [
     "Dask",
     "Driver",
     "Engine",
+    "EngineChoice",
     "EngineFailure",
+    "EngineLike",
     "EngineLog",
     "Executor",
     "Local",
@@ -29,6 +31,7 @@ __all__ = [
     "OracleError",
     "Policy",
     "Processes",
+    "RankEngine",
     "Ray",
     "Span",
     "Stats",

@@ -1,8 +1,8 @@
 """What a worker process runs: ``python -m wolfpack.engines._child``.
 
-Started with file descriptors it is a worker. Started with a single one it is a nursery: a process
-without threads that has imported everything and forks a worker, in milliseconds, whenever it is
-sent the descriptors of one.
+Started with several file descriptors it is a worker. Started with a single one it is a fork server:
+a process without threads that has imported everything. It forks a worker, in milliseconds, whenever
+it receives the descriptors for one.
 """
 
 from __future__ import annotations
@@ -15,28 +15,26 @@ import socket
 import sys
 import threading
 import traceback
-from typing import Any
 
-from ..smoothing.job import Question
-from ._link import TICKET, Link, plain
-from ._protocol import with_arrays
+from ._link import Link
+from ._messages import Loaded, on_points, read_question, read_ticket, reply_bytes
 from ._shared import Slots
-from ._worker import Bench, Loaded
+from ._worker import BlockWorker
 
 
 def main(arguments: list[str]) -> None:
-    """Be a worker or a nursery, until the driver goes away."""
-    # Ctrl-C in a terminal reaches the whole process group; the driver decides what becomes of us
+    """Be a worker or a fork server, until the driver goes away."""
+    # Ctrl-C in a terminal reaches the whole process group. The driver alone reacts to it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if len(arguments) == 1:
-        _raise_workers(socket.socket(fileno=int(arguments[0])))
+        _fork_workers(socket.socket(fileno=int(arguments[0])))
     else:
         _serve(*map(int, arguments))
 
 
-def _raise_workers(link: socket.socket) -> None:
+def _fork_workers(link: socket.socket) -> None:
     """Fork a worker for every message with descriptors; answer with its process number."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # workers that end leave nothing behind
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # Workers that end leave no zombies behind.
     while True:
         message, inherited, _, _ = socket.recv_fds(link, 64, 3)
         if not message:
@@ -47,10 +45,11 @@ def _raise_workers(link: socket.socket) -> None:
             status = 1
             try:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                _serve(*inherited, int(message))  # pyright: ignore[reportCallIssue]
+                handle, lifeline, memory = inherited
+                _serve(handle, lifeline, memory, int(message))
                 status = 0
             except BaseException:
-                traceback.print_exc()  # nobody else would ever see it
+                traceback.print_exc()  # Nobody else would ever see it.
             finally:
                 os._exit(status)
         for handle in inherited:
@@ -58,45 +57,40 @@ def _raise_workers(link: socket.socket) -> None:
         link.sendall(pid.to_bytes(8, "big"))
 
 
-def _serve(handle: int, life: int, memory: int, nbytes: int) -> None:
-    """Read jobs, answer tickets."""
-    threading.Thread(target=_die_with_the_driver, args=(life,), daemon=True).start()
-    # the other end closes the link when it has no more use for this worker
+def _serve(handle: int, lifeline: int, memory: int, nbytes: int) -> None:
+    """Read jobs and answer tickets."""
+    threading.Thread(target=_exit_with_driver, args=(lifeline,), daemon=True).start()
+    # The driver closes the link when it has no more use for this worker.
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         _answer(Link(handle), Slots(nbytes, memory))
 
 
 def _answer(link: Link, slots: Slots) -> None:
-    bench: Bench | None = None
+    worker: BlockWorker | None = None
     link.send(pickle.dumps(Loaded(-1)))
     while True:
         for message in link.receive():
-            number, first, end = TICKET.unpack_from(message)
-            if number < 0:
-                bench = None  # frees the old job before the new one is there
-                bench, answer = _load(first, message[TICKET.size :])
+            ticket, blocks, content = read_ticket(message)
+            if ticket < 0:
+                worker = None  # This frees the old job before the new one is read.
+                worker, loaded = _load(blocks.start, content)
+                link.send(pickle.dumps(loaded, protocol=5))
             else:
-                assert bench is not None
-                question = _question(slots, *pickle.loads(message[TICKET.size :]))
-                answer = plain(bench.work(number, question, range(first, end)))
-            link.send(pickle.dumps(answer, protocol=5))
+                assert worker is not None
+                question = on_points(read_question(content), slots.read)
+                link.send(reply_bytes(worker.work(ticket, question, blocks)))
 
 
-def _load(serial: int, blob: bytes) -> tuple[Bench | None, Loaded]:
+def _load(serial: int, job: bytes | memoryview) -> tuple[BlockWorker | None, Loaded]:
     try:
-        return Bench(bytes(blob)), Loaded(serial)
+        return BlockWorker(job), Loaded(serial)
     except Exception as error:
         return None, Loaded(serial, f"{type(error).__name__}: {error}")
 
 
-def _question(slots: Slots, places: list[Any], fields: tuple[Any, ...]) -> Question:
-    v, also = (None if place is None else slots.read(*place) for place in places)
-    return with_arrays(Question(*fields), (v, also))
-
-
-def _die_with_the_driver(life: int) -> None:
-    # nothing is ever written to this pipe: reading ends when the driver's end is closed
-    os.read(life, 1)
+def _exit_with_driver(lifeline: int) -> None:
+    # Nothing is ever written to this pipe. Reading ends when the driver's end is closed.
+    os.read(lifeline, 1)
     os._exit(1)
 
 

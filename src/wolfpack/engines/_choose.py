@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import Executor as AnyExecutor
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -20,62 +22,74 @@ from .processes import Processes
 from .ray_ import Ray
 from .threads import Threads
 
+
+class DaskClient(Protocol):
+    """What is asked of a `distributed.Client` to recognise it."""
+
+    def scheduler_info(self) -> Any:
+        """Return what the scheduler knows of its workers."""
+        ...
+
+
+EngineLike: TypeAlias = str | Engine | AnyExecutor | Callable[[], AnyExecutor] | DaskClient | None
+"""What the ``engine`` argument may be; see `NAMES` for the strings."""
+
 NAMES = "None, 'auto', 'local', 'threads[:n]', 'processes[:n]', 'dask[:n or address]', "
 NAMES += "'ray[:n or address]', 'mpi', an Executor or a function that makes one, a Dask Client"
 
-_WORTH = 1e-3
-"""Seconds of oracle work per round below which no engine pays."""
+_MIN_SECONDS = 1e-3
+"""Oracle work per round below which no engine is faster than this process."""
 
 
-class Choice(NamedTuple):
-    """An engine, whether it is to be closed after the run, and why it was chosen.
+class EngineChoice(NamedTuple):
+    """The engine of a run.
 
     Attributes
     ----------
     engine : Engine or None
         None for this process.
     ours : bool
-        Whether it was started for this run.
+        Whether it was started for this run, and is closed after it.
     reason : str
-        What ``engine="auto"`` has to say.
+        Why ``engine="auto"`` has chosen it.
     """
 
-    engine: Any
+    engine: Engine | None
     ours: bool
     reason: str = ""
 
 
-def choose_engine(engine: Any, job: Job, m: Any) -> Choice:
+def choose_engine(engine: EngineLike, job: Job, m: int | str | None) -> EngineChoice:
     """Return the engine that the user has asked for.
 
     Parameters
     ----------
-    engine : object
+    engine : EngineLike
         The argument of `minimize`.
     job : Job
-        What will be asked, for "auto".
-    m : int or str
-        How many oracles a round will take, as far as is known.
+        What the engine will compute; "auto" measures it.
+    m : int, str or None
+        Number of oracles in a round, as far as it is known.
     """
     if engine is None:
-        return Choice(None, False)
+        return EngineChoice(None, False)
     if isinstance(engine, str):
         if engine == "auto":
             name, reason = _measured(job, m)
-            return Choice(None if name is None else _named(name), True, reason)
-        return Choice(_named(engine), True)
+            return EngineChoice(None if name is None else _named(name), True, reason)
+        return EngineChoice(_named(engine), True)
     if isinstance(engine, Engine):
-        return Choice(engine, False)
+        return EngineChoice(engine, False)
     if isinstance(engine, AnyExecutor) or callable(engine):
-        return Choice(Executor(engine), True)
+        return EngineChoice(Executor(engine), True)
     if type(engine).__module__.partition(".")[0] == "distributed":
-        return Choice(Dask(engine), True)
+        return EngineChoice(Dask(engine), True)
     raise TypeError(
         f"engine must be {NAMES}, or an object with open and run_round, found {engine!r}"
     )
 
 
-def _named(text: str) -> Any:
+def _named(text: str) -> Engine:
     name, _, rest = text.partition(":")
     if name == "local" and not rest:
         return Local()
@@ -118,28 +132,28 @@ def _address(text: str, rest: str, *names: str) -> str:
 
 def cores() -> int:
     """Return the cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
+    if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def _measured(job: Job, m: Any) -> tuple[str | None, str]:
-    """Return the name of the engine that pays for this oracle on this machine, and why."""
+def _measured(job: Job, m: int | str | None) -> tuple[str | None, str]:
+    """Return the name of the fastest engine for this oracle on this machine, and why."""
     m = m if isinstance(m, int) else 32
     K, count = job.smoothing.K, cores()
     question = Question(0, np.zeros(K.shape), 1.0, m)
-    job.compute(question, range(1))  # caches and imports are no part of an oracle's time
+    job.compute(question, range(1))  # The first call fills caches and imports modules.
     seconds = math.inf
-    for _ in range(3):  # something else may take the processor for a moment
+    for _ in range(3):  # Another program may use the processor for a moment.
         began = time.perf_counter()
         job.compute(question, range(1))
         seconds = min(seconds, (time.perf_counter() - began) * job.blocks(m))
-        if seconds > 1e2 * _WORTH:
+        if seconds > 1e2 * _MIN_SECONDS:
             break
     work = f"{m} oracles take {1e3 * seconds:.3g} ms"
     if count == 1:
         return None, f"{work}, and there is one core: in process"
-    if seconds < _WORTH:
+    if seconds < _MIN_SECONDS:
         return None, f"{work}, less than an engine costs: in process"
     if job.blocks(m) == 1:
         return None, f"{work} as one vectorised block: in process; block= would cut it"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
+from ..arrays import Array
+from ..atoms import Atoms
 from ..smoothing.job import Job, Partial, Question
 from ._log import EngineLog
-from ._protocol import Engine, EngineFailure
+from ._protocol import Engine, EngineFailure, Late
 
 
 @dataclass(frozen=True)
@@ -18,16 +19,16 @@ class Policy:
     Parameters
     ----------
     oracle_timeout : float, optional
-        Seconds after which a single oracle call counts as hanging: its worker is given up and the
-        block computed elsewhere, and if that hangs too the run ends with ``engine_failure``.
+        Seconds after which a single oracle call is considered to hang. Its worker is ended and the
+        block computed elsewhere. If that hangs too, the run ends with ``engine_failure``.
     stragglers : {"wait", "drop"}
-        Whether to wait for every block, or to go on with the mean over the first ones. Dropping is
+        Whether to wait for every block, or to use the mean over the first ones. Dropping is
         unbiased only if the time of an oracle call does not depend on its answer, and its results
         depend on timing.
     quorum : float
-        Which share of the blocks is enough when stragglers are dropped or the mode is async.
+        Share of the blocks that is enough when stragglers are dropped or the mode is async.
     mode : {"sync", "async"}
-        "async" uses late answers in the rounds after, instead of dropping them.
+        "async" uses late answers in later rounds, instead of dropping them.
     staleness : int
         By how many rounds an answer may be late in async mode.
     """
@@ -42,19 +43,17 @@ class Policy:
         timeout = self.oracle_timeout
         if timeout is not None and not (_is_number(timeout) and 0 < timeout < math.inf):
             raise ValueError(f"oracle_timeout must be a positive number, found {timeout!r}")
-        for name, allowed in (("stragglers", ("wait", "drop")), ("mode", ("sync", "async"))):
-            if getattr(self, name) not in allowed:
-                found = getattr(self, name)
-                raise ValueError(
-                    f"{name} must be {' or '.join(map(repr, allowed))}, found {found!r}"
-                )
+        if self.stragglers not in ("wait", "drop"):
+            raise ValueError(f"stragglers must be 'wait' or 'drop', found {self.stragglers!r}")
+        if self.mode not in ("sync", "async"):
+            raise ValueError(f"mode must be 'sync' or 'async', found {self.mode!r}")
         if not (_is_number(self.quorum) and 0 < self.quorum <= 1):
             raise ValueError(f"quorum must be in (0, 1], found {self.quorum!r}")
         if not isinstance(self.staleness, int) or self.staleness < 0:
             raise ValueError(f"staleness must be an integer >= 0, found {self.staleness!r}")
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -66,7 +65,7 @@ class Driver:
     engine : Engine
         Where the oracles run.
     job : Job
-        What they are asked; it is shipped here, once.
+        What the workers compute. The driver sends it to them, once.
     policy : Policy
         How long to wait.
     log : EngineLog
@@ -77,41 +76,44 @@ class Driver:
         self.engine = engine
         self.policy = policy
         self.log = log
+        self._waits = policy.mode == "sync" and policy.stragglers == "wait"
         engine.open(job)
         log.name, log.alive = engine.name, engine.stats().workers
 
     @property
     def guards(self) -> bool:
-        """Whether clean answers are to be asked of workers too, since the oracle may hang."""
+        """Whether workers answer unperturbed questions too, because the oracle may hang."""
         return self.policy.oracle_timeout is not None
 
-    def clean(self, g: Any) -> Any:
+    def clean(self, g: Array) -> Atoms | None:
         """Return a worker's answer to ``g``, unperturbed."""
         question = Question(-1, g, 0.0, 1, keep=True, clean=True)
         found = self.engine.run_round(question, range(1), timeout=self.policy.oracle_timeout)
-        self.log.see(self.engine.stats().spans)
+        self.log.add_spans(self.engine.stats().spans)
         return found[0].answers
 
     def ask(self, question: Question, blocks: range) -> list[Partial]:
         """Return the contributions to a round, in the order of rounds and blocks."""
-        late = self._late(question)
-        policy, need = self.policy, None
-        if policy.mode == "async" or policy.stragglers == "drop":
-            need = max(1, math.ceil(policy.quorum * len(blocks)) - len(late))
+        late: list[Late] = []
+        need = None
+        if not self._waits:
+            late = self._late(question)
+            need = max(1, math.ceil(self.policy.quorum * len(blocks)) - len(late))
         try:
-            found = self.engine.run_round(question, blocks, need, policy.oracle_timeout)
+            found = self.engine.run_round(question, blocks, need, self.policy.oracle_timeout)
         except EngineFailure:
             self.log.add(question.k, len(blocks), len(late), self.engine.stats())
             raise
-        late += self._late(question)
-        parts = [(question.k, block, partial) for block, partial in found.items()] + late
-        parts.sort(key=lambda part: part[:2])
+        if not self._waits:
+            late += self._late(question)
+            late.sort(key=lambda part: (part.round, part.block))
         self.log.add(question.k, len(blocks), len(late), self.engine.stats())
-        return [partial for _, _, partial in parts]
+        partials = [found[block] for block in sorted(found)]
+        return [part.partial for part in late] + partials if late else partials
 
-    def _late(self, question: Question) -> list[tuple[int, int, Partial]]:
-        """Return what has come of earlier rounds, if it is wanted and not too old."""
+    def _late(self, question: Question) -> list[Late]:
+        """Return the late answers of earlier rounds that are wanted and not too old."""
         late = self.engine.late()
         if self.policy.mode == "sync":
             return []
-        return [part for part in late if question.k - part[0] <= self.policy.staleness]
+        return [part for part in late if question.k - part.round <= self.policy.staleness]

@@ -1,30 +1,16 @@
-"""Messages between the driver and a worker process, in as few system calls as can be."""
+"""A socket between the driver and a worker process, used with few system calls."""
 
 from __future__ import annotations
 
 import socket
 import struct
-from typing import Any
-
-from ..smoothing.job import Partial
-from ._worker import Reply
 
 _SIZE = struct.Struct("<q")
 _CHUNK = 2**15
 
-TICKET = struct.Struct("<qqq")
-"""Number of the ticket and the range of its blocks, before the question; (-1, serial, 0) is
-followed by a job."""
-
 
 class Link:
-    """Whole messages over a stream socket.
-
-    Parameters
-    ----------
-    handle : int
-        File descriptor of the socket, which belongs to the link from now on.
-    """
+    """Whole messages over a stream socket, whose file descriptor the link owns from now on."""
 
     def __init__(self, handle: int) -> None:
         self._socket = socket.socket(fileno=handle)
@@ -45,9 +31,9 @@ class Link:
             self._socket.sendall(_SIZE.pack(len(message)))
             self._socket.sendall(message)
 
-    def receive(self) -> list[Any]:
-        """Wait for a message; return it and whole ones that came with it, the oldest first."""
-        data: Any = self._socket.recv(_CHUNK)
+    def receive(self) -> list[bytes | memoryview]:
+        """Wait for a message; return it and the whole ones that came with it, oldest first."""
+        data: bytes | memoryview = self._socket.recv(_CHUNK)
         if not data:
             raise EOFError
         found, at = [], 0
@@ -61,7 +47,7 @@ class Link:
             at = end
         return found
 
-    def _completed(self, data: Any, size: int) -> memoryview:
+    def _completed(self, data: bytes | memoryview, size: int) -> memoryview:
         """Return the ``size`` bytes that begin with ``data``."""
         whole = memoryview(bytearray(size))
         whole[: len(data)] = data
@@ -72,16 +58,3 @@ class Link:
                 raise EOFError
             at += count
         return whole
-
-
-def plain(reply: Reply) -> tuple[Any, ...]:
-    """Return a reply as plain tuples, which pickle faster than named ones."""
-    partials = None if reply.partials is None else list(map(tuple, reply.partials))
-    return reply.ticket, partials, reply.error, reply.busy
-
-
-def named(reply: tuple[Any, ...]) -> Reply:
-    """Return what `plain` was given."""
-    ticket, partials, error, busy = reply
-    partials = None if partials is None else list(map(Partial._make, partials))
-    return Reply(ticket, partials, error, busy)

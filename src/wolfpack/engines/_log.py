@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,37 +17,50 @@ from ._protocol import Span, Stats
 
 COLUMNS = ("round", "blocks", "late", *(name for name in Stats._fields if name != "spans"))
 
-MOST_SPANS = 2**15
-"""Spans that are kept; of a longer run, the last ones."""
+MAX_SPANS = 2**15
+"""Number of spans that are kept: the last ones of a longer run."""
 
-_TIMELINE = [
-    ("round", np.int64),
-    ("worker", np.int64),
-    ("block_first", np.int64),
-    ("block_last", np.int64),
-    ("begin_s", np.float64),
-    ("end_s", np.float64),
-    ("status", "U10"),
-]
-_NOTHING = (0, 0, 0, 0.0, 0)
+_TIMELINE = np.dtype(
+    [(name, np.int64) for name in ("round", "worker", "block_first", "block_last")]
+    + [("begin_s", np.float64), ("end_s", np.float64), ("status", "U10")]
+)
 _STATUSES = ("ok", "recomputed", "late", "failed")
+
+
+class _Sums(NamedTuple):
+    """Sums over the rounds since the history's last row."""
+
+    recomputed: float = 0
+    stragglers: float = 0
+    traffic: float = 0
+    busy: float = 0.0
+    rounds: float = 0
+
+
+@dataclass
+class _Tally:
+    """What one worker has done so far."""
+
+    number: int
+    first: float
+    last: float
+    blocks: int = 0
+    busy: float = 0.0
+    ends: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_STATUSES, 0))
 
 
 class EngineLog(Mapping[str, np.ndarray]):
     """What each round cost on an engine, as columns of equal length.
 
     ``round``; ``blocks`` of samples that were asked for; ``late`` blocks of earlier rounds that
-    were used; ``workers`` alive; blocks ``recomputed`` by a second worker because the first was
-    lost or slow; blocks ``dropped``, not waited for; ``stragglers``, the blocks among both whose
-    worker was too slow; ``bytes_out`` and ``bytes_in``; ``busy``, the share of the workers' time
-    that went into oracles.
+    were used; the other columns are the fields of `Stats`.
 
     Attributes
     ----------
     name : str
-        The engine.
+        Name of the engine.
     reason : str
-        Why, when it was chosen by ``engine="auto"``.
+        Why ``engine="auto"`` has chosen it.
     alive : int
         Workers alive at the end of the last round.
     unrecorded : tuple
@@ -62,9 +77,9 @@ class EngineLog(Mapping[str, np.ndarray]):
         self.name = name
         self.reason = reason
         self.alive = 0
-        self.unrecorded: tuple[float, ...] = _NOTHING
+        self.unrecorded: tuple[float, ...] = _Sums()
         self.rows: list[tuple[float, ...]] = []
-        self._spans: deque[Span] = deque(maxlen=MOST_SPANS)
+        self._spans: deque[Span] = deque(maxlen=MAX_SPANS)
         self._began = time.perf_counter()
         self._workers: dict[str, _Tally] = {}
 
@@ -72,30 +87,30 @@ class EngineLog(Mapping[str, np.ndarray]):
         """Record a round."""
         self.alive = stats.workers
         self.rows.append((k, blocks, late, *stats[:-1]))
-        again, slow, traffic, busy, rounds = self.unrecorded
-        traffic += stats.bytes_out + stats.bytes_in
-        self.unrecorded = (
-            again + stats.recomputed,
-            slow + stats.stragglers,
-            traffic,
-            busy + stats.busy,
-            rounds + 1,
-        )
-        self.see(stats.spans)
+        traffic = stats.bytes_out + stats.bytes_in
+        here = _Sums(stats.recomputed, stats.stragglers, traffic, stats.busy, rounds=1)
+        self.unrecorded = _Sums._make(map(operator.add, self.unrecorded, here))
+        self.add_spans(stats.spans)
 
     def recorded(self) -> tuple[float, ...]:
-        """Return the history's columns on the rounds since it was asked before."""
-        *sums, busy, rounds = self.unrecorded
-        self.unrecorded = _NOTHING
-        return self.alive, *sums, busy / rounds if rounds else math.nan
+        """Return the history's columns on the rounds since the last call."""
+        sums = _Sums._make(self.unrecorded)
+        self.unrecorded = _Sums()
+        busy = sums.busy / sums.rounds if sums.rounds else math.nan
+        return self.alive, sums.recomputed, sums.stragglers, sums.traffic, busy
 
-    def see(self, spans: tuple[Span, ...]) -> None:
+    def add_spans(self, spans: tuple[Span, ...]) -> None:
         """Record who computed what."""
         for span in spans:
             tally = self._workers.get(span.worker)
             if tally is None:
-                tally = self._workers[span.worker] = _Tally(len(self._workers), span.begin)
-            tally.count(span)
+                tally = _Tally(len(self._workers), first=span.begin, last=span.begin)
+                self._workers[span.worker] = tally
+            tally.ends[span.status] += 1
+            tally.last = max(tally.last, span.end)
+            if span.status != "failed":
+                tally.blocks += span.last - span.first + 1
+                tally.busy += span.end - span.begin
             self._spans.append(span)
 
     @property
@@ -104,21 +119,13 @@ class EngineLog(Mapping[str, np.ndarray]):
 
         Fields ``round`` (-1: a certificate), ``worker`` (a row of `per_worker`), ``block_first``
         and ``block_last`` (both included), ``begin_s`` and ``end_s`` (seconds since the run began),
-        ``status``: "ok"; "recomputed", used like the former but in the place of a worker that was
-        lost or slow; "late", after the round was over or another worker had answered; "failed",
-        the worker was lost or given up, or its oracle raised. The last 32,768 rows are kept.
+        ``status``: "ok"; "recomputed", also used, but in the place of a worker that was lost or
+        slow; "late", after the round was over or another worker had answered; "failed", when the
+        worker was lost or ended, or its oracle raised. The last 32,768 rows are kept.
         """
-        number, zero = self._workers, self._began
+        w, zero = self._workers, self._began
         rows = [
-            (
-                s.round,
-                number[s.worker].number,
-                s.first,
-                s.last,
-                s.begin - zero,
-                s.end - zero,
-                s.status,
-            )
+            (s.round, w[s.worker].number, s.first, s.last, s.begin - zero, s.end - zero, s.status)
             for s in self._spans
         ]
         return np.array(rows, dtype=_TIMELINE)
@@ -132,7 +139,8 @@ class EngineLog(Mapping[str, np.ndarray]):
         message), and how many messages ended ``ok``, ``recomputed``, ``late`` and ``failed``.
         """
         zero, width = self._began, max(map(len, self._workers), default=1)
-        kind: list[Any] = [("worker", np.int64), ("name", f"U{width}"), ("blocks", np.int64)]
+        kind: list[tuple[str, type | str]]
+        kind = [("worker", np.int64), ("name", f"U{width}"), ("blocks", np.int64)]
         kind += [(name, np.float64) for name in ("busy_s", "first_s", "last_s")]
         kind += [(name, np.int64) for name in _STATUSES]
         rows = [
@@ -162,20 +170,3 @@ class EngineLog(Mapping[str, np.ndarray]):
 
     def __repr__(self) -> str:
         return f"EngineLog({self.name}: {len(self.rows)} rounds of {', '.join(COLUMNS)})"
-
-
-class _Tally:
-    """What one worker did so far."""
-
-    def __init__(self, number: int, first: float) -> None:
-        self.number = number
-        self.first = self.last = first
-        self.blocks, self.busy = 0, 0.0
-        self.ends: dict[str, int] = dict.fromkeys(_STATUSES, 0)
-
-    def count(self, span: Span) -> None:
-        self.ends[span.status] += 1
-        self.last = max(self.last, span.end)
-        if span.status != "failed":
-            self.blocks += span.last - span.first + 1
-            self.busy += span.end - span.begin

@@ -1,17 +1,14 @@
-"""What an engine is: workers that hold a job and answer the blocks of a round."""
+"""What the library asks of an engine, and what an engine reports."""
 
 from __future__ import annotations
 
-import os
-import pickle
-import sys
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ..smoothing.job import Job, Partial, Question
 
 
 class EngineFailure(RuntimeError):
-    """No worker is left, or the oracle's answers cannot be had from the engine."""
+    """No worker is left, or the engine cannot deliver the oracle's answers."""
 
 
 class OracleError(RuntimeError):
@@ -19,20 +16,20 @@ class OracleError(RuntimeError):
 
 
 class Span(NamedTuple):
-    """One worker's time with one message.
+    """The time that one worker spent on one message.
 
     Attributes
     ----------
     round : int
-        Round of the question; -1 for one without noise.
+        Round of the question; -1 for a question without noise.
     worker : str
-        The worker's name, which no other has.
+        Name of the worker, unique within the engine.
     first, last : int
-        The blocks, the last one included.
+        First and last block of the message.
     begin, end : float
-        When, by the driver's ``time.perf_counter``.
+        Times of the driver's ``time.perf_counter``.
     status : {"ok", "recomputed", "late", "failed"}
-        What became of it.
+        How the message ended; see `EngineLog.timeline`.
     """
 
     round: int
@@ -54,13 +51,13 @@ class Stats(NamedTuple):
     recomputed : int
         Blocks given to a second worker because the first was lost or slow.
     dropped : int
-        Blocks that were not waited for.
+        Blocks for which the round did not wait.
     stragglers : int
-        Blocks given to a second worker, or not waited for, because the first was slow.
+        Blocks that were dropped, or given to a second worker, because the first was slow.
     bytes_out, bytes_in : int
         Bytes sent to workers and received from them.
     busy : float
-        Share of the workers' time that went into oracles.
+        Share of the workers' time that was spent in oracles.
     spans : tuple of Span
         Who computed what since the last round.
     """
@@ -75,17 +72,34 @@ class Stats(NamedTuple):
     spans: tuple[Span, ...] = ()
 
 
+class Late(NamedTuple):
+    """The contribution of a block that arrived after its round was over."""
+
+    round: int
+    block: int
+    partial: Partial
+
+
 @runtime_checkable
 class Engine(Protocol):
-    """Workers that compute blocks of a job; the driver alone adds them up.
+    """Workers that compute the blocks of a job. Only the driver adds the blocks up.
 
-    A block is the same bits wherever, in whatever order and how often it is computed.
+    A block has the same bits on every worker, in every order and however often it is computed.
+    A class may derive from this one to inherit `late`.
+
+    Attributes
+    ----------
+    name : str
+        Name of the engine in messages and logs, such as ``"processes:4"``.
     """
 
     name: str
 
     def open(self, job: Job) -> None:
-        """Ship the job to every worker, starting them if need be."""
+        """Start the workers where necessary, and send the job to each of them.
+
+        Every run calls this once. An engine that stays open for several runs gets a new job.
+        """
         ...
 
     def run_round(
@@ -104,18 +118,25 @@ class Engine(Protocol):
         blocks : range
             The blocks wanted.
         need : int, optional
-            How many are enough; all by default.
+            Number of blocks that are enough; all by default.
         timeout : float, optional
-            Seconds after which a single oracle call counts as hanging.
+            Seconds after which a single oracle call is considered to hang.
+
+        Raises
+        ------
+        EngineFailure
+            No worker is left.
+        OracleError
+            The oracle raised.
         """
         ...
 
-    def late(self) -> list[tuple[int, int, Partial]]:
-        """Return, once, the (round, block, contribution) that came after their round was over."""
-        ...
+    def late(self) -> list[Late]:
+        """Return each contribution that arrived after its round was over, once; none by default."""
+        return []
 
     def stats(self) -> Stats:
-        """Return what the last round cost; before the first one, how many workers there are."""
+        """Return what the last round cost; before the first one, the number of workers."""
         ...
 
     def close(self) -> None:
@@ -123,24 +144,22 @@ class Engine(Protocol):
         ...
 
 
-def arrays_of(question: Question) -> tuple[Any, Any]:
-    """Return what is large in a question, its points; the second one may be None."""
-    return question.v, question.also
+@runtime_checkable
+class RankEngine(Engine, Protocol):
+    """An engine whose processes all run the user's program: one drives, the others follow it."""
 
+    @property
+    def follows(self) -> bool:
+        """Whether this process follows the driver: it calls `follow` in place of a run."""
+        ...
 
-def without_arrays(question: Question) -> Question:
-    """Return a question that is small enough to travel with every message."""
-    return question._replace(v=None, also=None)
+    def follow(self) -> Any:
+        """Serve the driver until it has a result, and return that result."""
+        ...
 
-
-def with_arrays(question: Question, arrays: tuple[Any, Any]) -> Question:
-    """Return the question with its points."""
-    return question._replace(v=arrays[0], also=arrays[1])
-
-
-def nbytes(question: Question) -> int:
-    """Return the bytes of a question's points."""
-    return question.v.nbytes + (0 if question.also is None else question.also.nbytes)
+    def conclude(self, result: object) -> None:
+        """Give the driver's result to the processes that follow; they return from `follow`."""
+        ...
 
 
 def missing(package: str, engine: str) -> ImportError:
@@ -149,28 +168,3 @@ def missing(package: str, engine: str) -> ImportError:
         f"engine={engine!r} needs {package}, which is not installed: "
         "pip install 'wolfpack[engines]', or make install-engines in a checkout"
     )
-
-
-def serialize(job: Job) -> bytes:
-    """Return a job as bytes, with where its modules were found.
-
-    Functions of scripts and notebooks travel too; modules must be there for the worker to import.
-    """
-    try:
-        import cloudpickle as pickler
-    except ImportError:
-        pickler = pickle
-    try:
-        return pickle.dumps((sys.path, pickler.dumps(job)), protocol=5)
-    except Exception as error:
-        raise TypeError(
-            f"the set, the noise or the objective cannot be sent to workers: {error}; "
-            "engine='threads' needs no copy of them"
-        ) from error
-
-
-def deserialize(blob: bytes) -> Job:
-    """Return the job; folders of the driver's that exist here too are searched last."""
-    path, data = pickle.loads(blob)
-    sys.path += [folder for folder in path if folder not in sys.path and os.path.isdir(folder)]
-    return pickle.loads(data)

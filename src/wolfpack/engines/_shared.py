@@ -1,28 +1,27 @@
-"""Query points in memory that processes share: no name, hence nothing to leave behind."""
+"""Query points in memory that processes share. It has no name, so nothing can be left behind."""
 
 from __future__ import annotations
 
 import math
 import mmap
 import os
+import sys
 import tempfile
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 SLOTS = 32
-"""Arrays that can be kept; memory is used only for slots that were written to."""
+"""Number of arrays that fit; memory is used only for slots that were written to."""
+
+Place: TypeAlias = tuple[int, str, tuple[int, ...]]
+"""Slot, type and shape of an array."""
 
 
 class Slots:
-    """A few arrays of one size in a file without a name, which child processes inherit.
+    """A few arrays of ``nbytes`` each in a file without a name, which child processes inherit.
 
-    Parameters
-    ----------
-    nbytes : int
-        Bytes of one array.
-    handle : int, optional
-        The file, when it is inherited; a new one otherwise.
+    ``handle`` is the file when it is inherited. Without it a new file is made.
     """
 
     def __init__(self, nbytes: int, handle: int | None = None) -> None:
@@ -34,20 +33,21 @@ class Slots:
             os.ftruncate(handle, size)
         self.handle = handle
         self._map = mmap.mmap(handle, size, access=access)
-        self._views: dict[Any, np.ndarray] = {}
+        self._views: dict[Place, np.ndarray] = {}
 
-    def write(self, slot: int, array: Any) -> tuple[int, str, tuple[int, ...]]:
-        """Copy an array into a slot; return what `read` must be given to find it."""
+    def write(self, slot: int, array: np.ndarray) -> Place:
+        """Copy an array into a slot; return where `read` finds it."""
         place = slot, array.dtype.str, array.shape
-        self.read(*place)[...] = array
+        self.read(place)[...] = array
         return place
 
-    def read(self, slot: int, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
-        """Return the array in a slot, without a copy."""
-        view = self._views.get((slot, dtype, shape))
+    def read(self, place: Place) -> np.ndarray:
+        """Return the array at a place, without a copy."""
+        view = self._views.get(place)
         if view is None:
+            slot, dtype, shape = place
             flat = np.frombuffer(self._map, dtype, math.prod(shape), offset=slot * self.nbytes)
-            view = self._views[slot, dtype, shape] = flat.reshape(shape)
+            view = self._views[place] = flat.reshape(shape)
         return view
 
     def close(self) -> None:
@@ -56,7 +56,7 @@ class Slots:
 
 
 def _nameless_file() -> int:
-    if hasattr(os, "memfd_create"):
+    if sys.platform == "linux":
         return os.memfd_create("wolfpack")
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())

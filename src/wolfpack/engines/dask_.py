@@ -1,4 +1,4 @@
-"""Dask distributed: a cluster of our own on this machine, or the user's."""
+"""Dask distributed: a cluster that is started here on this machine, or the user's."""
 
 from __future__ import annotations
 
@@ -9,72 +9,75 @@ import queue
 import time
 import uuid
 import warnings
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from multiprocessing import resource_tracker
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ..smoothing.job import Job, Question
 from ._interrupts import interrupts_held
-from ._pool import Pool
-from ._protocol import (
-    EngineFailure,
-    arrays_of,
-    missing,
-    nbytes,
-    serialize,
-    with_arrays,
-    without_arrays,
-)
-from ._ticket import Patience, Ticket, Worker
-from ._worker import Bench, Reply
+from ._messages import Reply, nbytes, serialize
+from ._pace import Deadline
+from ._protocol import EngineFailure, missing
+from ._tickets import Received, Ticket, Worker
+from ._worker import BlockWorker
+from ._worker_pool import WorkerPool
 
-_LOOK = 1.0
-"""Seconds between two looks at who is in the cluster."""
+if TYPE_CHECKING:
+    from distributed import Client, Future
 
-_UNDISTURBED = {
+DaskClient: TypeAlias = "Client"
+
+_CHECK_SECONDS = 1.0
+"""Seconds between two checks of who is in the cluster."""
+
+_QUIET_CLUSTER = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "2s",
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.scheduler.active-memory-manager.start": False,
     "distributed.scheduler.work-stealing": False,
 }
-"""Settings of a cluster of our own, where nobody looks at what its parts find out about themselves
-and where actors neither move nor hold data that could."""
+"""Settings of a cluster that is started here: nobody reads its statistics, and its actors neither
+move nor hold data that could be moved."""
 
 
-class Desk:
-    """A worker's bench; it remembers the last query point, which travels once per round.
+class DaskActor:
+    """A worker on Dask; it keeps the last question, which travels once per round."""
 
-    Parameters
-    ----------
-    blob : bytes
-        What `serialize` made of the job.
-    """
-
-    def __init__(self, blob: bytes) -> None:
-        self._bench = Bench(bytes(blob))
-        self._tag, self._arrays = -1, (None, None)
+    def __init__(self, job: bytes) -> None:
+        self._worker = BlockWorker(bytes(job))
+        self._tag = -1
+        self._question: Question | None = None
 
     def work(self, message: bytes) -> bytes:
-        """Compute some blocks and return the pickled reply; an empty one if v is not here."""
+        """Compute some blocks and return the pickled reply; it lacks data without a question."""
         ticket, tag, question, blocks = pickle.loads(message)
-        if question.v is not None:
-            self._tag, self._arrays = tag, arrays_of(question)
+        if question is not None:
+            self._tag, self._question = tag, question
         elif tag != self._tag:
-            return pickle.dumps(Reply(ticket, None, None, 0.0))
-        return pickle.dumps(self._bench.work(ticket, with_arrays(question, self._arrays), blocks))
+            return pickle.dumps(Reply(ticket))
+        assert self._question is not None
+        return pickle.dumps(self._worker.work(ticket, self._question, blocks))
 
 
-class Seat:
-    """An actor as the driver sees it: where it is, its method, and which query point it has."""
+@dataclass(eq=False)
+class ActorAddress:
+    """Where an actor is, its method, and the tag of the question that it has.
 
-    def __init__(self, place: str, future: Any, work: Any) -> None:
-        self.place = place
-        self.future = future  # the scheduler drops an actor that no one holds a future of
-        self.work = work
-        self.tag = -1
+    The scheduler drops an actor unless somebody holds its ``future``.
+    """
+
+    place: str
+    future: Future
+    work: Callable[[bytes], Awaitable[bytes]]
+    tag: int = -1
 
 
-class Dask(Pool):
+DaskWorker: TypeAlias = Worker[ActorAddress]
+
+
+class Dask(WorkerPool[ActorAddress]):
     """Oracles in actors on Dask workers, one actor per worker.
 
     Parameters
@@ -97,36 +100,38 @@ class Dask(Pool):
 
     latency: ClassVar[float] = 6e-3
 
-    def __init__(self, cluster: Any, patience: float = 30.0) -> None:
+    def __init__(self, cluster: int | str | Client, patience: float = 30.0) -> None:
         super().__init__()
         self._wanted = cluster
         self.patience = patience
-        self._client: Any = None
+        self._client: Client = None
         self._owned: list[Any] = []
-        self._seats: dict[str, Any] = {}
-        self._replies: Any = queue.SimpleQueue()
-        self._blob = b""
-        self._looked = 0.0
+        self._starting: dict[str, Future] = {}
+        self._replies: queue.SimpleQueue[tuple[DaskWorker, bytes | None]] = queue.SimpleQueue()
+        self._job = b""
+        self._checked = 0.0
         self._tag = 0
-        self.name = "dask" if isinstance(cluster, int) else f"dask:{_address(cluster)}"
+        address = cluster if isinstance(cluster, str) else "client"
+        self.name = "dask" if isinstance(cluster, int) else f"dask:{address}"
 
     def _start(self, job: Job) -> None:
-        self._blob = serialize(job)
+        self._job = serialize(job)
         if self._client is None:
             self._client = self._connected()
-        self._dismiss()
-        patience = Patience(self.patience)
+        self._forget_workers()
+        self._starting = {}
+        deadline = Deadline(self.patience)
         expected = self._wanted if isinstance(self._wanted, int) else 1
-        while len(self.workers) < max(expected, len(self._seats)):
-            self._looked = 0.0
+        while len(self.workers) < expected or self._starting:
+            self._checked = 0.0
             self._maintain()
-            if patience.ends():
+            if deadline.passed():
                 if self.workers:
                     break
                 raise EngineFailure(f"no worker of {self.name} was ready in {self.patience:g} s")
             time.sleep(0.01)
 
-    def _connected(self) -> Any:
+    def _connected(self) -> Client:
         try:
             import dask.config
             import distributed
@@ -138,15 +143,15 @@ class Dask(Pool):
             client = distributed.Client(self._wanted, set_as_default=False, timeout=self.patience)
             self._owned = [client]
             return client
-        resource_tracker.ensure_running()  # workers need it, and its start unblocks Ctrl-C
-        with interrupts_held(), dask.config.set(_UNDISTURBED):
+        resource_tracker.ensure_running()  # Workers need it, and its start unblocks Ctrl-C.
+        with interrupts_held(), dask.config.set(_QUIET_CLUSTER):
             cluster = distributed.LocalCluster(
                 n_workers=self._wanted,
                 threads_per_worker=1,
-                memory_limit=0,  # an oracle may take what there is, as on other engines
+                memory_limit=0,  # An oracle may use all memory, as on other engines.
                 processes=True,
                 host="127.0.0.1",
-                # None would serve pages on port 8787 all the same
+                # None would serve pages on port 8787 all the same.
                 dashboard_address="127.0.0.1:0",
                 scheduler_kwargs={"dashboard": False},
                 silence_logs=logging.CRITICAL,
@@ -159,24 +164,26 @@ class Dask(Pool):
 
     def _maintain(self) -> None:
         now = time.monotonic()
-        if now - self._looked < _LOOK:
+        if now - self._checked < _CHECK_SECONDS:
             return
-        self._looked = now
+        self._checked = now
         present = self._present()
-        for worker in [w for w in self.workers if w.address.place not in present]:
-            self._replies.put((worker, None))
-        self._seats = {place: seat for place, seat in self._seats.items() if place in present}
-        for place in present.difference(self._seats):
-            self._seats[place] = self._seated(place)
-        for place, future in self._seats.items():
-            if not isinstance(future, Worker) and future.status == "finished":
-                with self._client.as_current():  # an actor looks for its client there
+        for worker in self.workers:
+            if worker.address.place not in present:
+                self._replies.put((worker, None))
+        starting = {place: actor for place, actor in self._starting.items() if place in present}
+        for place in present.difference(starting, [w.address.place for w in self.workers]):
+            starting[place] = self._new_actor(place)
+        self._starting = {}
+        for place, future in starting.items():
+            if future.status == "finished":
+                with self._client.as_current():  # An actor looks for its client there.
                     work = future.result(timeout=self.patience).work
-                worker = Worker(Seat(place, future, work), place)
-                self._seats[place] = worker
-                self.workers.append(worker)
-            elif not isinstance(future, Worker) and future.status == "error":
+                self.workers.append(Worker(ActorAddress(place, future, work), place))
+            elif future.status == "error":
                 raise EngineFailure(f"a Dask worker could not read the job: {future.exception()}")
+            else:
+                self._starting[place] = future
 
     def _present(self) -> set[str]:
         """Return the addresses of the workers that the scheduler knows."""
@@ -191,73 +198,61 @@ class Dask(Pool):
             raise EngineFailure(f"the scheduler of {self.name} does not answer: {error}") from error
         return set(identity["workers"])
 
-    def _seated(self, place: str) -> Any:
+    def _new_actor(self, place: str) -> Future:
         """Begin to make an actor on a worker; the job travels with it."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # on the size of the job
+            warnings.simplefilter("ignore", UserWarning)  # Dask warns of large jobs.
             key = f"wolfpack-{uuid.uuid4().hex}"
-            return self._client.submit(Desk, self._blob, key=key, workers=[place], actor=True)
+            return self._client.submit(DaskActor, self._job, key=key, workers=[place], actor=True)
 
     def _announce(self, question: Question) -> int:
         self._tag += 1
         return 0
 
-    def _send(self, worker: Worker, ticket: Ticket) -> int:
+    def _send(self, worker: DaskWorker, ticket: Ticket) -> int:
         ticket.place = self._tag
         known, worker.address.tag = worker.address.tag == self._tag, self._tag
-        question = ticket.question
-        self._call(worker, ticket, without_arrays(question) if known else question)
-        return 0 if known else nbytes(question)
+        return self._call(worker, ticket, None if known else ticket.question)
 
-    def _call(self, worker: Worker, ticket: Ticket, question: Question) -> None:
+    def _call(self, worker: DaskWorker, ticket: Ticket, question: Question | None) -> int:
+        """Send a ticket, with the question unless the actor has it; return the question's bytes."""
         if self._client.status != "running":
             raise EngineFailure(f"the scheduler of {self.name} is gone")
         message = pickle.dumps((ticket.id, ticket.place, question, ticket.blocks), protocol=5)
         self._client.loop.add_callback(self._deliver, worker, message)
+        return 0 if question is None else nbytes(question)
 
-    async def _deliver(self, worker: Worker, message: bytes) -> None:
+    async def _deliver(self, worker: DaskWorker, message: bytes) -> None:
         try:
             self._replies.put((worker, await worker.address.work(message)))
-        except Exception:  # whatever it is, the actor is of no more use
+        except Exception:  # After any exception the actor is of no more use.
             self._replies.put((worker, None))
 
-    def _receive(self, timeout: float) -> list[tuple[Worker, Reply | None, int]]:
+    def _receive(self, timeout: float) -> list[Received[ActorAddress]]:
         try:
-            worker, data = self._replies.get(timeout=min(timeout, _LOOK))
+            worker, data = self._replies.get(timeout=min(timeout, _CHECK_SECONDS))
         except queue.Empty:
             return []
         if data is None:
-            self._seats.pop(worker.address.place, None)
-            return [(worker, None, 0)]
+            return [Received(worker, None)]
         reply: Reply = pickle.loads(data)
-        if reply.partials is None and reply.error is None:  # messages may overtake each other
+        if reply.lacks_data:  # Messages may overtake each other.
             ticket = worker.queue.get(reply.ticket)
             if ticket is not None and worker.alive and not ticket.done:
-                self._sent += nbytes(ticket.question)
-                self._call(worker, ticket, ticket.question)
+                self._round.bytes_out += self._call(worker, ticket, ticket.question)
                 return []
-        return [(worker, reply, len(data))]
+        return [Received(worker, reply, len(data))]
 
-    def _abandon(self, worker: Worker) -> None:
+    def _abandon(self, worker: DaskWorker) -> None:
         """End a worker process that hangs; Dask's nanny starts another one."""
         with contextlib.suppress(Exception):
             self._client.restart_workers([worker.address.place], timeout=self.patience)
 
-    def _dismiss(self) -> None:
-        """Drop the actors of an earlier job."""
-        for worker in self.workers:
-            worker.alive = False
-        self.workers, self._seats = [], {}
-
     def _stop(self) -> None:
-        self._dismiss()
+        self._starting = {}
         owned, self._owned = self._owned, []
         for thing in owned:
             with contextlib.suppress(Exception):
                 thing.close(timeout=5)
         if owned:
             self._client = None
-
-
-def _address(cluster: Any) -> str:
-    return cluster if isinstance(cluster, str) else "client"

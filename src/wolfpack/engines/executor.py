@@ -10,17 +10,21 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
 from concurrent.futures import Executor as AnyExecutor
-from typing import Any, ClassVar
+from typing import ClassVar, TypeAlias
 
 from ..problem import CapabilityError
 from ..smoothing.job import Job, Question
-from ._pool import Pool
-from ._protocol import EngineFailure, nbytes, serialize
-from ._ticket import Ticket, Worker
-from ._worker import Bench, Reply
+from ._messages import Reply, nbytes, serialize
+from ._protocol import EngineFailure
+from ._tickets import Received, Ticket, Worker
+from ._worker import BlockWorker
+from ._worker_pool import WorkerPool
+
+TaskWorker: TypeAlias = Worker[None]
+_Finished: TypeAlias = "tuple[TaskWorker, Ticket, Future[Reply]]"
 
 
-class Executor(Pool):
+class Executor(WorkerPool[None]):
     """Oracles as tasks of an executor.
 
     Parameters
@@ -33,36 +37,34 @@ class Executor(Pool):
 
     Notes
     -----
-    An executor cannot be told to send something to each worker once. A task therefore names the
-    job, and a worker that has not got it says so and is sent it with the next task. The query point
-    travels with every task; `Processes` is faster on one machine.
+    An executor cannot send something to each of its workers once. A task therefore names the job. A
+    worker that lacks it says so, and gets it with the next task. The query point travels with every
+    task; `Processes` is faster on one machine.
     """
 
     latency: ClassVar[float] = 1e-3
 
     def __init__(
-        self, executor: AnyExecutor | Callable[[], Any], workers: int | None = None
+        self, executor: AnyExecutor | Callable[[], object], workers: int | None = None
     ) -> None:
         super().__init__()
         self._make = None if isinstance(executor, AnyExecutor) else executor
-        self._executor: Any = executor if self._make is None else None
+        self._executor = executor if isinstance(executor, AnyExecutor) else None
         self._wanted = workers
-        self._replies: Any = queue.SimpleQueue()
-        self._key, self._blob = "", b""
+        self._replies: queue.SimpleQueue[_Finished] = queue.SimpleQueue()
+        self._key = ""
+        self._shipped: Job | bytes = b""
         self.name = "executor"
 
     def _start(self, job: Job) -> None:
-        if self._executor is None:
-            self._executor = self._made()
-        here = isinstance(self._executor, ThreadPoolExecutor)
+        executor = self._made() if self._executor is None else self._executor
         self._key = uuid.uuid4().hex
-        self._blob = job if here else serialize(job)
-        self.name = f"{type(self._executor).__name__}:{self._size()}"
-        for worker in self.workers:
-            worker.alive = False
-        self.workers = [Worker(None, f"task {i}") for i in range(self._size())]
+        self._shipped = job if isinstance(executor, ThreadPoolExecutor) else serialize(job)
+        self._forget_workers()
+        self._use(executor)
+        self.name = f"{type(executor).__name__}:{len(self.workers)}"
 
-    def _quiet(self) -> contextlib.AbstractContextManager[Any]:
+    def _quiet(self) -> contextlib.AbstractContextManager[object]:
         assert self.job is not None
         here = isinstance(self._executor, ThreadPoolExecutor)
         return self.job.quiet() if here else contextlib.nullcontext()
@@ -76,39 +78,43 @@ class Executor(Pool):
             )
         return executor
 
-    def _size(self) -> int:
-        own = getattr(self._executor, "_max_workers", None)
-        size = self._wanted or own or getattr(self._executor, "num_workers", None)
+    def _use(self, executor: AnyExecutor) -> None:
+        """Use an executor, with as many workers as it has."""
+        self._executor = executor
+        own = getattr(executor, "_max_workers", None) or getattr(executor, "num_workers", None)
+        size = self._wanted or own
         if not size:
             raise CapabilityError(
-                f"{type(self._executor).__name__} does not tell its number of workers: pass "
+                f"{type(executor).__name__} does not tell its number of workers: pass "
                 "wolfpack.engines.Executor(executor, workers=...)"
             )
-        return int(size)
+        self.workers = [Worker(None, f"task {i}") for i in range(int(size))]
 
-    def _send(self, worker: Worker, ticket: Ticket, blob: Any = None) -> int:
+    def _send(self, worker: TaskWorker, ticket: Ticket, job: Job | bytes | None = None) -> int:
+        assert self._executor is not None
         try:
-            task = (self._key, blob, ticket.id, ticket.question, ticket.blocks)
-            future = self._executor.submit(_task, *task)
+            future = self._executor.submit(
+                _task, self._key, job, ticket.id, ticket.question, ticket.blocks
+            )
         except (BrokenExecutor, RuntimeError) as error:
             raise OSError(str(error)) from error
-        future.add_done_callback(lambda f: self._replies.put((worker, ticket, f)))
-        return nbytes(ticket.question) + (len(blob) if isinstance(blob, bytes) else 0)
+        future.add_done_callback(lambda done: self._replies.put((worker, ticket, done)))
+        return nbytes(ticket.question) + (len(job) if isinstance(job, bytes) else 0)
 
-    def _receive(self, timeout: float) -> list[tuple[Worker, Reply | None, int]]:
+    def _receive(self, timeout: float) -> list[Received[None]]:
         try:
             worker, ticket, future = self._replies.get(timeout=timeout)
         except queue.Empty:
             return []
-        reply = _result(future)
-        empty = reply is not None and reply.partials is None and reply.error is None
-        if empty and worker.alive and not ticket.done:
-            try:
-                self._sent += self._send(worker, ticket, self._blob)
-            except OSError:
-                return [(worker, None, 0)]
-            return []
-        return [(worker, reply, 0 if reply is None else _size_of(reply))]
+        try:
+            reply = future.result()
+            if reply.lacks_data and worker.alive and not ticket.done:
+                self._round.bytes_out += self._send(worker, ticket, self._shipped)
+                return []
+        except (BrokenExecutor, CancelledError, OSError):
+            return [Received(worker, None)]
+        size = sum(partial.mean.nbytes for partial in reply.partials or [])
+        return [Received(worker, reply, size)]
 
     def _maintain(self) -> None:
         if self.workers or self._executor is None:
@@ -118,22 +124,20 @@ class Executor(Pool):
                 "the executor is broken; pass a function that makes it "
                 "(engine=lambda: ProcessPoolExecutor(4)) to have it made again"
             )
-        _end(self._executor, busy=True)
-        self._executor = self._made()
-        self.workers = [Worker(None, f"task {i}") for i in range(self._size())]
+        _shut_down(self._executor, busy=True)
+        self._use(self._made())
 
-    def _abandon(self, worker: Worker) -> None:
-        """Leave a task that hangs behind; its place in the executor stays taken."""
+    def _abandon(self, worker: TaskWorker) -> None:
+        """Do nothing: a task cannot be ended, and keeps its place in the executor."""
 
     def _stop(self) -> None:
         if self._make is not None and self._executor is not None:
-            busy = any(worker.queue for worker in self.workers)
-            _end(self._executor, busy)
+            _shut_down(self._executor, busy=any(worker.queue for worker in self.workers))
             self._executor = None
 
 
-def _end(executor: Any, busy: bool) -> None:
-    """Shut an executor of ours down; processes that may hang are not waited for."""
+def _shut_down(executor: AnyExecutor, busy: bool) -> None:
+    """Shut an executor of ours down; processes that may hang are killed."""
     if busy:
         for process in list((getattr(executor, "_processes", None) or {}).values()):
             with contextlib.suppress(Exception):
@@ -141,28 +145,26 @@ def _end(executor: Any, busy: bool) -> None:
     executor.shutdown(wait=not busy)
 
 
-def _result(future: Future[Any]) -> Reply | None:
-    """Return a task's reply, None when its worker was lost."""
-    try:
-        return future.result()
-    except (BrokenExecutor, CancelledError, OSError):
-        return None
+class _Kept(threading.local):
+    """The job of this thread of a worker."""
+
+    key = ""
+    worker: BlockWorker | None = None
 
 
-def _size_of(reply: Reply) -> int:
-    return sum(partial.mean.nbytes for partial in reply.partials or [])
+_kept = _Kept()
 
 
-_benches = threading.local()
-
-
-def _task(key: str, blob: Any, ticket: int, question: Question, blocks: range) -> Reply:
-    """Work on the worker's own job, or say that it has none (no partials and no error)."""
-    if getattr(_benches, "key", None) != key:
-        if blob is None:
-            return Reply(ticket, None, None, 0.0)
-        if not isinstance(blob, bytes):
-            blob = copy.copy(blob)  # threads share the set but not the random streams
-            blob.pins = False
-        _benches.bench, _benches.key = Bench(blob), key
-    return _benches.bench.work(ticket, question, blocks)
+def _task(
+    key: str, job: Job | bytes | None, ticket: int, question: Question, blocks: range
+) -> Reply:
+    """Compute blocks of the job that was sent before, or say that it is not here."""
+    if _kept.key != key:
+        if job is None:
+            return Reply(ticket)
+        if isinstance(job, Job):
+            job = copy.copy(job)  # Threads share the set but not the random streams.
+            job.pins = False
+        _kept.worker, _kept.key = BlockWorker(job), key
+    assert _kept.worker is not None
+    return _kept.worker.work(ticket, question, blocks)

@@ -8,42 +8,48 @@ import pickle
 import signal
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..problem import CapabilityError
 from ..smoothing.job import Job, Partial, Question
-from ._protocol import (
-    EngineFailure,
-    OracleError,
-    Span,
-    Stats,
-    arrays_of,
-    missing,
-    nbytes,
-    serialize,
-    with_arrays,
-    without_arrays,
-)
-from ._worker import Bench, Reply
+from ._messages import Reply, nbytes, on_points, serialize
+from ._protocol import EngineFailure, RankEngine, Span, Stats, missing
+from ._worker import BlockWorker
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Comm
 
 _REPLY = 7
 """Tag of the messages with contributions."""
+
+Kind: TypeAlias = tuple[tuple[int, ...], np.dtype]
+"""Shape and type of an array that is broadcast next."""
+
+
+class RoundMessage(NamedTuple):
+    """Rank 0 asks for blocks; the question has kinds of arrays in the place of its points.
+
+    The only other messages are jobs, as bytes, and in the end the result, None after a failure.
+    """
+
+    question: Question
+    blocks: range
 
 
 def ranks() -> int:
     """Return how many processes mpiexec or srun has started, 1 without them.
 
-    As the environment tells, since asking the library would start it: Open MPI, MPICH and Intel
-    MPI, and Slurm's steps where it manages the ranks itself.
+    The environment tells, since asking the library would start it: Open MPI, MPICH and Intel MPI,
+    and Slurm's steps where it manages the ranks itself.
     """
     names = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"]
     names += ["SLURM_STEP_NUM_TASKS"] if "PMIX_RANK" in os.environ else []
     return max(int(os.environ.get(name, "1")) for name in names)
 
 
-class Mpi:
+class Mpi(RankEngine):
     """Oracles on the ranks of an MPI job: ``mpiexec -n 4 python script.py``.
 
     All ranks call `minimize`. Rank 0 evaluates f and takes the steps, and computes its share of the
@@ -57,28 +63,22 @@ class Mpi:
 
     Notes
     -----
-    A round is one broadcast of v and one message back from every rank; blocks are dealt out evenly,
-    without regard to how long they take. A rank that dies takes the whole job with it, as is usual
-    with MPI: keep a checkpoint and start again with `resume`.
+    A round is one broadcast of v and one message back from every rank. Every rank gets the same
+    number of blocks, however long they take. A rank that dies takes the whole job with it, as is
+    usual with MPI: keep a checkpoint and start again with `resume`.
     """
 
-    def __init__(self, comm: Any = None) -> None:
-        if comm is None:
-            try:
-                from mpi4py import MPI
-            except (ImportError, RuntimeError):  # RuntimeError: mpi4py without an MPI library
-                raise missing("mpi4py and an MPI library", "mpi") from None
-            comm = MPI.COMM_WORLD
-        self._comm = comm.Dup()
-        self._rank, self._size = comm.Get_rank(), comm.Get_size()
-        self._bench: Bench | None = None
+    def __init__(self, comm: Comm | None = None) -> None:
+        self._comm = _world().Dup() if comm is None else comm.Dup()
+        self._rank, self._size = self._comm.Get_rank(), self._comm.Get_size()
+        self._worker: BlockWorker | None = None
         self._stats = Stats(self._size)
         self._stuck = False
         self.name = f"mpi:{self._size}"
 
     @property
     def follows(self) -> bool:
-        """Whether this rank serves another one instead of driving."""
+        """Whether this rank serves rank 0 instead of driving."""
         return self._rank != 0
 
     def agreed(self, fine: bool) -> bool:
@@ -88,8 +88,8 @@ class Mpi:
     def open(self, job: Job) -> None:
         """Ship rank 0's job to every rank."""
         blob = serialize(job)
-        self._comm.bcast(("job", blob))
-        self._bench = Bench(blob)
+        self._comm.bcast(blob)
+        self._worker = BlockWorker(blob)
 
     def run_round(
         self,
@@ -101,43 +101,46 @@ class Mpi:
         """Return the contributions of the blocks, each rank's share computed by it."""
         if need is not None:
             raise CapabilityError("engine='mpi' waits for every block: stragglers='wait' only")
-        assert self._bench is not None
+        assert self._worker is not None
         self._stats = Stats(self._size)
         began = time.perf_counter()
-        shares = min(self._size, len(blocks))
-        arrays = [None if a is None else np.ascontiguousarray(a) for a in arrays_of(question)]
-        kinds = [None if array is None else (array.shape, array.dtype) for array in arrays]
-        self._comm.bcast(("round", without_arrays(question), kinds, blocks))
-        for array in arrays:
-            if array is not None:
-                self._comm.Bcast(array, root=0)
-        here = time.perf_counter()
-        replies = {0: self._bench.work(0, question, _share(blocks, 0, self._size))}
-        received = self._collect(replies, shares, question, timeout)
+        self._ask(question, blocks)
+        asked = time.perf_counter()
+        replies = {0: self._worker.work(0, question, self._share(blocks, 0))}
+        received = self._collect(replies, min(self._size, len(blocks)), question, timeout)
         done: dict[int, Partial] = {}
+        spans = []
         for rank, reply in sorted(replies.items()):
-            if reply.error is not None:
-                cause, text = reply.error
-                raise OracleError(text) from cause
-            assert reply.partials is not None
-            done.update(zip(_share(blocks, rank, self._size), reply.partials, strict=True))
+            share = self._share(blocks, rank)
+            done.update(zip(share, reply.contributions(), strict=True))
+            end = asked + reply.busy
+            spans.append(Span(question.k, f"rank {rank}", share[0], share[-1], asked, end))
         seconds = max(time.perf_counter() - began, 1e-9)
         busy = sum(reply.busy for reply in replies.values()) / (self._size * seconds)
-        sent = (self._size - 1) * nbytes(question)
-        spans = []
-        for rank, reply in replies.items():
-            share = _share(blocks, rank, self._size)
-            span = Span(question.k, f"rank {rank}", share[0], share[-1], here, here + reply.busy)
-            spans.append(span)
-        self._stats = Stats(self._size, 0, 0, 0, sent, received, min(1.0, busy), tuple(spans))
+        self._stats = Stats(
+            self._size,
+            bytes_out=(self._size - 1) * nbytes(question),
+            bytes_in=received,
+            busy=min(1.0, busy),
+            spans=tuple(spans),
+        )
         return done
+
+    def _ask(self, question: Question, blocks: range) -> None:
+        """Broadcast a question, its points as raw memory."""
+        question = on_points(question, np.ascontiguousarray)
+        kinds = on_points(question, lambda array: (array.shape, array.dtype))
+        self._comm.bcast(RoundMessage(kinds, blocks))
+        self._comm.Bcast(question.v, root=0)
+        if question.also is not None:
+            self._comm.Bcast(question.also, root=0)
 
     def _collect(
         self, replies: dict[int, Reply], shares: int, question: Question, timeout: float | None
     ) -> int:
         """Receive one reply from every rank that has a share; return their bytes."""
-        assert self._bench is not None
-        received, job = 0, self._bench.job
+        assert self._worker is not None
+        received, job = 0, self._worker.job
         share = job.length(question.m) * -(-job.blocks(question.m) // self._size)
         deadline = np.inf if timeout is None else time.perf_counter() + timeout * share
         while len(replies) < shares:
@@ -154,31 +157,26 @@ class Mpi:
             received += len(data)
         return received
 
-    def late(self) -> list[tuple[int, int, Partial]]:
-        """Return nothing: every round is complete."""
-        return []
-
     def stats(self) -> Stats:
-        """Return what the last round cost."""
         return self._stats
 
-    def conclude(self, result: Any) -> None:
-        """Give rank 0's result to the others, which are done then."""
-        if self._bench is not None and not self._stuck:
-            self._comm.bcast(("end", result))
-            self._bench = None
+    def conclude(self, result: object) -> None:
+        """Give rank 0's result to the other ranks, which return it from `follow`."""
+        if self._worker is not None and not self._stuck:
+            self._comm.bcast(result)
+            self._worker = None
 
     def close(self) -> None:
-        """End the others, which raise if they were not given a result."""
+        """End the other ranks; they raise an error if they were not given a result."""
         if self._stuck:
-            # ranks that hang would keep mpiexec waiting for ever; let the program finish first
+            # Ranks that hang would keep mpiexec waiting for ever. The program may finish first.
             atexit.register(self._comm.Abort, 1)
         else:
             self.conclude(None)
-        self._bench = None
+        self._worker = None
 
     def follow(self) -> Any:
-        """Serve rank 0 until it has a result, and return that."""
+        """Serve rank 0 until it has a result, and return that result."""
         interruptible = threading.current_thread() is threading.main_thread()
         before = signal.signal(signal.SIGINT, signal.SIG_IGN) if interruptible else None
         try:
@@ -188,35 +186,40 @@ class Mpi:
                 signal.signal(signal.SIGINT, before)
 
     def _serve(self) -> Any:
-        bench: Bench | None = None
+        worker: BlockWorker | None = None
         while True:
-            kind, *content = self._comm.bcast(None)
-            if kind == "job":
-                bench = Bench(content[0])
-            elif kind == "end":
-                if content[0] is None:
-                    raise EngineFailure("rank 0 ended with an error, which it reports itself")
-                return content[0]
+            message = self._comm.bcast(None)
+            if message is None:
+                raise EngineFailure("rank 0 ended with an error, which it reports itself")
+            if isinstance(message, bytes):
+                worker = BlockWorker(message)
+            elif not isinstance(message, RoundMessage):
+                return message
             else:
-                assert bench is not None
-                question, kinds, blocks = content
-                v, also = map(self._received, kinds)
-                mine = _share(blocks, self._rank, self._size)
-                if mine:
-                    reply = bench.work(0, with_arrays(question, (v, also)), mine)
+                assert worker is not None
+                question = on_points(message.question, self._received)
+                share = self._share(message.blocks, self._rank)
+                if share:
+                    reply = worker.work(0, question, share)
                     self._comm.send((self._rank, pickle.dumps(reply)), dest=0, tag=_REPLY)
 
-    def _received(self, kind: tuple[Any, Any] | None) -> Any:
+    def _received(self, kind: Kind) -> np.ndarray:
         """Take part in the broadcast of an array."""
-        if kind is None:
-            return None
-        array = np.empty(*kind)
+        shape, dtype = kind
+        array = np.empty(shape, dtype)
         self._comm.Bcast(array, root=0)
         return array
 
+    def _share(self, blocks: range, rank: int) -> range:
+        """Return the blocks of a rank; the first ranks have one more if they do not divide."""
+        each, more = divmod(len(blocks), self._size)
+        first = rank * each + min(rank, more)
+        return blocks[first : first + each + (rank < more)]
 
-def _share(blocks: range, rank: int, size: int) -> range:
-    """Return the blocks of a rank; the first ranks have one more where they do not divide."""
-    each, more = divmod(len(blocks), size)
-    first = rank * each + min(rank, more)
-    return blocks[first : first + each + (rank < more)]
+
+def _world() -> Comm:
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError):  # RuntimeError: mpi4py without an MPI library
+        raise missing("mpi4py and an MPI library", "mpi") from None
+    return MPI.COMM_WORLD

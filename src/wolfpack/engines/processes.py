@@ -5,22 +5,23 @@ from __future__ import annotations
 import math
 import pickle
 import selectors
-import socket
-from collections import deque
+import sys
 from typing import ClassVar
 
 from ..problem import CapabilityError
 from ..smoothing.job import Job, Question
-from ._link import TICKET, named
-from ._pool import Pool
-from ._protocol import EngineFailure, arrays_of, nbytes, serialize, without_arrays
+from ._messages import Loaded, nbytes, question_bytes, read_reply, serialize, ticket_bytes
+from ._pace import Deadline
+from ._protocol import EngineFailure
 from ._shared import SLOTS, Slots
-from ._spawn import Nursery, Process
-from ._ticket import Patience, Ticket, Worker
-from ._worker import Loaded, Reply
+from ._spawn import Starter, WorkerProcess
+from ._tickets import Received, Ticket, Worker
+from ._worker_pool import WorkerPool
+
+_MAX_FAILED_STARTS = 5
 
 
-class Processes(Pool):
+class Processes(WorkerPool[WorkerProcess]):
     """Oracles in worker processes that are started once and hold the job.
 
     Parameters
@@ -35,14 +36,14 @@ class Processes(Pool):
     -----
     Scripts need no ``if __name__ == "__main__"``, and nothing is forked from a process that may
     have threads. A round costs two small messages per worker; the query point lies in memory that
-    all of them see. A worker that dies is replaced; if this process dies, its workers end by
+    all of them see. A worker that dies is replaced. If this process dies, its workers end by
     themselves.
     """
 
     latency: ClassVar[float] = 1e-4
 
     def __init__(self, workers: int, fork: bool | None = None) -> None:
-        if not hasattr(socket, "send_fds"):
+        if sys.platform == "win32":
             raise CapabilityError(
                 "engine='processes' needs a POSIX system; pass a "
                 "concurrent.futures.ProcessPoolExecutor instead"
@@ -50,18 +51,19 @@ class Processes(Pool):
         super().__init__()
         self.name = f"processes:{workers}"
         self._count = workers
-        self._nursery = Nursery() if fork is None else Nursery(fork)
+        self._starter = Starter() if fork is None else Starter(fork)
         self._slots: Slots | None = None
         self._slot = 0
-        self._joining: list[Worker] = []
+        self._joining: list[Worker[WorkerProcess]] = []
         self._links = selectors.DefaultSelector()
-        self._blob = self._asked = b""
+        self._job_message = self._question = b""
         self._serial = 0
-        self._stillborn = 0
+        self._failed_starts = 0
 
     def _start(self, job: Job) -> None:
         self._serial += 1
-        self._blob = TICKET.pack(-1, self._serial, 0) + serialize(job)
+        # A negative ticket announces a job; its number stands in the place of the first block.
+        self._job_message = ticket_bytes(-1, range(self._serial, 0), serialize(job))
         nbytes = max(1, 8 * job.smoothing.K.dimension)
         if self._slots is not None and self._slots.nbytes != nbytes:
             self.close()
@@ -69,15 +71,15 @@ class Processes(Pool):
             self._slots = Slots(nbytes)
         former, self.workers = self.workers, []
         for worker in former:
-            if worker.queue:  # it still works for an earlier run, who knows how long
+            if worker.queue:  # It still works for an earlier run, nobody knows how long.
                 self._abandon(worker)
             else:
                 self._joining.append(worker)
         for worker in list(self._joining):
-            if worker.address.up:
-                self._ship(worker)
-        patience = Patience(self.patience)
-        while len(self.workers) < self._count and not patience.ends():
+            if worker.address.ready:
+                self._send_job(worker)
+        deadline = Deadline(self.patience)
+        while len(self.workers) < self._count and not deadline.passed():
             self._maintain()
             self._receive(1.0)
         if not self.workers:
@@ -86,96 +88,93 @@ class Processes(Pool):
     def _maintain(self) -> None:
         while len(self.workers) + len(self._joining) < self._count:
             assert self._slots is not None
-            process = Process(self._slots, self._nursery)
-            worker = Worker(process, f"process {process.kin.pid}")
+            address = WorkerProcess(self._slots, self._starter)
+            worker = Worker(address, f"process {address.process.pid}")
             self._joining.append(worker)
-            self._links.register(process.link, selectors.EVENT_READ, worker)
+            self._links.register(address.link, selectors.EVENT_READ, worker)
 
-    def _ship(self, worker: Worker) -> None:
-        """Send the job to a worker that is up."""
+    def _send_job(self, worker: Worker[WorkerProcess]) -> None:
         try:
-            worker.address.up = True
-            worker.address.link.send(self._blob)
+            worker.address.ready = True
+            worker.address.link.send(self._job_message)
         except OSError:
-            self._bury(worker)
+            self._count_failed_start(worker)
 
-    def _bury(self, worker: Worker) -> None:
-        """Forget a worker that ended before it could work."""
+    def _count_failed_start(self, worker: Worker[WorkerProcess]) -> None:
+        """Forget a worker that ended before it could work; give up after several of them."""
         self._joining.remove(worker)
         self._abandon(worker)
-        self._stillborn += 1
-        if self._stillborn >= 5:
+        self._failed_starts += 1
+        if self._failed_starts >= _MAX_FAILED_STARTS:
             raise EngineFailure("worker processes end before they can work")
 
-    def _admit(self, worker: Worker, answer: Loaded) -> None:
-        """Take in a worker that has read the job."""
+    def _admit(self, worker: Worker[WorkerProcess], answer: Loaded) -> None:
+        """Send a job to a worker that waits for one, or use a worker that has read it."""
         if answer.serial == -1:
-            self._ship(worker)
+            self._send_job(worker)
         elif answer.error:
             raise EngineFailure(f"a worker process could not read the job: {answer.error}")
         elif answer.serial == self._serial:
-            self._stillborn = 0
+            self._failed_starts = 0
             self._joining.remove(worker)
             self.workers.append(worker)
 
     def _announce(self, question: Question) -> int:
         assert self._slots is not None
-        tickets = [t for worker in self.workers for t in worker.queue.values()]
-        free = set(range(0, SLOTS, 2)).difference(ticket.place for ticket in tickets)
+        taken = {ticket.place for worker in self.workers for ticket in worker.queue.values()}
+        free = set(range(0, SLOTS, 2)) - taken
         if not free:
-            # a worker so far behind is of no use
-            oldest = min(self.workers, key=lambda w: h.id if (h := w.head()) else math.inf)
+            # A worker that is so far behind is of no use.
+            oldest = min(self.workers, key=lambda w: t.id if (t := w.current()) else math.inf)
             self._abandon(oldest)
-            self._lose(oldest, deque(), question)
+            self._lose(oldest)
             return self._announce(question)
         self._slot = min(free)
-        places = [
-            None if array is None else self._slots.write(self._slot + i, array)
-            for i, array in enumerate(arrays_of(question))
-        ]
-        self._asked = pickle.dumps((places, tuple(without_arrays(question))), protocol=5)
+        v, also = self._slots.write(self._slot, question.v), None
+        if question.also is not None:
+            also = self._slots.write(self._slot + 1, question.also)
+        self._question = question_bytes(question._replace(v=v, also=also))
         return nbytes(question)
 
-    def _send(self, worker: Worker, ticket: Ticket) -> int:
+    def _send(self, worker: Worker[WorkerProcess], ticket: Ticket) -> int:
         ticket.place = self._slot
-        blocks = ticket.blocks
-        message = TICKET.pack(ticket.id, blocks.start, blocks.stop) + self._asked
+        message = ticket_bytes(ticket.id, ticket.blocks, self._question)
         worker.address.link.send(message)
         return len(message)
 
-    def _receive(self, timeout: float) -> list[tuple[Worker, Reply | None, int]]:
-        found: list[tuple[Worker, Reply | None, int]] = []
+    def _receive(self, timeout: float) -> list[Received[WorkerProcess]]:
+        found: list[Received[WorkerProcess]] = []
         for key, _ in self._links.select(timeout):
-            worker: Worker = key.data
+            worker: Worker[WorkerProcess] = key.data
             try:
                 messages = worker.address.link.receive()
             except (EOFError, OSError):
                 if worker in self._joining:
-                    self._bury(worker)
+                    self._count_failed_start(worker)
                 else:
                     self._abandon(worker)
-                    found.append((worker, None, 0))
+                    found.append(Received(worker, None))
                 continue
             for data in messages:
                 answer = pickle.loads(data)
-                if not isinstance(answer, Loaded):
-                    if worker not in self._joining:  # or it replies to what an earlier job asked
-                        found.append((worker, named(answer), len(data)))
-                else:
+                if isinstance(answer, Loaded):
                     self._admit(worker, answer)
+                elif worker not in self._joining:  # Otherwise it answers an earlier job.
+                    found.append(Received(worker, read_reply(answer), len(data)))
         return found
 
-    def _abandon(self, worker: Worker, grace: float = 0.0) -> None:
-        if worker.address.link.fileno() >= 0:  # unless it was given up before
+    def _abandon(self, worker: Worker[WorkerProcess], grace: float = 0.0) -> None:
+        if worker.address.link.fileno() >= 0:  # It may have been abandoned before.
             self._links.unregister(worker.address.link)
             worker.address.end(grace)
 
     def _stop(self) -> None:
         for worker in [*self.workers, *self._joining]:
-            # an idle worker ends when its socket is closed; others are not waited for
-            self._abandon(worker, 0.0 if worker.queue or not worker.address.up else 0.5)
+            # An idle worker ends when its socket is closed. Others are killed at once.
+            idle = worker.address.ready and not worker.queue
+            self._abandon(worker, 0.5 if idle else 0.0)
         self._joining = []
-        self._nursery.close()
+        self._starter.close()
         if self._slots is not None:
             self._slots.close()
             self._slots = None

@@ -9,47 +9,53 @@ import pickle
 import socket
 import time
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from ..smoothing.job import Job, Question
+from . import _messages as messages
 from ._interrupts import interrupts_held
-from ._link import TICKET, named, plain
-from ._pool import Pool
-from ._protocol import (
-    EngineFailure,
-    arrays_of,
-    missing,
-    nbytes,
-    serialize,
-    with_arrays,
-)
-from ._ticket import Patience, Ticket, Worker
-from ._worker import Bench, Reply
+from ._pace import Deadline
+from ._protocol import EngineFailure, missing
+from ._tickets import Received, Ticket, Worker
+from ._worker import BlockWorker
+from ._worker_pool import WorkerPool
 
-_SMALL = 2**16
-"""Bytes up to which a query point is sent with each call."""
+if TYPE_CHECKING:
+    from ray import ObjectRef
+    from ray.actor import ActorHandle
+    from ray.exceptions import RayActorError
 
-_FEW = 8
-"""Calls up to which each is looked at by itself."""
+_SMALL_BYTES = 2**16
+"""Size up to which query points are sent with each call."""
 
-_LOOK = 1.0
-"""Seconds between two looks at the size of the cluster."""
+_FEW_CALLS = 8
+"""Number of calls up to which Ray is asked for one finished call at a time."""
 
-_SOON = 10.0
-"""Seconds to wait for all workers when some are ready."""
+_CHECK_SECONDS = 1.0
+"""Seconds between two checks of the size of the cluster."""
+
+_ALL_READY_SECONDS = 10.0
+"""Seconds to wait for the remaining workers when some are ready."""
+
+_MAX_FAILED_STARTS = 3
+
+FlatArray: TypeAlias = tuple[bytes, str, tuple[int, ...]]
 
 
-class Seat:
-    """An actor as the driver sees it; asking Ray for a method anew takes longer than calling it."""
+class ActorAddress:
+    """An actor, and its method: asking Ray for the method takes longer than calling it."""
 
-    def __init__(self, actor: Any) -> None:
+    def __init__(self, actor: ActorHandle) -> None:
         self.actor = actor
         self.work = actor.work.remote
 
 
-class Ray(Pool):
+RayWorker: TypeAlias = Worker[ActorAddress]
+
+
+class Ray(WorkerPool[ActorAddress]):
     """Oracles in Ray actors, one per CPU of the cluster.
 
     Parameters
@@ -71,43 +77,43 @@ class Ray(Pool):
 
     latency: ClassVar[float] = 3e-3
 
-    def __init__(self, cluster: Any, patience: float = 60.0) -> None:
+    def __init__(self, cluster: int | str, patience: float = 60.0) -> None:
         super().__init__()
         self._wanted = cluster
         self.patience = patience
-        self._ray: Any = None
-        self._ours = False
-        self._blob: Any = None
-        self._asked = b""
-        self._arrays: Any = None
-        self._seats: list[Worker] = []
-        self._calls: dict[Any, Worker] = {}
-        self._looked = 0.0
-        self._stillborn = 0
+        self._ray: Any = None  # the module
+        self._owns_cluster = False
+        self._job: ObjectRef = None
+        self._question = b""
+        self._points: ObjectRef = None
+        self._actors: list[RayWorker] = []
+        self._calls: dict[ObjectRef, RayWorker] = {}
+        self._checked = 0.0
+        self._failed_starts = 0
         self.name = f"ray:{cluster}"
 
     def _start(self, job: Job) -> None:
         if self._ray is None:
             self._ray = self._connected()
-        self._blob = self._ray.put(serialize(job))
+        self._job = self._ray.put(messages.serialize(job))
         self._reload()
-        patience, soon = Patience(self.patience), Patience(_SOON)
-        self._looked = 0.0
+        deadline, all_ready = Deadline(self.patience), Deadline(_ALL_READY_SECONDS)
+        self._checked = 0.0
         self._maintain()
-        while len(self.workers) < len(self._seats) or not self._seats:
+        while len(self.workers) < len(self._actors) or not self._actors:
             self._receive(0.1)
             self._maintain()
-            if soon.ends() and self.workers:
-                break  # others may hold the remaining CPUs; who comes later is used
-            if patience.ends():
+            if all_ready.passed() and self.workers:
+                break  # Others may hold the remaining CPUs. Workers that come later are used.
+            if deadline.passed():
                 raise EngineFailure(f"no worker of {self.name} was ready in {self.patience:g} s")
 
     def _reload(self) -> None:
-        """Give idle actors of an earlier job the new one; end those that may be busy with it."""
+        """Give the new job to the idle actors of an earlier one; end the busy actors."""
         idle = [worker for worker in self.workers if worker.alive and not worker.queue]
-        self._dismiss(idle)
+        self._end_actors(kept=idle)
         for worker in idle:
-            self._calls[worker.address.actor.load.remote(self._blob)] = worker
+            self._calls[worker.address.actor.load.remote(self._job)] = worker
 
     def _connected(self) -> Any:
         try:
@@ -120,9 +126,9 @@ class Ray(Pool):
                     "this process is connected to a Ray cluster already: use engine='ray:auto'"
                 )
             with interrupts_held():
-                self._ours, self._ray = True, ray
+                self._owns_cluster, self._ray = True, ray
                 ray.init(
-                    address="local",  # also where another cluster runs on this machine
+                    address="local",  # Another cluster may run on this machine.
                     num_cpus=self._wanted,
                     include_dashboard=False,
                     log_to_driver=False,
@@ -130,73 +136,75 @@ class Ray(Pool):
                     _node_ip_address="127.0.0.1",
                 )
         elif not ray.is_initialized():
-            self._ours = True
+            self._owns_cluster = True
             ray.init(address=self._wanted, log_to_driver=False, logging_level=logging.ERROR)
         return ray
 
     def _maintain(self) -> None:
-        """Keep one actor per CPU; those of lost workers are made anew."""
+        """Keep one actor per CPU, also when workers are lost."""
         now = time.monotonic()
-        if now - self._looked < _LOOK:
+        if now - self._checked < _CHECK_SECONDS:
             return
-        self._looked = now
+        self._checked = now
         try:
             cpus = int(self._ray.cluster_resources().get("CPU", 0))
         except Exception as error:
             raise EngineFailure(f"{self.name} does not answer: {error}") from error
         wanted = self._wanted if isinstance(self._wanted, int) else cpus
-        while len(self._seats) < wanted:
-            actor = self._ray.remote(num_cpus=1, max_restarts=0)(Actor)
-            worker = Worker(Seat(actor.remote(self._blob)), "")
-            self._seats.append(worker)
+        while len(self._actors) < wanted:
+            make = self._ray.remote(num_cpus=1, max_restarts=0)(RayActor)
+            worker = Worker(ActorAddress(make.remote(self._job)), "")
+            self._actors.append(worker)
             self._calls[worker.address.actor.ready.remote()] = worker
 
     def _announce(self, question: Question) -> int:
-        # what is small travels faster with the call than through the object store
-        size, arrays = nbytes(question), arrays_of(question)
-        large = size > _SMALL
-        self._arrays = self._ray.put(arrays) if large else None
-        v, also = (None, None) if large else map(_flat, arrays)
-        self._asked = pickle.dumps(tuple(question._replace(v=v, also=also)), protocol=5)
-        return size if large else 0
+        size = messages.nbytes(question)
+        if size <= _SMALL_BYTES:  # It travels faster with the call than through the object store.
+            self._points, self._question = (
+                None,
+                messages.question_bytes(messages.on_points(question, _flat)),
+            )
+            return 0
+        self._points = self._ray.put((question.v, question.also))
+        self._question = messages.question_bytes(question._replace(v=None, also=None))
+        return size
 
-    def _send(self, worker: Worker, ticket: Ticket) -> int:
-        blocks = ticket.blocks
-        message = TICKET.pack(ticket.id, blocks.start, blocks.stop) + self._asked
-        arguments = (message,) if self._arrays is None else (message, self._arrays)
-        self._calls[worker.address.work(*arguments)] = worker
+    def _send(self, worker: RayWorker, ticket: Ticket) -> int:
+        message = messages.ticket_bytes(ticket.id, ticket.blocks, self._question)
+        points = [] if self._points is None else [self._points]
+        self._calls[worker.address.work(message, *points)] = worker
         return len(message)
 
-    def _receive(self, timeout: float) -> list[tuple[Worker, Reply | None, int]]:
-        found = self._at_once(timeout) if self._together else []
+    def _receive(self, timeout: float) -> list[Received[ActorAddress]]:
+        found = self._all_replies(timeout) if self._round.all_sent else []
         if found:
             return found
         calls = list(self._calls)
         if not calls:
             time.sleep(min(timeout, 0.01))
             return []
-        ready, _ = self._ray.wait(calls, num_returns=1, timeout=min(timeout, _LOOK))
-        if ready and len(calls) > _FEW:  # a look at many calls costs too much for one reply
+        ready, _ = self._ray.wait(calls, num_returns=1, timeout=min(timeout, _CHECK_SECONDS))
+        if ready and len(calls) > _FEW_CALLS:  # Asking once per reply would cost too much.
             ready, _ = self._ray.wait(calls, num_returns=len(calls), timeout=0)
         for call in ready:
             found += self._answer(self._calls.pop(call), call)
         return found
 
-    def _at_once(self, timeout: float) -> list[tuple[Worker, Reply | None, int]]:
-        """Return all replies in one go, if they come soon; none if one is late or is lost."""
-        heads = [(call, worker.head()) for call, worker in self._calls.items()]
-        calls = [call for call, head in heads if head is not None and not head.done]
+    def _all_replies(self, timeout: float) -> list[Received[ActorAddress]]:
+        """Return all replies at once if they come soon; none if one is late or lost."""
+        current = [(call, worker.current()) for call, worker in self._calls.items()]
+        calls = [call for call, ticket in current if ticket is not None and not ticket.done]
         try:
             replies = self._ray.get(calls, timeout=min(timeout, 2 * self.latency))
         except self._ray.exceptions.RayError:
             return []
         return [
-            (self._calls.pop(call), named(pickle.loads(data)), len(data))
+            Received(self._calls.pop(call), messages.read_reply(pickle.loads(data)), len(data))
             for call, data in zip(calls, replies, strict=True)
         ]
 
-    def _answer(self, worker: Worker, call: Any) -> list[tuple[Worker, Reply | None, int]]:
-        """Return what a call that is over has brought; a worker that has the job joins."""
+    def _answer(self, worker: RayWorker, call: ObjectRef) -> list[Received[ActorAddress]]:
+        """Return what a finished call has brought; a worker that has read the job joins."""
         try:
             data = self._ray.get(call, timeout=self.patience)
         except self._ray.exceptions.RayActorError as error:
@@ -204,84 +212,84 @@ class Ray(Pool):
         except self._ray.exceptions.RayError as error:
             raise EngineFailure(f"{self.name}: {error}") from error
         if not isinstance(data, str):
-            return [(worker, named(pickle.loads(data)), len(data))]
-        if worker in self._seats:
+            return [Received(worker, messages.read_reply(pickle.loads(data)), len(data))]
+        if worker in self._actors:
             worker.name = data
             self.workers.append(worker)
-            self._stillborn = 0
+            self._failed_starts = 0
         return []
 
-    def _gone(self, worker: Worker, error: Any = None) -> list[tuple[Worker, Reply | None, int]]:
-        if worker not in self._seats:
+    def _gone(
+        self, worker: RayWorker, error: RayActorError | None = None
+    ) -> list[Received[ActorAddress]]:
+        """Forget an actor that has ended; say so if it was a worker."""
+        if worker not in self._actors:
             return []
-        self._seats.remove(worker)
-        self._looked = 0.0
+        self._actors.remove(worker)
+        self._checked = 0.0
         if worker in self.workers:
-            return [(worker, None, 0)]
-        self._stillborn += error is not None and error.actor_init_failed
-        if self._stillborn >= 3:
+            return [Received(worker, None)]
+        self._failed_starts += error is not None and error.actor_init_failed
+        if self._failed_starts >= _MAX_FAILED_STARTS:
             raise EngineFailure(f"a Ray worker could not read the job: {error}")
         return []
 
-    def _abandon(self, worker: Worker) -> None:
+    def _abandon(self, worker: RayWorker) -> None:
         with contextlib.suppress(Exception):
             self._ray.kill(worker.address.actor)
         self._gone(worker)
 
-    def _dismiss(self, kept: Sequence[Worker] = ()) -> None:
-        for worker in self._seats:
+    def _end_actors(self, kept: Sequence[RayWorker] = ()) -> None:
+        for worker in self._actors:
             if worker not in kept:
                 worker.alive = False
                 with contextlib.suppress(Exception):
                     self._ray.kill(worker.address.actor)
-        self.workers, self._seats, self._calls = [], list(kept), {}
+        self.workers, self._actors, self._calls = [], list(kept), {}
 
     def _stop(self) -> None:
         if self._ray is None:
             return
-        self._dismiss()
-        self._blob = self._arrays = None
-        if self._ours:
+        self._end_actors()
+        self._job = self._points = None
+        if self._owns_cluster:
             self._ray.shutdown()
-        self._ray, self._ours = None, False
+        self._ray, self._owns_cluster = None, False
 
 
-class Actor:
-    """A worker's bench, which receives the query point from Ray's object store.
+class RayActor:
+    """A worker on Ray, which reads large query points from the object store."""
 
-    Parameters
-    ----------
-    blob : bytes
-        What `serialize` made of the job.
-    """
+    def __init__(self, job: bytes) -> None:
+        self.load(job)
 
-    def __init__(self, blob: bytes) -> None:
-        self.load(blob)
-
-    def load(self, blob: bytes) -> str:
+    def load(self, job: bytes) -> str:
         """Take a job; return the name of this worker."""
-        self._bench = Bench(blob)
+        self._worker = BlockWorker(job)
         return self.ready()
 
     def ready(self) -> str:
-        """Return which process of which machine this is, when the job is there."""
+        """Return the name of this worker, which has its job by now."""
         return f"process {os.getpid()} on {socket.gethostname()}"
 
-    def work(self, message: bytes, arrays: Any = None) -> bytes:
+    def work(
+        self, message: bytes, points: tuple[np.ndarray, np.ndarray | None] | None = None
+    ) -> bytes:
         """Compute some blocks and return the pickled reply."""
-        ticket, first, end = TICKET.unpack_from(message)
-        question = Question._make(pickle.loads(memoryview(message)[TICKET.size :]))
-        question = with_arrays(question, arrays or tuple(map(_whole, arrays_of(question))))
-        return pickle.dumps(
-            plain(self._bench.work(ticket, question, range(first, end))), protocol=5
-        )
+        ticket, blocks, content = messages.read_ticket(memoryview(message))
+        question = messages.read_question(content)
+        if points is None:
+            question = messages.on_points(question, _unflat)
+        else:
+            question = question._replace(v=points[0], also=points[1])
+        return messages.reply_bytes(self._worker.work(ticket, question, blocks))
 
 
-def _flat(array: np.ndarray | None) -> tuple[Any, ...] | None:
-    """Return an array as bytes, which pickle several times faster."""
-    return None if array is None else (array.tobytes(), array.dtype.str, array.shape)
+def _flat(array: np.ndarray) -> FlatArray:
+    """Return an array as bytes, type and shape, which pickle several times faster."""
+    return array.tobytes(), array.dtype.str, array.shape
 
 
-def _whole(flat: tuple[Any, ...] | None) -> np.ndarray | None:
-    """Return what `_flat` was given."""
-    return None if flat is None else np.frombuffer(flat[0], flat[1]).reshape(flat[2])
+def _unflat(flat: FlatArray) -> np.ndarray:
+    data, dtype, shape = flat
+    return np.frombuffer(data, dtype).reshape(shape)

@@ -7,15 +7,17 @@ import itertools
 import queue
 import threading
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar
+from typing import ClassVar, TypeAlias
 
 from ..smoothing.job import Job
-from ._pool import Pool
-from ._ticket import Ticket, Worker
-from ._worker import Bench, Reply
+from ._tickets import Received, Ticket, Worker
+from ._worker import BlockWorker
+from ._worker_pool import WorkerPool
+
+Inbox: TypeAlias = "queue.SimpleQueue[Ticket | None]"
 
 
-class Threads(Pool):
+class Threads(WorkerPool[Inbox]):
     """Oracles in threads: no copies, no messages.
 
     Parameters
@@ -27,8 +29,8 @@ class Threads(Pool):
     -----
     Threads run in parallel only while the oracle frees Python's lock: most of SciPy's compiled
     solvers do (``K.releases_gil``), Python code does not. BLAS is held to one thread during a
-    round, since the workers are the parallelism. A thread that hangs cannot be killed; it is left
-    behind and replaced.
+    round, since the workers already use the cores. A thread that hangs cannot be killed; another
+    one replaces it.
     """
 
     latency: ClassVar[float] = 1e-4
@@ -38,51 +40,49 @@ class Threads(Pool):
         self.name = f"threads:{workers}"
         self._count = workers
         self._names = itertools.count()
-        self._replies: Any = queue.SimpleQueue()
+        self._replies: queue.SimpleQueue[Received[Inbox]] = queue.SimpleQueue()
 
-    def _quiet(self) -> AbstractContextManager[Any]:
+    def _quiet(self) -> AbstractContextManager[object]:
         assert self.job is not None
         return self.job.quiet()
 
     def _start(self, job: Job) -> None:
         self.close()
-        self.workers = [self._spawn() for _ in range(self._count)]
-
-    def _spawn(self) -> Worker:
-        worker = Worker(queue.SimpleQueue(), f"thread {next(self._names)}")
-        # a job must not be shared between threads: each has random streams of its own
-        job = copy.copy(self.job)
-        assert job is not None
-        job.pins = False  # one limit for all threads, by the driver: they share BLAS
-        bench = Bench(job, pack=False)
-        arguments = (worker, bench, self._replies)
-        thread = threading.Thread(target=_serve, args=arguments, daemon=True, name="wolfpack")
-        thread.start()
-        return worker
-
-    def _send(self, worker: Worker, ticket: Ticket) -> int:
-        worker.address.put((ticket.id, ticket.question, ticket.blocks))
-        return 0
-
-    def _receive(self, timeout: float) -> list[tuple[Worker, Reply | None, int]]:
-        try:
-            worker, reply = self._replies.get(timeout=timeout)
-        except queue.Empty:
-            return []
-        return [(worker, reply, 0)]
+        self._maintain()
 
     def _maintain(self) -> None:
         while len(self.workers) < self._count:
-            self.workers.append(self._spawn())
+            self.workers.append(self._started())
 
-    def _abandon(self, worker: Worker) -> None:
+    def _started(self) -> Worker[Inbox]:
+        worker: Worker[Inbox] = Worker(queue.SimpleQueue(), f"thread {next(self._names)}")
+        job = copy.copy(self.job)  # Threads must not share a job: each has its own random streams.
+        assert job is not None
+        job.pins = False  # Threads share BLAS, so the driver limits it once for all of them.
+        arguments = (worker, BlockWorker(job, pack=False))
+        thread = threading.Thread(target=self._serve, args=arguments, daemon=True, name="wolfpack")
+        thread.start()
+        return worker
+
+    def _serve(self, worker: Worker[Inbox], block_worker: BlockWorker) -> None:
+        """Answer the tickets of a worker; this is what its thread runs."""
+        while (ticket := worker.address.get()) is not None:
+            reply = block_worker.work(ticket.id, ticket.question, ticket.blocks)
+            self._replies.put(Received(worker, reply))
+
+    def _send(self, worker: Worker[Inbox], ticket: Ticket) -> int:
+        worker.address.put(ticket)
+        return 0
+
+    def _receive(self, timeout: float) -> list[Received[Inbox]]:
+        try:
+            return [self._replies.get(timeout=timeout)]
+        except queue.Empty:
+            return []
+
+    def _abandon(self, worker: Worker[Inbox]) -> None:
         worker.address.put(None)
 
     def _stop(self) -> None:
         for worker in self.workers:
             worker.address.put(None)
-
-
-def _serve(worker: Worker, bench: Bench, replies: Any) -> None:
-    while (message := worker.address.get()) is not None:
-        replies.put((worker, bench.work(*message)))

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
 
-_HOME = {
+_MODULES = {
     "AcceleratedClassifier": "classifier",
     "AcceleratedRegressor": "regressor",
     "MatrixCompletion": "matrix_completion",
-    "SimplexRegressor": "constrained",
-    "TraceNormRegressor": "constrained",
+    "SimplexRegressor": "constrained_regressors",
+    "TraceNormRegressor": "constrained_regressors",
 }
 
-__all__ = list(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = list(_MODULES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        module = importlib.import_module(f".{_HOME[name]}", __name__)
+        module = importlib.import_module(f".{_MODULES[name]}", __name__)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != "sklearn":
             raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -10,15 +12,16 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..arrays import Array
 from ..objectives import Logistic, Multinomial, SquaredHinge, Weighted
 from ..objectives.finite_sum import FiniteSum
-from ._linear import AcceleratedLinear, Array
+from ._linear_model import AcceleratedLinear
 
 _LOSSES = ("log_loss", "squared_hinge")
 
 
+@dataclass(eq=False, repr=False)
 class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
     r"""Linear classifier: mean loss plus :math:`\alpha (\rho \|w\|_1 + \frac{1-\rho}{2} \|w\|^2)`.
 
@@ -37,7 +40,7 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
         Add a constant feature as long as a typical row. It has no l1 penalty; its ridge is the
         intercept's, divided by the square of that length.
     batch_size : int or "auto"
-        Rows in a round; "auto" takes all of them where they are few, else the least that costs no
+        Rows in a round. "auto" takes all rows of small data, else the fewest that keep the
         acceleration.
     tol : float
         Stop when the certified gap is at most ``tol`` times the loss of a zero model.
@@ -46,7 +49,7 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
     random_state : int, RandomState or None
         Chooses the rows.
     warm_start : bool
-        Begin at the coefficients of the fit before.
+        Start at the coefficients of the last fit.
     class_weight : dict, "balanced" or None
         Weights of the classes, by label; "balanced" gives all classes the same total weight.
 
@@ -59,7 +62,8 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
     n_iter_ : int
         Passes over the data (rounds, after `partial_fit`).
     result_ : Result
-        The whole result of the last `fit`, certificate included; in the scaled intercept.
+        The whole result of the last `fit`, certificate included. The last entry of its ``x`` is the
+        intercept divided by the length of the constant feature.
 
     Examples
     --------
@@ -69,38 +73,13 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
     array(['a', 'b'], dtype='<U1')
     """
 
-    def __init__(
-        self,
-        loss: str = "log_loss",
-        *,
-        penalty: str = "l2",
-        alpha: float = 1e-3,
-        l1_ratio: float = 0.5,
-        fit_intercept: bool = True,
-        batch_size: int | str = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        random_state: Any = None,
-        warm_start: bool = False,
-        class_weight: Any = None,
-    ) -> None:
-        super().__init__(
-            loss,
-            penalty=penalty,
-            alpha=alpha,
-            l1_ratio=l1_ratio,
-            fit_intercept=fit_intercept,
-            batch_size=batch_size,
-            tol=tol,
-            max_iter=max_iter,
-            random_state=random_state,
-            warm_start=warm_start,
-        )
-        self.class_weight = class_weight
+    loss: str = "log_loss"
+    _: KW_ONLY
+    class_weight: Mapping[Any, float] | str | None = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AcceleratedClassifier:
-        """Fit the model to the rows of ``X`` and their labels, weighted if wished."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+    def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> AcceleratedClassifier:
+        """Fit the model to the rows of ``X`` and their labels, with weights if given."""
+        X, y = self._data(X, y)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -109,23 +88,20 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
         return self
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+        self,
+        X: Array,
+        y: Array,
+        classes: Array | None = None,
+        sample_weight: Array | None = None,
     ) -> AcceleratedClassifier:
-        """Go on with one pass over the given rows; the first call names all ``classes``."""
+        """Continue with one pass over the given rows; the first call names all ``classes``."""
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs all labels at once: pass a dict of weights to "
                 "partial_fit"
             )
-        first = getattr(self, "_stream", None) is None and not hasattr(self, "classes_")
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            reset=not hasattr(self, "n_features_in_"),
-        )
+        first = self._stream is None and not hasattr(self, "classes_")
+        X, y = self._data(X, y, reset=False)
         if first:
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit")
@@ -140,7 +116,7 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
         self._partial_fit(X, codes, self._both_weights(X, y, sample_weight))
         return self
 
-    def _both_weights(self, X: Array, y: Array, given: Any) -> Array | None:
+    def _both_weights(self, X: Array, y: Array, given: Array | None) -> Array | None:
         """Return the weights of rows times those of their classes."""
         weights = self._weights(X, given)
         if self.class_weight is None:
@@ -158,20 +134,18 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
             G = Logistic(features, y) if count == 2 else Multinomial(features, y, count)
         return G if weights is None else Weighted(G, weights)
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Array) -> Array:
         """Return the scores, one per row (two classes) or one per row and class."""
-        check_is_fitted(self, "coef_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        scores = X @ self.coef_.T + self.intercept_
+        scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Array) -> Array:
         """Return the label of each row."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(1)]
 
     @available_if(lambda self: self.loss == "log_loss")
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Array) -> Array:
         """Return the probability of each class, for each row."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
@@ -179,6 +153,6 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
         return softmax(scores, axis=1)
 
     @available_if(lambda self: self.loss == "log_loss")
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Array) -> Array:
         """Return the logarithms of `predict_proba`."""
         return np.log(self.predict_proba(X))

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arrays import Array
 from ..front.minimize import minimize
 from ..objectives import Function
 from ..sets import TraceNormBall
+from ._common import RandomState, seed_of, warn_unless_certified
 
 
+@dataclass(eq=False, repr=False)
 class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     r"""Fill in missing entries (NaN): :math:`\min \frac12 \sum_{\text{seen}} (Z_{ij} - X_{ij})^2`
     over :math:`\|Z\|_* \le r`, columns centred.
@@ -33,7 +34,7 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     max_iter : int
         Rounds, at most.
     random_state : int, RandomState or None
-        Seed of the method, where it draws.
+        Seed of methods that draw random numbers.
 
     Attributes
     ----------
@@ -49,8 +50,8 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    `transform` regresses the entries seen in a row on ``components_``, with a unit ridge, and fills
-    in the rest; entries that are seen are kept.
+    `transform` regresses the entries seen in a row on ``components_``, with a small ridge, and
+    fills in the rest. Entries that are seen are kept.
 
     Examples
     --------
@@ -61,22 +62,14 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        radius: float | None = None,
-        *,
-        rank: int = 5,
-        tol: float = 1e-3,
-        max_iter: int = 2000,
-        random_state: Any = None,
-    ) -> None:
-        self.radius = radius
-        self.rank = rank
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    radius: float | None = None
+    _: KW_ONLY
+    rank: int = 5
+    tol: float = 1e-3
+    max_iter: int = 2000
+    random_state: RandomState = None
 
-    def fit(self, X: Any, y: Any = None) -> MatrixCompletion:
+    def fit(self, X: Array, y: Array = None) -> MatrixCompletion:
         """Find the matrix of small trace norm that is closest to the entries seen."""
         if self.rank < 1:
             raise ValueError(f"rank must be at least 1, found {self.rank!r}")
@@ -93,17 +86,12 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Function(_loss(seen, target), L=1.0, shape=X.shape),
             TraceNormBall(X.shape, radius if radius > 0 else 1.0),
             tol=max(0.5 * self.tol * total, np.finfo(float).tiny),
-            seed=int(check_random_state(self.random_state).randint(2**31)),
+            seed=seed_of(self.random_state),
             max_rounds=self.max_iter,
             progress=False,
         )
-        if not res.success and res.status != "stalled":
-            warnings.warn(
-                f"no gap of tol = {self.tol:g} times the loss of a zero matrix was certified in "
-                f"max_iter = {self.max_iter} rounds; found {res.gap:.3g}: raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        limit = f"max_iter = {self.max_iter} rounds"
+        warn_unless_certified(res, self.tol, limit, "matrix", stacklevel=3)
         self.result_, self.n_iter_ = res, max(1, res.nit)
         self.completed_ = res.x + self.mean_
         _, values, right = np.linalg.svd(res.x, full_matrices=False)
@@ -111,12 +99,12 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.components_ = (values[:rank, None] * right[:rank])[kept] / np.sqrt(X.shape[0])
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Array) -> Array:
         """Return ``X`` with the missing entries filled in."""
         check_is_fitted(self, "components_")
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         filled = X.copy()
-        # scale of the noise: a unit ridge would depend on the unit of the data
+        # relative to the data, so that their unit does not matter
         ridge = 1e-6 * float((self.components_**2).sum()) + np.finfo(float).tiny
         for i in np.flatnonzero(np.isnan(X).any(axis=1)):
             seen = ~np.isnan(X[i])
@@ -132,7 +120,7 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _loss(seen: Array, target: Array) -> Any:
+def _loss(seen: Array, target: Array) -> Callable[[Array], tuple[float, Array]]:
     def half_squares(Z: Array) -> tuple[float, Array]:
         residual = np.where(seen, Z - target, 0.0)
         return 0.5 * float((residual**2).sum()), residual

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..arrays import Array
 from ..objectives import Huber, LeastSquares, Poisson, Quantile, Weighted
 from ..objectives.finite_sum import FiniteSum
-from ._linear import AcceleratedLinear, Array, rows_times
+from ._linear_model import AcceleratedLinear, rows_times
 
 _LOSSES = ("squared_error", "huber", "quantile", "poisson")
 
 
+@dataclass(eq=False, repr=False)
 class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
     r"""Linear regression: mean loss plus :math:`\alpha (\rho \|w\|_1 + \frac{1-\rho}{2} \|w\|^2)`.
 
@@ -36,10 +37,8 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
         The coefficients.
     intercept_ : float
         The intercept.
-    n_iter_ : int
-        Passes over the data (rounds, after `partial_fit`).
-    result_ : Result
-        The whole result of the last `fit`, certificate included; in the scaled intercept.
+    n_iter_, result_
+        As for `AcceleratedClassifier`.
 
     Examples
     --------
@@ -50,54 +49,24 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
     array([21.])
     """
 
-    def __init__(
-        self,
-        loss: str = "squared_error",
-        *,
-        penalty: str = "l2",
-        alpha: float = 1e-3,
-        l1_ratio: float = 0.5,
-        fit_intercept: bool = True,
-        batch_size: int | str = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        random_state: Any = None,
-        warm_start: bool = False,
-        delta: float = 1.0,
-        quantile: float = 0.5,
-    ) -> None:
-        super().__init__(
-            loss,
-            penalty=penalty,
-            alpha=alpha,
-            l1_ratio=l1_ratio,
-            fit_intercept=fit_intercept,
-            batch_size=batch_size,
-            tol=tol,
-            max_iter=max_iter,
-            random_state=random_state,
-            warm_start=warm_start,
-        )
-        self.delta = delta
-        self.quantile = quantile
+    loss: str = "squared_error"
+    _: KW_ONLY
+    delta: float = 1.0
+    quantile: float = 0.5
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AcceleratedRegressor:
-        """Fit the model to the rows of ``X`` and their targets, weighted if wished."""
-        X, y = self._data(X, y, reset=True)
+    def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> AcceleratedRegressor:
+        """Fit the model to the rows of ``X`` and their targets, with weights if given."""
+        X, y = self._data(X, y, y_numeric=True)
         self._fit(X, y, self._weights(X, sample_weight))
         return self
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> AcceleratedRegressor:
-        """Go on with one pass over the given rows."""
-        X, y = self._data(X, y, reset=not hasattr(self, "n_features_in_"))
+    def partial_fit(
+        self, X: Array, y: Array, sample_weight: Array | None = None
+    ) -> AcceleratedRegressor:
+        """Continue with one pass over the given rows."""
+        X, y = self._data(X, y, reset=False, y_numeric=True)
         self._partial_fit(X, y, self._weights(X, sample_weight))
         return self
-
-    def _data(self, X: Any, y: Any, reset: bool) -> tuple[Array, Array]:
-        kinds = [np.float64, np.float32]
-        return validate_data(
-            self, X, y, accept_sparse="csr", dtype=kinds, y_numeric=True, reset=reset
-        )
 
     def _objective(self, features: Array, y: Array, weights: Array | None) -> FiniteSum:
         y = np.asarray(y, dtype=features.dtype)
@@ -107,18 +76,17 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
                 features = rows_times(features, root)
                 y = y * root
             return LeastSquares(features, y, reduction="mean")
-        G = self._robust(features, y)
+        G = self._other_loss(features, y)
         return G if weights is None else Weighted(G, weights)
 
-    def _robust(self, features: Array, y: Array) -> Any:
+    def _other_loss(self, features: Array, y: Array) -> Huber | Quantile | Poisson:
         if self.loss == "huber":
             return Huber(features, y, self.delta)
         if self.loss == "quantile":
             return Quantile(features, y, self.quantile, self.delta)
         if self.loss == "poisson":
-            # one cap for all minibatches of a stream: that of the first
-            stream = getattr(self, "_stream", None)
-            if stream is None or stream.state is None:
+            # All minibatches of a stream have the cap of the first one.
+            if self._stream is None or self._stream.state is None:
                 self._cap = Poisson(features, y).cap
             return Poisson(features, y, self._cap)
         raise ValueError(f"loss must be one of {', '.join(_LOSSES)}, found {self.loss!r}")
@@ -127,9 +95,7 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
         super()._keep(solution)
         self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Array) -> Array:
         """Return the prediction of each row: a mean, a quantile, or the mean of a count."""
-        check_is_fitted(self, "coef_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        linear = X @ self.coef_ + self.intercept_
-        return np.exp(linear) if self.loss == "poisson" else linear
+        scores = self._scores(X)
+        return np.exp(scores) if self.loss == "poisson" else scores

@@ -1,12 +1,57 @@
-"""How ``method="auto"`` chooses, and `explain`, which says so before a run."""
+"""How methods are chosen: by ``method="auto"``, by name, or as solver objects."""
 
 from __future__ import annotations
 
+import difflib
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..objectives import as_objective
+import numpy as np
+
+from .. import noise as noise_laws
+from ..objectives import Objective, as_objective
+from ..problem import Solver
 from ..sets import Set
+from ..smoothing import Smoothing, make_smoothing
+from ..solvers import (
+    Anytime,
+    AwayStep,
+    BlendedPairwise,
+    Corrective,
+    FullyCorrective,
+    LazyFrankWolfe,
+    Momentum,
+    Pairwise,
+    ParallelFrankWolfe,
+    Projected,
+    RestartedParallelFrankWolfe,
+    Sliding,
+    conjugate,
+    frank_wolfe,
+)
+
+METHODS: dict[str, Callable[..., Solver[Any]]] = {
+    "anytime": Anytime,
+    "corrective": Corrective,
+    "projected": Projected,
+    "pfw": ParallelFrankWolfe,
+    "r-pfw": RestartedParallelFrankWolfe,
+    "fw": frank_wolfe.open_loop,
+    "fw-short": frank_wolfe.short_step,
+    "fw-ls": frank_wolfe.line_search,
+    "away": AwayStep,
+    "pairwise": Pairwise,
+    "bpcg": BlendedPairwise,
+    "fcfw": FullyCorrective,
+    "lazy": LazyFrankWolfe,
+    "momentum": Momentum,
+    "cgs": Sliding,
+    "conjugate": conjugate.conjugate,
+    "biconjugate": conjugate.biconjugate,
+}
+"""The methods of `minimize`."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +73,7 @@ class Choice:
     method: str
     options: dict[str, Any]
     reason: str
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def __str__(self) -> str:
         width = max(map(len, self.facts), default=0)
@@ -65,19 +110,19 @@ def explain(f: Any, K: Set, **settings: Any) -> Choice:
 
 def choose(objective: Any, K: Set, settings: dict[str, Any]) -> Choice:
     """Return the method for a problem from its declared properties."""
-    facts = _facts(objective, K, settings)
+    facts, no_options = _facts(objective, K, settings), dict[str, Any]()
     for rule in (_noise_asked, _low_rank, _oracles_asked, _projection, _polytope, _closed_form):
         choice = rule(objective, K, settings)
         if choice is not None:
             break
     else:
-        choice = "anytime", {}, "accelerated, and needs neither L nor an accuracy"
+        choice = "anytime", no_options, "accelerated, and needs neither L nor an accuracy"
     method, options, reason = choice
     return Choice(method, options, reason, facts)
 
 
 def _facts(objective: Any, K: Set, settings: dict[str, Any]) -> dict[str, Any]:
-    image = getattr(objective, "image_shape", None)
+    image = objective.image_shape
     return {
         "objective": type(objective).__name__,
         "set": repr(K),
@@ -118,7 +163,7 @@ def _low_rank(objective: Any, K: Set, settings: dict[str, Any]) -> Rule:
     if not K.has("core") or settings.get("engine") is not None:
         return None
     m = settings.get("m")
-    if _projects(K) and m is None and not getattr(objective, "factored", False):
+    if _projects(K) and m is None and not objective.factored:
         return None
     options = {"m": _PAIRS} if m is None else {}
     return "corrective", options, f"points of {type(K).__name__} are kept as matrices of low rank"
@@ -163,3 +208,71 @@ def _closed_form(objective: Any, K: Set, settings: dict[str, Any]) -> Rule:
         f"{type(K).__name__} knows its smoothed argmax in closed form, worth infinitely many "
         "oracles for the price of one",
     )
+
+
+def as_set(K: object) -> Set:
+    """Return ``K`` if it is a set, and say what it must be otherwise."""
+    if not isinstance(K, Set):
+        raise TypeError(f"K must be a set (wolfpack.sets), found {type(K).__name__}")
+    return K
+
+
+def make_solver(
+    method: str | Solver[Any],
+    options: dict[str, Any],
+    methods: dict[str, Callable[..., Solver[Any]]],
+    others: list[str],
+) -> tuple[str, Solver[Any]]:
+    """Return the method's name and its solver with the given options.
+
+    ``others`` names the options that belong to no method, for the error message.
+    """
+    given = {
+        name: value.item() if isinstance(value, np.integer) else value
+        for name, value in options.items()
+        if value is not None
+    }
+    if not isinstance(method, str):
+        if not hasattr(method, "step"):
+            raise TypeError(f"method must be a name or a solver object, found {method!r}")
+        if given:
+            raise TypeError(f"options {sorted(given)} must be set in the solver object itself")
+        return method.name, method
+    if method not in methods:
+        close = difflib.get_close_matches(method, methods, 1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise ValueError(f"unknown method {method!r}{hint}; known: {', '.join(methods)}")
+    known = list(inspect.signature(methods[method]).parameters)
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise TypeError(
+            f"method {method!r} has no option {', '.join(map(repr, unknown))}; it has "
+            f"{', '.join([*known, *others])}"
+        )
+    return method, methods[method](**given)
+
+
+def choose_smoothing(
+    name: str,
+    solver: Solver[Any],
+    objective: Objective,
+    K: Set,
+    noise: Any,
+    kind: str | None,
+) -> Smoothing | None:
+    """Return how a method's questions are perturbed, None for one that perturbs none."""
+    if isinstance(noise, str) and noise == "lifted":
+        noise, kind = "auto", kind or "lifted"
+    automatic = isinstance(noise, str) and noise == "auto"
+    if not getattr(solver, "samples", False):
+        if kind is not None or not (automatic or noise is None):
+            raise TypeError(f"method {name!r} draws no noise; leave noise and smoothing out")
+        return None
+    if noise is None and getattr(solver, "noiseless", False):
+        return None
+    if kind is None:
+        kind = "lifted" if automatic and K.closed_forms[:1] == ("lifted",) else "ambient"
+    if kind == "lifted" and not automatic:
+        raise TypeError("smoothing='lifted' has a noise of its own; leave noise out")
+    law = noise_laws.get(K.default_noise if automatic or noise is None else noise)
+    return make_smoothing(kind, objective, K, law)

@@ -2,58 +2,52 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from ..arrays import as_float_array, check_finite
-from ..gradients.minibatches import REDUCTIONS
-from ..gradients.rows import SAMPLINGS
-from ..loop import Limits, Result
-from ..loop.checkpoint import Snapshot
+from ..arrays import Array, as_float_array, check_finite
+from ..gradients import REDUCTIONS, SAMPLINGS
+from ..loop import Callback, Limits, Result
+from ..loop.checkpoint import Checkpoint
 from ..loop.run import Options
+from ..objectives import Objective
+from ..problem import MirrorMap, Solver
 from ..problem.checks import check_positive
 from ..regularizers import Regularizer
-from ..solvers import ConvergingComposite, StochasticComposite
-from .composite_run import (
-    CompositeConfig,
-    check_regularizer,
-    execute_composite,
-    fingerprint,
-    first_point,
-    rescale,
-    smooth_part,
-)
-from .execute import as_checkpoint
-from .minimize import ConvergenceError, solver_of
+from ..solvers import ConvergingComposite, SearchedComposite, StochasticComposite
+from .choose import make_solver
+from .config import CompositeSettings, Config, as_checkpoint
+from .execute import concluded, execute
+from .prepare import prepare_composite
 
-METHODS: dict[str, Callable[..., Any]] = {
+METHODS: dict[str, Callable[..., Solver[Any]]] = {
     "accelerated": StochasticComposite,
     "converging": ConvergingComposite,
 }
 _BETAS = ("stable", "search")
-_EVERYWHERE = ["record_every", "sampling", "variance_reduction", "scale"]
+_COMMON_OPTIONS = ["record_every", "sampling", "variance_reduction", "scale"]
 
 
 def minimize_composite(
-    G: Any,
+    G: Objective | Callable[..., Any],
     H: Regularizer,
-    y0: Any = None,
-    method: Any = "accelerated",
+    y0: Array | None = None,
+    method: str | StochasticComposite = "accelerated",
     tol: float = 1e-4,
     rtol: float | None = None,
-    w: Any = None,
+    w: str | MirrorMap | None = None,
     batch: int | str | Callable[[int], int] | None = None,
     beta: float | str | None = None,
     variance: float | None = None,
     seed: int = 0,
     max_rounds: int | None = None,
     max_seconds: float | None = None,
-    callback: Callable[[Result], Any] | None = None,
-    checkpoint: Any = None,
+    callback: Callback | None = None,
+    checkpoint: str | PathLike[str] | Checkpoint | None = None,
     progress: bool | None = None,
     raise_on_failure: bool = False,
     **options: Any,
@@ -146,68 +140,43 @@ def minimize_composite(
     >>> res.x.round(3), bool(res.gap <= 1e-8)
     (array([1., 0.]), True)
     """
+    began = time.perf_counter()
     if not (isinstance(beta, str) and beta in _BETAS):
         check_positive("beta", beta, optional=True, names=_BETAS)
     check_positive("variance", variance, optional=True)
     every, scale = options.pop("record_every", None), options.pop("scale", None)
-    reduced = _reduction(options.pop("variance_reduction", False))
+    reduction = _reduction(options.pop("variance_reduction", False))
     sampling = options.pop("sampling", None)
     if sampling is not None and not (isinstance(sampling, str) and sampling in SAMPLINGS):
         raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, found {sampling!r}")
-    name, solver = solver_of(method, {"batch": batch, **options}, METHODS, _EVERYWHERE)
+    name, solver = make_solver(method, {"batch": batch, **options}, METHODS, _COMMON_OPTIONS)
     if not isinstance(solver, StochasticComposite):
         raise TypeError(f"method must be a name or a composite solver, found {method!r}")
-    if reduced and beta is None:
-        beta = "stable"
-    if beta == "search" and solver.name != "accelerated":
+    if beta == "search" and method not in ("accelerated", SearchedComposite()):
         raise ValueError("beta='search' needs method='accelerated'")
     if y0 is not None:
         y0 = check_finite(as_float_array(y0, "y0"), "y0")
+    settings = CompositeSettings(
+        y0=y0,
+        w=w,
+        beta="stable" if reduction is not None and beta is None else beta,
+        variance=variance,
+        sampling=sampling,
+        reduction=reduction,
+        scale=scale,
+    )
     limits = Limits(tol, rtol, max_rounds, max_seconds)
-    saved = y0, w, beta, variance, sampling, reduced, scale, seed, limits, every
-    config = CompositeConfig(name, solver, *saved, checkpoint=as_checkpoint(checkpoint))
-    result = execute_composite(config, G, H, Options(callback, progress))
-    if raise_on_failure and not result.success:
-        raise ConvergenceError(result)
-    return result
+    config = Config(name, solver, seed, limits, every, settings, as_checkpoint(checkpoint))
+    shown = Options(callback, progress)
+    config, task, shown = prepare_composite(config, settings, G, H, shown, began)
+    return concluded(execute(config, task, shown), raise_on_failure)
 
 
 def _reduction(given: Any) -> str | None:
-    """Return the name of a way to reduce variance, None for none."""
+    """Return the name of a control variate, None for none."""
     if given is None or isinstance(given, bool | np.bool_):
         return REDUCTIONS[0] if given else None
     if given not in REDUCTIONS:
         known = ", ".join(map(repr, REDUCTIONS))
         raise ValueError(f"variance_reduction must be a bool or one of {known}, found {given!r}")
     return given
-
-
-def resume_composite(
-    config: CompositeConfig,
-    snapshot: Snapshot,
-    path: str | Path,
-    G: Any,
-    H: Regularizer,
-    talk: Options,
-) -> Result:
-    """Continue a run of `minimize_composite`; `wolfpack.resume` calls it.
-
-    Parameters
-    ----------
-    config, snapshot
-        What the checkpoint holds.
-    path : str or Path
-        Its name, for messages.
-    G, H
-        The same problem.
-    talk : Options
-        How the run talks to its user.
-    """
-    check_regularizer(H)
-    smooth, scales = rescale(smooth_part(G, config.beta), config.scale)
-    start = config.y0 if config.y0 is None or scales is None else config.y0 / scales
-    found = fingerprint(G, H, first_point(smooth, H, start, config.w)[0])
-    difference = config.fingerprint.difference(found) if config.fingerprint else ""
-    if difference:
-        raise ValueError(f"{path} was written for another problem: {difference}")
-    return execute_composite(config, G, H, replace(talk, origin=snapshot))

@@ -1,87 +1,72 @@
-"""What `minimize` and `resume` share: a run from its description."""
+"""The one road from a prepared task to its result, for every front door."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from ..arrays import Array, describe, without_graphs
-from ..engines import Driver, EngineLog, Mpi, Policy, choose_engine
-from ..engines._choose import Choice
-from ..loop import Limits, Result, run
-from ..loop.checkpoint import Checkpoint, Saver
-from ..loop.fingerprint import Fingerprint
+from ..engines import Driver, EngineChoice, EngineLike, EngineLog, RankEngine, choose_engine
+from ..gradients import Gradients
+from ..loop import Result, run
+from ..loop.checkpoint import Saver
 from ..loop.run import Options
-from ..problem import Problem
+from ..problem import CompositeProblem, Problem, Solver
 from ..smoothing import Oracles
+from .config import Config, ConstrainedSettings
 
 
-@dataclass(frozen=True)
-class Config:
-    """What a checkpoint keeps of the arguments of `minimize`.
+class ConvergenceError(RuntimeError):
+    """A run did not reach its tolerance; ``result`` holds what it found."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(f"{result.status}: {result.message}")
+        self.result = result
+
+
+class Task(NamedTuple):
+    """What the loop needs, prepared from a call.
 
     Attributes
     ----------
-    method : str
-        Name of the method.
-    solver : object
-        The solver with its options.
-    noise, smoothing, sampling : object
-        As given by the user.
-    block : int or None
-        Answers per block of draws, as given by the user.
-    policy : Policy
-        How long a round waits for its workers.
-    seed : int
-        Seed of the random streams.
-    L : float or None
-        The user's smoothness constant.
-    limits : Limits
-        Tolerances and limits.
-    record_every : int
-        How often the run is certified and recorded.
-    checkpoint : Checkpoint or None
-        Where and how often it is saved.
-    fingerprint : Fingerprint or None
-        Of the problem, when checkpoints are written.
+    problem : Problem or CompositeProblem
+        What the solver sees.
+    solver : Solver
+        The method.
+    start : array or None
+        Where it begins; None for a run that is continued.
+    oracles : Oracles or Gradients
+        Who answers the questions of a round.
+    conclude : callable or None
+        Adds to the finished result what only this kind of problem has.
     """
 
-    method: str
-    solver: Any
-    noise: Any
-    smoothing: Any
-    sampling: str
-    block: int | None
-    policy: Policy
-    seed: int
-    L: float | None
-    limits: Limits
-    record_every: int
-    checkpoint: Checkpoint | None = None
-    fingerprint: Fingerprint | None = None
+    problem: Problem | CompositeProblem
+    solver: Solver[Any]
+    start: Array | None
+    oracles: Oracles | Gradients
+    conclude: Callable[[Result], None] | None = None
 
 
-def execute(
-    config: Config, problem: Problem, ways: Any, start: Array, talk: Options, engine: Any = None
-) -> Result:
-    """Run what ``config`` describes, from ``start`` or on from ``talk.origin``."""
-    oracles = Oracles(problem, ways, config.seed, config.sampling, config.block)
-    choice = _engine(config, oracles, engine)
-    if isinstance(choice.engine, Mpi) and choice.engine.follows:
+def execute(config: Config, task: Task, options: Options, engine: EngineLike = None) -> Result:
+    """Run a task, from its start or on from ``options.origin``."""
+    choice = _choose_engine(config, task, engine)
+    if isinstance(choice.engine, RankEngine) and choice.engine.follows:
         return choice.engine.follow()
     if config.checkpoint is not None:
-        fingerprint = config.fingerprint or Fingerprint.of(problem.objective, problem.set)
-        saver = Saver(config.checkpoint, replace(config, fingerprint=fingerprint))
-        talk = replace(talk, saver=saver)
+        options = replace(options, saver=Saver(config.checkpoint, config))
     log = None
     try:
-        if choice.engine is not None and oracles.job is not None:
+        oracles = task.oracles
+        if choice.engine is not None and isinstance(oracles, Oracles) and oracles.job is not None:
+            assert isinstance(config.settings, ConstrainedSettings)
             log = EngineLog(choice.engine.name, choice.reason)
-            oracles.driver = Driver(choice.engine, oracles.job, config.policy, log)
-        with without_graphs(start if talk.origin is None else talk.origin.state.x):
-            result = run(problem, config.solver, start, oracles, config.limits, talk)
+            oracles.driver = Driver(choice.engine, oracles.job, config.settings.policy, log)
+        with without_graphs(task.start if options.origin is None else options.origin.state.x):
+            result = run(task.problem, task.solver, task.start, oracles, config.limits, options)
         result.method, result.engine = config.method, log
-        if isinstance(choice.engine, Mpi):
+        if isinstance(choice.engine, RankEngine):
             choice.engine.conclude(result)
     except Exception as error:
         partial = getattr(error, "result", None)
@@ -93,30 +78,31 @@ def execute(
             choice.engine.close()
     if choice.reason:
         result.message += f" engine='auto': {choice.reason}."
+    if task.conclude is not None:
+        task.conclude(result)
     return result
 
 
-def _engine(config: Config, oracles: Oracles, engine: Any) -> Choice:
-    if oracles.job is not None and oracles.job.on_device and engine is not None:
-        if isinstance(engine, str) and engine == "auto":
-            return Choice(None, False)
-        raise TypeError(
-            f"x is {describe(oracles.job.smoothing.K.like)}, whose oracles are asked there in one "
-            f"batch: leave engine out, found {engine!r}"
-        )
-    if oracles.job is not None:
-        return choose_engine(engine, oracles.job, getattr(config.solver, "m", None))
+def concluded(result: Result, raise_on_failure: bool) -> Result:
+    """Return the result, or raise `ConvergenceError` if it is not the one that was asked for."""
+    if raise_on_failure and not result.success:
+        raise ConvergenceError(result)
+    return result
+
+
+def _choose_engine(config: Config, task: Task, engine: EngineLike) -> EngineChoice:
+    job = task.oracles.job if isinstance(task.oracles, Oracles) else None
+    if job is not None and not (job.on_device and engine is not None):
+        return choose_engine(engine, job, getattr(task.solver, "m", None))
     if engine is None or (isinstance(engine, str) and engine == "auto"):
-        return Choice(None, False)
+        return EngineChoice(None, False)
+    if job is not None:
+        raise TypeError(
+            f"x is {describe(job.smoothing.K.like)}, whose oracles are asked there in one batch: "
+            f"leave engine out, found {engine!r}"
+        )
     raise TypeError(
         f"method {config.method!r} asks one oracle per round, so there is nothing for an engine to "
         "share out; leave engine out, or choose a method that draws perturbed oracles ('anytime', "
         "'r-pfw', 'pfw')"
     )
-
-
-def as_checkpoint(checkpoint: Any) -> Checkpoint | None:
-    """Return the user's ``checkpoint`` argument as an object."""
-    if checkpoint is None or isinstance(checkpoint, Checkpoint):
-        return checkpoint
-    return Checkpoint(checkpoint)

@@ -1,16 +1,12 @@
-"""The front doors: `minimize` and, for composite problems, `minimize_composite`."""
+"""The front door of constrained problems: `minimize`."""
 
 from __future__ import annotations
 
-import difflib
-import inspect
 from collections.abc import Callable
 from dataclasses import fields
+from os import PathLike
 from typing import Any
 
-import numpy as np
-
-from .. import noise as noise_laws
 from ..arrays import (
     Array,
     as_float_array,
@@ -22,75 +18,43 @@ from ..arrays import (
     same_place,
     without_graphs,
 )
-from ..engines import Policy
-from ..loop import Limits, Result
+from ..engines import EngineLike, Policy
+from ..loop import Callback, Limits, Result
+from ..loop.checkpoint import Checkpoint
 from ..loop.run import Options
-from ..objectives import as_objective
+from ..noise import Noise
+from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
-from ..problem import Problem
+from ..problem import SetDependent, Solver
 from ..problem.checks import check_positive
 from ..sets import Set
-from ..smoothing import make_smoothing
-from ..solvers import (
-    Anytime,
-    AwayStep,
-    BlendedPairwise,
-    Corrective,
-    FullyCorrective,
-    LazyFrankWolfe,
-    Momentum,
-    Pairwise,
-    ParallelFrankWolfe,
-    Projected,
-    RestartedParallelFrankWolfe,
-    Sliding,
-    conjugate,
-    frank_wolfe,
-)
-from .choose import choose
-from .execute import Config, as_checkpoint, execute
+from .choose import METHODS, as_set, choose, make_solver
+from .config import Config, ConstrainedSettings, as_checkpoint, constrained_fingerprint
+from .execute import concluded, execute
+from .prepare import prepare_constrained
 
 POLICY = tuple(field.name for field in fields(Policy))
+"""Options that say how long a round waits for its workers."""
 
-METHODS: dict[str, Callable[..., Any]] = {
-    "anytime": Anytime,
-    "corrective": Corrective,
-    "projected": Projected,
-    "pfw": ParallelFrankWolfe,
-    "r-pfw": RestartedParallelFrankWolfe,
-    "fw": frank_wolfe.open_loop,
-    "fw-short": frank_wolfe.short_step,
-    "fw-ls": frank_wolfe.line_search,
-    "away": AwayStep,
-    "pairwise": Pairwise,
-    "bpcg": BlendedPairwise,
-    "fcfw": FullyCorrective,
-    "lazy": LazyFrankWolfe,
-    "momentum": Momentum,
-    "cgs": Sliding,
-    "conjugate": conjugate.conjugate,
-    "biconjugate": conjugate.biconjugate,
-}
-
-_EVERYWHERE = ["L", "device", "record_every", "smoothing", "sampling", "block", *POLICY]
+_COMMON_OPTIONS = ["L", "device", "record_every", "smoothing", "sampling", "block", *POLICY]
 
 
 def minimize(
-    f: Any,
+    f: Objective | Callable[[Array], tuple[float, Array]],
     K: Set,
-    x0: Any = None,
-    method: Any = "auto",
+    x0: Array | None = None,
+    method: str | Solver[Any] = "auto",
     tol: float = 1e-4,
     rtol: float | None = None,
     m: int | str | None = None,
-    noise: Any = "auto",
-    engine: Any = None,
+    noise: str | Noise | None = "auto",
+    engine: EngineLike = None,
     seed: int = 0,
     max_rounds: int | None = None,
     max_seconds: float | None = None,
     max_lmo: int | None = None,
-    callback: Callable[[Result], Any] | None = None,
-    checkpoint: Any = None,
+    callback: Callback | None = None,
+    checkpoint: str | PathLike[str] | Checkpoint | None = None,
     progress: bool | None = None,
     raise_on_failure: bool = False,
     **options: Any,
@@ -174,117 +138,69 @@ def minimize(
     (True, True)
     """
     objective = as_objective(f)
-    if not isinstance(K, Set):
-        raise TypeError(f"K must be a set (wolfpack.sets), found {type(K).__name__}")
+    region = as_set(K)
     limits = Limits(tol, rtol, max_rounds, max_seconds, max_lmo)
-    talk = Options(callback, progress, options.pop("record_every", 1))
+    shown = Options(callback, progress, options.pop("record_every", 1))
     L = options.pop("L", None)
     check_positive("L", L, optional=True)
-    L = None if L is None else float(L)
     device = options.pop("device", None)
     if device is not None:
         objective = on_device(objective, device)
         x0 = x0 if x0 is None or is_foreign(x0) else like(x0, objective.like)
     with without_graphs(x0):
-        start = _starting_point(objective, K, x0)
-    K = K.at(start)
+        start = _starting_point(objective, region, x0)
+    region = region.at(start)
     remark = ""
     if isinstance(method, str) and method == "auto":
-        choice = choose(objective, K, {"m": m, "noise": noise, "engine": engine, **options})
+        choice = choose(objective, region, {"m": m, "noise": noise, "engine": engine, **options})
         method, remark = choice.method, f" method='auto' chose {choice.method!r}: {choice.reason}."
         options = choice.options | options
         m = options.pop("m", m)
-    smoothing, sampling = options.pop("smoothing", None), options.pop("sampling", "iid")
-    policy = Policy(**{name: options.pop(name) for name in POLICY if name in options})
-    block = options.pop("block", None)
-    name, solver = solver_of(method, {"m": m, **options}, METHODS, _EVERYWHERE)
-    ways = smoothing_of(name, solver, (objective, K), noise, smoothing)
-    saved = noise, smoothing, sampling, block, policy, seed, L, limits, talk.record_every
-    config = Config(name, solver, *saved, checkpoint=as_checkpoint(checkpoint))
-    result = execute(config, Problem(objective, K, L), ways, start, talk, engine)
+    settings = ConstrainedSettings(
+        noise=noise,
+        smoothing=options.pop("smoothing", None),
+        sampling=options.pop("sampling", "iid"),
+        policy=Policy(**{name: options.pop(name) for name in POLICY if name in options}),
+        block=options.pop("block", None),
+        L=None if L is None else float(L),
+    )
+    name, solver = make_solver(method, {"m": m, **options}, METHODS, _COMMON_OPTIONS)
+    if isinstance(solver, SetDependent):
+        solver = solver.for_set(K)
+    config = Config(
+        method=name,
+        solver=solver,
+        seed=seed,
+        limits=limits,
+        record_every=shown.record_every,
+        settings=settings,
+        checkpoint=as_checkpoint(checkpoint),
+    )
+    if config.checkpoint is not None:
+        config = config.identified(constrained_fingerprint(objective, region))
+    task = prepare_constrained(config, settings, objective, region, start)
+    result = execute(config, task, shown, engine)
     result.message += remark
-    if raise_on_failure and not result.success:
-        raise ConvergenceError(result)
-    return result
+    return concluded(result, raise_on_failure)
 
 
-class ConvergenceError(RuntimeError):
-    """A run did not reach its tolerance; ``result`` holds what it found."""
-
-    def __init__(self, result: Result) -> None:
-        super().__init__(f"{result.status}: {result.message}")
-        self.result = result
-
-
-def _starting_point(objective: Any, K: Set, x0: Any) -> Array:
+def _starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
     """Return a feasible start, checked, that no solver will write to."""
     if objective.shape is not None and tuple(objective.shape) != tuple(K.shape):
         raise ValueError(f"f takes x of shape {objective.shape}, K has shape {K.shape}")
-    place = getattr(objective, "like", None)
+    place = objective.like
     if x0 is None:
         return K.start() if place is None else like(K.start(), place)
     if is_foreign(place) or is_foreign(x0):
         same_place(**{"the data of f": place, "x0": x0})
-    x0 = as_float_array(x0, "x0")
-    if is_foreign(x0) and describe(x0).split()[1] not in ("float32", "float64"):
-        raise TypeError(f"x0 must be float32 or float64, found {describe(x0)}")
-    x0 = check_shape(check_finite(x0, "x0"), K.shape, "x0")
-    violation = K.violation(x0)
+    start: Array = as_float_array(x0, "x0")
+    if is_foreign(start) and describe(start).split()[1] not in ("float32", "float64"):
+        raise TypeError(f"x0 must be float32 or float64, found {describe(start)}")
+    start = check_shape(check_finite(start, "x0"), K.shape, "x0")
+    violation = K.violation(start)
     if not violation <= 1e-6 * max(1.0, K.radius):
         raise ValueError(
             f"x0 is outside {K}: it violates the constraints by {violation:.3g}; "
             "leave x0 out to start from K.start()"
         )
-    return x0 + 0.0  # a copy: what f or a callback writes to is not the user's array
-
-
-def solver_of(
-    method: Any, options: dict[str, Any], methods: dict[str, Callable[..., Any]], others: list[str]
-) -> tuple[str, Any]:
-    """Return the method's name and its solver with the given options.
-
-    ``others`` names the options that belong to no method, for the error message.
-    """
-    given = {
-        name: int(value) if isinstance(value, np.integer) else value
-        for name, value in options.items()
-        if value is not None
-    }
-    if not isinstance(method, str):
-        if not hasattr(method, "step"):
-            raise TypeError(f"method must be a name or a solver object, found {method!r}")
-        if given:
-            raise TypeError(f"options {sorted(given)} must be set in the solver object itself")
-        return method.name, method
-    if method not in methods:
-        close = difflib.get_close_matches(method, methods, 1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        raise ValueError(f"unknown method {method!r}{hint}; known: {', '.join(methods)}")
-    known = list(inspect.signature(methods[method]).parameters)
-    unknown = [name for name in given if name not in known]
-    if unknown:
-        raise TypeError(
-            f"method {method!r} has no option {', '.join(map(repr, unknown))}; it has "
-            f"{', '.join([*known, *others])}"
-        )
-    return method, methods[method](**given)
-
-
-def smoothing_of(name: str, solver: Any, pair: tuple[Any, Set], noise: Any, kind: Any) -> Any:
-    """Return how a method's questions are perturbed, None for one that perturbs none."""
-    objective, K = pair
-    if isinstance(noise, str) and noise == "lifted":
-        noise, kind = "auto", kind or "lifted"
-    automatic = isinstance(noise, str) and noise == "auto"
-    if not getattr(solver, "samples", False):
-        if kind is not None or not (automatic or noise is None):
-            raise TypeError(f"method {name!r} draws no noise; leave noise and smoothing out")
-        return None
-    if noise is None and getattr(solver, "noiseless", False):
-        return None
-    if kind is None:
-        kind = "lifted" if automatic and K.closed_forms[:1] == ("lifted",) else "ambient"
-    if kind == "lifted" and not automatic:
-        raise TypeError("smoothing='lifted' has a noise of its own; leave noise out")
-    law = noise_laws.get(K.default_noise if automatic or noise is None else noise)
-    return make_smoothing(kind, objective, K, law)
+    return start + 0.0  # a copy, so that neither f nor a callback writes to the user's array

@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
 from dataclasses import replace
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
-from ..arrays import describe, is_foreign
-from ..loop import Limits, Result
-from ..loop.checkpoint import read
-from ..loop.fingerprint import Fingerprint
+from ..arrays import Array, describe, is_foreign
+from ..engines import EngineLike
+from ..loop import Callback, Limits, Result
+from ..loop.checkpoint import Checkpoint, Snapshot, read
 from ..loop.run import Options
-from ..objectives import as_objective
-from ..problem import Problem
-from ..sets import Set
-from .composite import resume_composite
-from .composite_run import CompositeConfig
-from .execute import Config, as_checkpoint, execute
-from .minimize import ConvergenceError, smoothing_of
+from ..objectives import Objective, as_objective
+from .choose import as_set
+from .config import (
+    Config,
+    ConstrainedSettings,
+    OtherProblem,
+    as_checkpoint,
+    constrained_fingerprint,
+)
+from .execute import Task, concluded, execute
+from .prepare import prepare_composite, prepare_constrained
 
 _LIMITS = ("tol", "rtol", "max_rounds", "max_seconds", "max_lmo")
 
 
 def resume(
-    path: str | Path,
+    path: str | PathLike[str],
     f: Any,
     K: Any,
     *,
-    engine: Any = None,
-    checkpoint: Any = True,
-    callback: Callable[[Result], Any] | None = None,
+    engine: EngineLike = None,
+    checkpoint: bool | str | PathLike[str] | Checkpoint | None = True,
+    callback: Callback | None = None,
     progress: bool | None = None,
     raise_on_failure: bool = False,
-    like: Any = None,
+    like: Array | None = None,
     **limits: Any,
 ) -> Result:
     """Continue a run that wrote a checkpoint: to the same bits as if it had never stopped.
@@ -72,51 +76,50 @@ def resume(
     >>> wp.resume(path, f, K, max_rounds=40).nit
     40
     """
-    if like is None:
-        like = getattr(f, "like", None)
+    began = time.perf_counter()
+    if like is None and isinstance(f, Objective):
+        like = f.like
     config, snapshot = read(path, like)
-    if checkpoint is True and isinstance(config, Config | CompositeConfig):
-        checkpoint = replace(config.checkpoint, path=str(path)) if config.checkpoint else path
-    if isinstance(config, CompositeConfig):
-        config = replace(
-            config, limits=_limits(config.limits, limits), checkpoint=as_checkpoint(checkpoint)
-        )
-        talk = Options(callback, progress)
-        result = resume_composite(config, snapshot, path, f, K, talk)
-        return _checked(result, raise_on_failure)
     if not isinstance(config, Config):
         raise ValueError(f"{path} is a checkpoint of something else: {type(config).__name__}")
-    objective = as_objective(f)
-    if not isinstance(K, Set):
-        raise TypeError(f"K must be a set (wolfpack.sets), found {type(K).__name__}")
-    if is_foreign(like) and not is_foreign(snapshot.state.x):
-        raise TypeError(
-            f"{path} holds arrays of NumPy, and the data of f are {describe(like)}: resume it with "
-            "NumPy's data"
-        )
-    _check_problem(path, config, Fingerprint.of(objective, K, like))
+    if checkpoint is True:
+        checkpoint = replace(config.checkpoint, path=str(path)) if config.checkpoint else str(path)
     config = replace(
-        config, limits=_limits(config.limits, limits), checkpoint=as_checkpoint(checkpoint)
+        config,
+        limits=_limits(config.limits, limits),
+        checkpoint=as_checkpoint(checkpoint or None),
     )
-    K = K.at(snapshot.state.x)
-    ways = smoothing_of(
-        config.method, config.solver, (objective, K), config.noise, config.smoothing
-    )
-    talk = Options(callback, progress, config.record_every, origin=snapshot)
-    result = execute(config, Problem(objective, K, config.L), ways, None, talk, engine)
-    return _checked(result, raise_on_failure)
+    shown = Options(callback, progress, origin=snapshot)
+    try:
+        if isinstance(config.settings, ConstrainedSettings):
+            config, task = _constrained(config, config.settings, f, K, like, snapshot)
+            shown = replace(shown, record_every=config.record_every)
+        else:
+            config, task, shown = prepare_composite(config, config.settings, f, K, shown, began)
+    except OtherProblem as error:
+        raise ValueError(f"{path} was written for another problem: {error}") from None
+    return concluded(execute(config, task, shown, engine), raise_on_failure)
 
 
-def _checked(result: Result, raise_on_failure: bool) -> Result:
-    if raise_on_failure and not result.success:
-        raise ConvergenceError(result)
-    return result
-
-
-def _check_problem(path: Any, config: Config, found: Fingerprint) -> None:
-    difference = config.fingerprint.difference(found) if config.fingerprint else ""
-    if difference:
-        raise ValueError(f"{path} was written for another problem: {difference}")
+def _constrained(
+    config: Config,
+    settings: ConstrainedSettings,
+    f: Any,
+    K: Any,
+    place: Array | None,
+    snapshot: Snapshot,
+) -> tuple[Config, Task]:
+    """Return the config and the task of a run of `minimize` that is continued."""
+    objective = as_objective(f)
+    region = as_set(K)
+    x = snapshot.state.x
+    if is_foreign(place) and not is_foreign(x):
+        raise TypeError(
+            f"the checkpoint holds arrays of NumPy, and the data of f are {describe(place)}: "
+            "resume it with NumPy's data"
+        )
+    config = config.identified(constrained_fingerprint(objective, region, place))
+    return config, prepare_constrained(config, settings, objective, region.at(x), None)
 
 
 def _limits(old: Limits, given: dict[str, Any]) -> Limits:

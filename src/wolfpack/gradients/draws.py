@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ..arrays import own
+from ..arrays import Array, own
 from ..objectives import Stochastic
-from .base import Array, Gradients
+from .base import Gradients
+from .control_variates import ControlVariate
 
 
 class Draws(Gradients):
@@ -18,7 +17,9 @@ class Draws(Gradients):
         super().__init__(objective, seed)
         self.batch = batch
 
-    def _draw(self, v: Array, m: int, rng: np.random.Generator, anchor: Any = None) -> Array:
-        # copies: a user's function may write into its argument, or return it
+    def draw(
+        self, v: Array, m: int, rng: np.random.Generator, variate: ControlVariate | None = None
+    ) -> Array:
+        # Every call gets a copy, since a user's function may write into its argument or return it.
         draws = (self.objective.draw(own(v, v), rng) for _ in range(m))
         return next(draws) if m == 1 else sum(draws) / m

@@ -6,30 +6,41 @@ from typing import Any
 
 import numpy as np
 
-from .base import Array, Gradient, Gradients, checked
+from ..arrays import Array
+from ..objectives import Objective
+from .base import Gradient, Gradients, checked
+from .control_variates import ControlVariate
 
 
 class ExactGradients(Gradients):
-    """grad G itself."""
+    """The gradient of G itself."""
 
     batch = "exact"
     exact = True
 
-    def __init__(self, objective: Any, seed: int = 0) -> None:
+    def __init__(self, objective: Objective, seed: int = 0) -> None:
         super().__init__(objective, seed)
-        self.per_pass = getattr(objective, "n", 1)
+        self.per_pass = objective.n
 
-    def _draw(self, v: Array, m: Any, rng: np.random.Generator, anchor: Any = None) -> Array:
+    def draw(
+        self, v: Array, m: Any, rng: np.random.Generator, variate: ControlVariate | None = None
+    ) -> Array:
         return self.objective.gradient(v)
 
     def read(self, m: Any, renewed: bool) -> int:
         return self.per_pass
 
-    def at(self, v: Array, k: int, m: Any, anchor: Any = None) -> Gradient:
+    def at(self, v: Array, k: int, m: Any, variate: ControlVariate | None = None) -> Gradient:
         at = self.objective.evaluate(v)
         return Gradient(checked(at.gradient, v), at.dual)
 
     def variance(
-        self, y: Array, m: Any, norm: str, draws: int = 32, k: int = 0, anchor: Any = None
+        self,
+        y: Array,
+        m: Any,
+        norm: str,
+        draws: int = 32,
+        k: int = 0,
+        variate: ControlVariate | None = None,
     ) -> float:
         return 0.0

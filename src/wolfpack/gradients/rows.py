@@ -1,8 +1,8 @@
 r"""Which rows of a finite sum a round sees.
 
-Every way of choosing is unbiased: with the weights :math:`c_i` of the chosen rows B,
-:math:`E \sum_{i \in B} c_i \nabla \ell_i = \sum_i \nabla \ell_i` (of "shuffle" and "turns", each
-round by itself). One seed gives the same rows in round k, whatever was drawn before.
+Every sampling is unbiased: with the weights :math:`c_i` of the chosen rows B,
+:math:`E \sum_{i \in B} c_i \nabla \ell_i = \sum_i \nabla \ell_i` (for "shuffle" and "turns",
+each round by itself). One seed gives the same rows in round k, whatever was drawn before.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from ..objectives.finite_sum import FiniteSum
 from .sparse_rows import SparseRows
 
 _PERMUTATIONS = 2**32  # block of the streams that order the rows
-_FEW = 128  # sparse rows up to which SciPy takes longer to collect them than their products take
+_MAX_SPARSE_ROWS = 128  # for so few rows SciPy's selection takes longer than their products
 
 
-class Choice(NamedTuple):
+class RowBatch(NamedTuple):
     """The rows of a round.
 
     Attributes
     ----------
     rows : array of int
-        Which.
+        Their numbers.
     weights : float or array
         With these the mean of the weighted sum over the rows is the whole sum.
     part, transposed : matrix
@@ -49,7 +49,7 @@ class Choice(NamedTuple):
 
 
 class Uniform:
-    """All rows alike, without replacement within a round.
+    """All rows with the same probability, without replacement within a round.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Uniform:
     batch : int
         Rows in a round.
     streams : Streams
-        Where random numbers come from.
+        The source of random numbers.
 
     Attributes
     ----------
@@ -78,24 +78,24 @@ class Uniform:
         self.objective, self.batch, self.streams = objective, batch, streams
         self.n = objective.n
 
-    def of_round(self, k: int, m: int) -> Choice:
+    def of_round(self, k: int, m: int) -> RowBatch:
         """Return the ``m`` rows of round ``k``."""
         return self.draw(m, self.streams.at(k))
 
-    def draw(self, m: int, rng: np.random.Generator) -> Choice:
+    def draw(self, m: int, rng: np.random.Generator) -> RowBatch:
         """Return ``m`` rows."""
         return self.choice(rng.choice(self.n, m, replace=False, shuffle=False), self.n / m)
 
-    def choice(self, rows: Array, weights: Any) -> Choice:
+    def choice(self, rows: Array, weights: Any) -> RowBatch:
         """Return the given rows, collected."""
         A, shape = self.objective.A, self.objective.shape or ()
-        few = len(rows) <= _FEW and len(shape) == 1 and issparse(A)
+        few = len(rows) <= _MAX_SPARSE_ROWS and len(shape) == 1 and issparse(A)
         part = SparseRows(A, rows) if few else _collected(self.objective, rows)
         return self._chosen(rows, weights, part)
 
-    def _chosen(self, rows: Array, weights: Any, part: Any) -> Choice:
+    def _chosen(self, rows: Array, weights: Any, part: Any) -> RowBatch:
         slopes = self.objective.row_loss_gradient
-        return Choice(rows, weights, part, part.T, rows, lambda z: slopes(z, rows))
+        return RowBatch(rows, weights, part, part.T, rows, lambda z: slopes(z, rows))
 
     def noise(self, m: int) -> float:
         r"""Return a bound on the noise of a mean of ``m``, in units of smoothness.
@@ -121,11 +121,11 @@ class Importance(Uniform):
         starts = np.arange(n) * (self._cumulative[-1] / n)
         self._guide = np.searchsorted(self._cumulative, starts, "right")
 
-    def draw(self, m: int, rng: np.random.Generator) -> Choice:
+    def draw(self, m: int, rng: np.random.Generator) -> RowBatch:
         u = rng.random(m)
         rows = self._guide[(u * self.n).astype(np.intp)]
         u *= self._cumulative[-1]
-        # every row has probability 1/2n or more, so that three of them end in an interval of 1/n
+        # Every row has probability 1/2n or more, so that at most three end in an interval of 1/n.
         for _ in range(3):
             rows = rows + (self._cumulative[rows] <= u)
         weights = 1.0 / (m * self.probabilities[rows])
@@ -141,12 +141,12 @@ class Shuffle(Uniform):
     independent = False
     _order: tuple[int, Any] = (-1, None)
 
-    def of_round(self, k: int, m: int) -> Choice:
+    def of_round(self, k: int, m: int) -> RowBatch:
         turn, start = divmod(k * m, self.n)
         rows = self._permutation(turn)[start : start + m]
         if len(rows) == m:
             return self.choice(rows, self.n / m)
-        # one weight for each: a row may come twice
+        # A row may come twice, so that each has a weight of its own.
         rows = np.concatenate([rows, self._permutation(turn + 1)[: m - len(rows)]])
         return self.choice(rows, np.full(m, self.n / m))
 
@@ -166,15 +166,18 @@ class Blocks(Uniform):
         copy, first, self._blocks = _collected(objective, self.order), 0, []
         for rows in np.array_split(self.order, count):
             part, places = _window(copy, first, len(rows)), slice(first, first + len(rows))
-            kept = part, part.T, places, objective.slopes_of(rows)
-            self._blocks.append(Choice(rows, float(count), *kept))
+            slopes = objective.slopes_of(rows)
+            self._blocks.append(RowBatch(rows, float(count), part, part.T, places, slopes))
             first += len(rows)
 
-    def draw(self, m: int, rng: np.random.Generator) -> Choice:
+    def draw(self, m: int, rng: np.random.Generator) -> RowBatch:
         return self._blocks[rng.integers(len(self._blocks))]
 
     def noise(self, m: int) -> float:
-        """Return the noise of a mean over the smallest block; what is fixed spares nothing."""
+        """Return the noise of a mean over the smallest block.
+
+        Drawing without replacement does not help here, since the blocks are fixed.
+        """
         size = min(m, min(len(block.rows) for block in self._blocks))
         return self.objective.row_smoothness() / size
 
@@ -188,10 +191,10 @@ class Turns(Blocks):
     independent = False
     _turn: tuple[int, Any] = (-1, None)
 
-    def of_round(self, k: int, m: int) -> Choice:
+    def of_round(self, k: int, m: int) -> RowBatch:
         turn, place = divmod(k, len(self._blocks))
         if self._turn[0] != turn:
-            # the first permutation made the blocks
+            # The permutation of turn 0 has made the blocks.
             self._turn = turn, _permutation(self.streams, len(self._blocks), turn + 1)
         return self._blocks[self._turn[1][place]]
 
@@ -205,7 +208,7 @@ class Windows(Uniform):
         self._order = np.concatenate([order, order[: batch - 1]])
         self._copy = _collected(objective, self._order)
 
-    def draw(self, m: int, rng: np.random.Generator) -> Choice:
+    def draw(self, m: int, rng: np.random.Generator) -> RowBatch:
         if m > self.batch:
             return super().draw(m, rng)
         first = int(rng.integers(self.n))
@@ -222,7 +225,7 @@ SAMPLINGS: dict[str, type[Uniform]] = {
     "windows": Windows,
 }
 FIXED = ("shuffle", "blocks", "turns", "windows")
-"""Ways that need a batch of the same size in all rounds."""
+"""Samplings that need a batch of the same size in all rounds."""
 
 
 def _permutation(streams: Streams, n: int, turn: int = 0) -> Array:

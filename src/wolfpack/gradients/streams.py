@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..objectives.batches import KEPT_BATCHES, Batches
 from ..objectives.finite_sum import FiniteSum
 from ..problem import EndOfData
-from .base import Array, Gradient, Gradients, checked
+from .base import Gradient, Gradients, checked
+from .control_variates import ControlVariate
 
 
 class InTurn(Gradients):
@@ -32,17 +34,19 @@ class InTurn(Gradients):
         self.batch = batch
         self.per_pass = objective.length
         if objective.counted:
-            self.most = objective.length  # all of them, and the mean is exact
+            self.max_draws = objective.length  # the mean of all of them is exact
         self._stream: Iterator[FiniteSum] | None = None
         self._position = 0
         self._recent: deque[FiniteSum] = deque(objective.first, KEPT_BATCHES)
 
-    def at(self, v: Array, k: int, m: Any, anchor: Any = None) -> Gradient:
+    def at(self, v: Array, k: int, m: Any, variate: ControlVariate | None = None) -> Gradient:
         self._move_to(k * m)
         batches = [self._take() for _ in range(m)]
-        return Gradient(checked(_mean_gradient(batches, v), v), None)
+        return Gradient(checked(_mean_gradient(batches, v), v))
 
-    def _draw(self, v: Array, m: int, rng: np.random.Generator, anchor: Any = None) -> Array:
+    def draw(
+        self, v: Array, m: int, rng: np.random.Generator, variate: ControlVariate | None = None
+    ) -> Array:
         """Return the mean gradient of ``m`` of the last minibatches, drawn with replacement."""
         chosen = rng.integers(len(self._recent), size=m)
         return _mean_gradient([self._recent[i] for i in chosen], v)

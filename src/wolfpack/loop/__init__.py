@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .history import History
-from .result import Result, load
+from .result import Callback, Result, load
 from .run import run
 from .status import Status
 from .stopping import Limits
 
-__all__ = ["History", "Limits", "Result", "Status", "load", "run"]
+__all__ = ["Callback", "History", "Limits", "Result", "Status", "load", "run"]

@@ -24,8 +24,17 @@ import numpy as np
 
 from .codec import Decoder, Encoder
 from .history import History
+from .monitor import Monitor
+from .tracker import Tracker
 
-SCHEMA = "wolfpack-checkpoint/1"
+LAYOUT = 2
+"""Changes whenever states or the header change; other layouts are refused."""
+
+SCHEMA = f"wolfpack-checkpoint/{LAYOUT}"
+
+
+class OtherLayout(ValueError):
+    """A checkpoint of another version of wolfpack."""
 
 
 class CheckpointWarning(UserWarning):
@@ -47,7 +56,7 @@ class Checkpoint:
         is given. A run is also saved when it ends, whatever ends it.
     """
 
-    path: str | Path
+    path: str | os.PathLike[str]
     rounds: int | None = None
     seconds: float | None = None
 
@@ -78,20 +87,17 @@ class Snapshot:
     rows, length : list, int
         The history's rows, of which the first ``length`` belong to the rounds before.
     counts : dict
-        Evaluations and oracle calls.
-    watch : dict
+        The fields of the problem's `Counts`.
+    monitor : dict
         What the run had to remark on L and convexity.
-    L : float or None
-        The smoothness constant in use.
     """
 
     state: Any
     best: dict[str, Any]
     rows: list[tuple[float, ...]]
     length: int
-    counts: dict[str, int]
-    watch: dict[str, Any]
-    L: float | None
+    counts: dict[str, Any]
+    monitor: dict[str, Any]
 
     @property
     def history(self) -> History:
@@ -99,24 +105,22 @@ class Snapshot:
         return History(self.rows[: self.length])
 
     @classmethod
-    def take(cls, state: Any, tracker: Any, watch: Any) -> Snapshot:
+    def take(cls, state: Any, tracker: Tracker, monitor: Monitor) -> Snapshot:
         """Return what is needed to continue from here; rows are shared, being only appended."""
-        names = ("x", "fun", "lower_bound", "convex", "seconds", "rounding", "unrecorded")
+        names = ("x", "fun", "lower_bound", "convex", "seconds", "unrecorded")
         best = {name: getattr(tracker, name) for name in names}
-        seen = {"remarks": list(watch.remarks), "seen": sorted(watch.seen)}
-        rows, problem = tracker.history.rows, tracker.problem
-        return cls(state, best, rows, len(rows), asdict(problem.counts), seen, problem.L)
+        seen = {"remarks": list(monitor.remarks), "seen": sorted(monitor.seen)}
+        rows = tracker.history.rows
+        return cls(state, best, rows, len(rows), asdict(tracker.problem.counts), seen)
 
-    def restore(self, tracker: Any, watch: Any) -> Any:
+    def restore(self, tracker: Tracker, monitor: Monitor) -> Any:
         """Put everything back into a new run's objects and return the state."""
         for name, value in self.best.items():
             setattr(tracker, name, value)
         for name, value in self.counts.items():
             setattr(tracker.problem.counts, name, value)
         tracker.history = self.history
-        watch.remarks, watch.seen = list(self.watch["remarks"]), set(self.watch["seen"])
-        if self.L is not None:
-            tracker.problem.L = self.L
+        monitor.remarks, monitor.seen = list(self.monitor["remarks"]), set(self.monitor["seen"])
         return self.state
 
 
@@ -140,11 +144,11 @@ class Saver:
     _clock: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        Encoder().encode(self.config)  # what cannot be saved is to be known before the run
+        Encoder().encode(self.config)  # tells before the run what cannot be saved
 
-    def mark(self, state: Any, tracker: Any, watch: Any) -> None:
+    def mark(self, state: Any, tracker: Tracker, monitor: Monitor) -> None:
         """Note a round's state, and write it if a checkpoint is due."""
-        self._last, self._written = Snapshot.take(state, tracker, watch), False
+        self._last, self._written = Snapshot.take(state, tracker, monitor), False
         rounds, seconds = self.checkpoint.rounds, self.checkpoint.seconds
         due = rounds is not None and state.k > 0 and state.k % rounds == 0
         if due or (seconds is not None and time.monotonic() - self._clock >= seconds):
@@ -164,7 +168,7 @@ class Saver:
         self._written, self._clock = True, time.monotonic()
 
 
-def save(path: str | Path, snapshot: Snapshot, config: Any) -> None:
+def save(path: str | os.PathLike[str], snapshot: Snapshot, config: Any) -> None:
     """Write a checkpoint, keeping the one before as ``path`` + ".1"."""
     path, encoder = Path(path), Encoder()
     header = {
@@ -176,8 +180,7 @@ def save(path: str | Path, snapshot: Snapshot, config: Any) -> None:
         "best": encoder.encode(snapshot.best),
         "history": encoder.encode(dict(snapshot.history)),
         "counts": snapshot.counts,
-        "watch": snapshot.watch,
-        "L": encoder.encode(snapshot.L),
+        "monitor": snapshot.monitor,
     }
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
@@ -196,7 +199,7 @@ def save(path: str | Path, snapshot: Snapshot, config: Any) -> None:
     _sync_folder(path.parent)
 
 
-def read(path: str | Path, place: Any = None) -> tuple[Any, Snapshot]:
+def read(path: str | os.PathLike[str], place: Any = None) -> tuple[Any, Snapshot]:
     """Return a checkpoint's config and snapshot; fall back on the generation before.
 
     Arrays of other libraries than NumPy come back like the array ``place``.
@@ -211,6 +214,8 @@ def read(path: str | Path, place: Any = None) -> tuple[Any, Snapshot]:
     path = Path(path)
     try:
         return _read(path, place)
+    except OtherLayout:
+        raise
     except (ValueError, FileNotFoundError) as error:
         if not older(path).exists():
             raise
@@ -220,7 +225,7 @@ def read(path: str | Path, place: Any = None) -> tuple[Any, Snapshot]:
         return found
 
 
-def older(path: str | Path) -> Path:
+def older(path: str | os.PathLike[str]) -> Path:
     """Return where the checkpoint before the last one is kept."""
     return Path(path).with_name(Path(path).name + ".1")
 
@@ -239,11 +244,12 @@ def _read(path: Path, place: Any) -> tuple[Any, Snapshot]:
                 rows,
                 len(rows),
                 header["counts"],
-                header["watch"],
-                decoder.decode(header["L"]),
+                header["monitor"],
             )
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no checkpoint {path}") from None
+    except OtherLayout as error:
+        raise OtherLayout(f"{path} {error}") from None
     except Exception as error:  # a damaged zip file fails in ways that its reader does not list
         raise ValueError(f"{path} is not a readable checkpoint: {error}") from None
     return config, snapshot
@@ -257,6 +263,11 @@ def _header(data: Mapping[str, Any]) -> str:
         raise ValueError("its header is that of another kind of file")
     text = bytes(raw).decode()
     schema = json.loads(text).get("schema")
+    if schema != SCHEMA and str(schema).startswith("wolfpack-checkpoint/"):
+        raise OtherLayout(
+            f"was written by another version of wolfpack (its schema is {schema!r}, this version "
+            f"reads {SCHEMA!r}): resume it with that version, or start the run again"
+        )
     if schema != SCHEMA:
         raise ValueError(f"its schema is {schema!r}, this version reads {SCHEMA!r}")
     return text
@@ -272,7 +283,7 @@ def _versions() -> dict[str, str]:
 
 
 def _sync_folder(folder: Path) -> None:
-    # makes the rename itself survive a power cut; not every system lets a folder be opened
+    # This makes the rename itself survive a power cut. Not every system opens folders.
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -2,7 +2,8 @@
 
 A value becomes a tree of JSON with the arrays apart, named. Objects are written as the name of
 their class and their fields, and are read back only if that class belongs to wolfpack and is a
-named tuple, a dataclass or a structured vertex. No file can make a reader run foreign code.
+named tuple, a dataclass, a structured vertex or has a method ``saved_fields``. No file can make a
+reader run foreign code.
 """
 
 from __future__ import annotations
@@ -129,6 +130,8 @@ def _fields(value: Any) -> dict[str, Any]:
     """Return the fields of an object that may be saved; raise for any other."""
     cls = type(value)
     if _allowed(cls):
+        if hasattr(cls, "saved_fields"):
+            return value.saved_fields()
         if isinstance(value, Atoms):
             # a type is restored with the arrays
             return {k: None if k == "dtype" else v for k, v in vars(value).items()}
@@ -145,7 +148,8 @@ def _fields(value: Any) -> dict[str, Any]:
 def _allowed(cls: type) -> bool:
     ours = cls.__module__.partition(".")[0] == _PACKAGE
     named = issubclass(cls, tuple) and hasattr(cls, "_fields")
-    return ours and (named or dataclasses.is_dataclass(cls) or issubclass(cls, Atoms))
+    saves = hasattr(cls, "saved_fields")
+    return ours and (named or saves or dataclasses.is_dataclass(cls) or issubclass(cls, Atoms))
 
 
 def _class(name: str) -> type:

@@ -63,7 +63,7 @@ class History(Mapping[str, np.ndarray]):
 
     def add(self, row: tuple[float, ...], engine: tuple[float, ...] = ()) -> None:
         """Add a row, with what an engine did; a resumed run may have one from now on, or none."""
-        wide = self.columns != COLUMNS
+        wide = bool(self.rows) and len(self.rows[0]) > len(COLUMNS)
         if engine and not wide:
             self.rows[:] = [former + _NO_ENGINE for former in self.rows]
         self.rows.append(row + (engine or (_NO_ENGINE if wide else ())))

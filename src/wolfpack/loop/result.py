@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..arrays import LowRank, to_host
+from ..arrays import Array, LowRank, to_host
+from ..engines import EngineLog
 from .history import History
 from .status import Status
 
@@ -47,6 +49,31 @@ class Result(OptimizeResult):
     engine : EngineLog or None
         What the engine did, round by round and worker by worker.
     """
+
+    x: Array
+    fun: float
+    lower_bound: float
+    gap: float
+    success: bool
+    status: Status
+    message: str
+    method: str
+    nit: int
+    nfev: int
+    njev: int
+    nlmo: int
+    seconds: float
+    history: History
+    state: Any
+    engine: EngineLog | None
+    # only of minimize_composite
+    beta: float
+    mu: float
+    nu: float
+    sigma2: float
+    neighbourhood: float
+    passes: float
+    scale: Array
 
     def __repr__(self) -> str:
         # a state holds several arrays of x's size, which no one wants to read
@@ -90,10 +117,15 @@ class Result(OptimizeResult):
             "message": self.message,
             "method": self.method,
         }
-        columns = {f"history_{name}": column for name, column in self.history.items()}
+        columns: Any = {f"history_{name}": column for name, column in self.history.items()}
+        columns |= _parts(self.x)
         with path.open("wb") as file:
-            np.savez(file, header=np.array(json.dumps(header)), **_parts(self.x), **columns)
+            np.savez(file, header=np.array(json.dumps(header)), **columns)
         return path
+
+
+Callback: TypeAlias = Callable[[Result], object]
+"""Called with the intermediate result after each recorded round. StopIteration ends the run."""
 
 
 def _parts(x: Any) -> dict[str, np.ndarray]:

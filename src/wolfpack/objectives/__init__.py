@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
+from ..arrays import Array
 from ._base import Objective
 from .autodiff import from_jax, from_torch
 from .batches import Batches
 from .bpr import BPR
-from .function import Function
-from .huber import Huber
-from .least_squares import LeastSquares
-from .logistic import Logistic
+from .classification import Logistic, Multinomial, SquaredHinge
+from .function import Function, Stochastic
 from .matrix_completion import MatrixCompletion
-from .multinomial import Multinomial
-from .poisson import Poisson
 from .quadratic import Quadratic
-from .quantile import Quantile
-from .squared_hinge import SquaredHinge
-from .stochastic import Stochastic
+from .regression import Huber, LeastSquares, Poisson, Quantile
 from .weighted import Weighted
 
 __all__ = [
@@ -43,15 +38,17 @@ __all__ = [
 ]
 
 
-def as_objective(f: Any) -> Objective:
+def as_objective(f: Objective | Callable[[Array], tuple[float, Array]]) -> Objective:
     """Return ``f`` as an objective: an `Objective` as it is, a callable wrapped in `Function`."""
-    if isinstance(f, Stochastic) or not getattr(f, "has_values", True):
-        raise TypeError("f has random gradients alone: use minimize_composite, or an exact f")
+    if isinstance(f, Stochastic) or (isinstance(f, Objective) and not f.has_values):
+        raise TypeError(
+            "f has only random gradients, and minimize needs exact ones: use minimize_composite, "
+            "or pass an f that returns its value and its gradient"
+        )
     if isinstance(f, Objective):
         return f
     if callable(f):
-        fun: Any = f
-        return Function(fun)
+        return Function(f)
     raise TypeError(
         "f must be an objective (wolfpack.objectives) or a callable x -> (value, gradient), "
         f"found {type(f).__name__}"

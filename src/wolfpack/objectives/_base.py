@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,44 +27,89 @@ from ..arrays import (
     own,
     same_place,
 )
-from ..problem import Evaluation, Pending
-from ._matrix import as_matrix, place_of
+from ..problem import CapabilityError, Evaluation, Pending
+from ._matrix import Matrix, as_matrix, place_of, product_error
 from ._spectrum import spectral_norm_squared
+
+if TYPE_CHECKING:
+    from ..sets import Set
 
 
 class Objective(ABC):
-    """A smooth convex function f.
+    """A smooth convex function f, the base class of all objectives.
 
-    Subclasses give `evaluate`; whatever else they know (`L`, a conjugate, a curvature) makes
-    methods faster or certificates tighter and is never required.
+    A subclass defines `evaluate`. Every other attribute and method has a default; overriding it
+    makes a method faster or a certificate tighter, and is never required. A function of the form
+    loss(Ax) is a `LinearModel`. A loss that is summed over observations, so that minibatches are
+    possible, is a `wolfpack.objectives.finite_sum.RowLoss`.
 
     Attributes
     ----------
     shape : tuple of int or None
-        Shape of x, None when any shape will do.
+        Shape of x, None when every shape is allowed.
     like : array or None
-        An array of the library, the type and the device that x must have; None when any will do.
+        An array of the library, type and device that x must have; None when all are allowed.
     checked : bool
-        Whether `evaluate` returns the value NaN where the gradient is not finite, so that nobody
-        need look at the gradient again: on another device that would be one more transfer.
+        Whether `evaluate` returns the value NaN where the gradient is not finite. The gradient is
+        then not checked again, which saves a transfer from another device.
+    traceable : bool
+        Whether `evaluate_lazily` never waits for a device, so that ``compile=True`` can record
+        whole rounds.
+    factored : bool
+        Whether `evaluate` accepts a `wolfpack.arrays.LowRank` matrix x without making it dense.
+    has_values : bool
+        Whether f(x) can be computed; False where only random gradients are known.
+    n : int
+        Number of observations that one gradient reads; 1 when f is not a sum over observations.
+    image_shape : tuple of int or None
+        Shape of A x for f(x) = loss(A x), None for other functions.
+    L : float or None
+        Lipschitz constant of the gradient in the Euclidean norm, None when unknown.
+    L1 : float or None
+        Lipschitz constant of the gradient from the l1 to the l_inf norm, None when unknown.
+    variance : float or None
+        A bound on the variance of one random gradient, None when unknown.
     error : float
-        How much products with the data may be off, relative to the sums of the absolute values of
-        their terms, where they are computed in less than the precision of x; see `rounding`.
+        Bound on the rounding error of products with the data, relative to the sums of the absolute
+        values of their terms. It is 0 unless the data have less precision than x; see `rounding`.
+
+    Examples
+    --------
+    The dual point of `evaluate` is the number f*(grad f(x)) = <x, grad f(x)> - f(x) here:
+
+    >>> import numpy as np, wolfpack as wp
+    >>> from wolfpack.problem import Evaluation
+    >>> class HalfDistance(wp.objectives.Objective):
+    ...     def __init__(self, centre):
+    ...         self.centre, self.shape, self.L = centre, centre.shape, 1.0
+    ...     def evaluate(self, x):
+    ...         gradient = x - self.centre
+    ...         value = 0.5 * float(gradient @ gradient)
+    ...         return Evaluation(value, gradient, float(x @ gradient) - value)
+    >>> wp.minimize(HalfDistance(np.array([2.0, 0.0])), wp.sets.Simplex(2)).fun
+    0.5
     """
 
     shape: tuple[int, ...] | None = None
     like: Array = None
     checked: bool = False
+    traceable: bool = False
+    factored: bool = False
+    has_values: bool = True
+    n: int = 1
+    image_shape: tuple[int, ...] | None = None
+    L: float | None = None
+    L1: float | None = None
+    variance: float | None = None
     error: float = 0.0
-
-    @property
-    def L(self) -> float | None:
-        """Lipschitz constant of the gradient in the Euclidean norm, None when unknown."""
-        return None
 
     @abstractmethod
     def evaluate(self, x: Array) -> Evaluation:
         """Return value, gradient and dual point at ``x``."""
+
+    def evaluate_lazily(self, x: Array) -> Evaluation:
+        """Evaluate without waiting for a device, on which the value may stay as a `Pending`."""
+        return self.evaluate(x)
 
     def __call__(self, x: Array) -> tuple[float, Array]:
         """Return ``(f(x), grad f(x))``."""
@@ -83,15 +128,15 @@ class Objective(ABC):
         return self.evaluate(x)[:2]
 
     def image(self, x: Array) -> Array:
-        """Return what f sees of ``x``, a linear function of it; x itself by default."""
+        """Return the linear function of ``x`` that f depends on: A x for loss(A x), else x."""
         return x
 
     def evaluate_image(self, z: Array) -> Evaluation:
-        """Return value, gradient and dual point at every x of which ``z`` is the image."""
+        """Return value, gradient and dual point at every x whose image is ``z``."""
         return self.evaluate(z)
 
     def image_value(self, z: Array) -> float:
-        """Return f at every x of which ``z`` is the image."""
+        """Return f at every x whose image is ``z``."""
         return self.value(z)
 
     def image_slopes(self, z: Array) -> Array:
@@ -102,23 +147,31 @@ class Objective(ABC):
         """Return the gradient as a function of the image, from an evaluation."""
         return at.gradient
 
-    def conjugate_bound(self, dual: Any) -> float:
+    def pull_back(self, theta: Array) -> Array:
+        """Return A' theta for each theta of a batch of shape ``(batch, *image_shape)``."""
+        raise CapabilityError(f"{type(self).__name__} is not of the form loss(Ax)")
+
+    def conjugate_bound(self, dual: Array) -> float:
         """Return an upper bound on f*(y), for y and ``dual`` averaged with the same weights.
 
         By convexity of f*, the average of the numbers f*(grad f(x_i)) is one.
         """
         return float(dual)
 
-    def rounding(self, dual: Any, K: Any) -> float:
-        """Return what errors of products with the data may add to a gap over K at ``dual``."""
+    def rounding(self, dual: Array, K: Set) -> float:
+        """Return how much `error` may add to a gap over K at ``dual``."""
         return 0.0
 
     def curvature(self, x: Array, d: Array) -> float | None:
         """Return <d, Hess f d> if f is quadratic, None otherwise."""
         return None
 
+    def curvature_bound(self, g: Array) -> float:
+        """Return an upper bound on <g, Hess f(x) g> over all x, infinity when unknown."""
+        return math.inf
+
     def hessian_product(self, x: Array, d: Array) -> Array | None:
-        """Return Hess f(x) d, None where f does not know it."""
+        """Return Hess f(x) d, None when unknown."""
         return None
 
     def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:
@@ -129,23 +182,32 @@ class Objective(ABC):
 class LinearModel(Objective):
     """f(x) = loss(A x), with A a matrix (dense, sparse) or a linear operator.
 
-    Subclasses give `loss` and `loss_conjugate`. The dual point of the certificate is
+    A subclass defines `loss` and `loss_conjugate`. The dual point of the certificate is
     theta = grad loss(Ax): grad f(x) = A' theta and f*(A' theta) <= loss*(theta) for every theta, so
     the averaged theta gives a bound on f* that is tighter than the averaged numbers.
+
+    Parameters
+    ----------
+    A : array (n, d), sparse matrix or linear operator
+        The matrix.
+    name : str
+        What the user calls ``A``, for error messages.
     """
 
-    def __init__(self, A: Any, name: str = "A") -> None:
+    traceable = True
+
+    def __init__(self, A: Matrix, name: str = "A") -> None:
         self.A, self._At = as_matrix(A, name)
         self._name = name
         self.like = place_of(self.A)
         self.checked = is_foreign(self.like)
-        self.error = max(getattr(self.A, "error", 0.0), getattr(self._At, "error", 0.0))
+        self.error = max(product_error(self.A), product_error(self._At))
 
-    def _data(self, value: Any, name: str) -> Array:
-        """Return other data of f as finite real numbers where A is, or explain what is wrong.
+    def _data(self, value: Array, name: str) -> Array:
+        """Return other data of f as finite real numbers, on the device of A.
 
-        What is no array yet, and integers, are converted. An operator of unknown place is where its
-        data are.
+        Lists and integers are converted. Where the device of an operator A is unknown, it is taken
+        to be that of these data.
         """
         given = value
         place = np.empty(0) if self.like is None else self.like
@@ -162,7 +224,7 @@ class LinearModel(Objective):
 
     @abstractmethod
     def loss(self, z: Array) -> tuple[float, Array]:
-        """Return ``(loss(z), grad loss(z))``, the value as it is summed where z is."""
+        """Return ``(loss(z), grad loss(z))``, the value as it is summed on the device of z."""
 
     @abstractmethod
     def loss_conjugate(self, theta: Array) -> float:
@@ -170,19 +232,14 @@ class LinearModel(Objective):
 
     def evaluate(self, x: Array) -> Evaluation:
         if self.checked or type(x) is not np.ndarray:
-            return self._evaluate_there(x)
+            at = self.evaluate_lazily(x)
+            pending: Pending = at.value
+            number, _ = settle(pending.value, pending.product, at.gradient)
+            return at._replace(value=number)
         value, theta = self.loss(matmul(self.A, x))
         return Evaluation(value, matmul(self._At, theta), theta)
 
-    def _evaluate_there(self, x: Array) -> Evaluation:
-        """Evaluate on a device: all is asked for before the first number is waited for."""
-        at = self.look(x)
-        value, product = fetch(*at.value)
-        finite = math.isfinite(product) or all_finite(at.gradient)
-        return at._replace(value=value if finite else math.nan)
-
-    def look(self, x: Array) -> Evaluation:
-        """Evaluate on a device without waiting for it: the value stays there."""
+    def evaluate_lazily(self, x: Array) -> Evaluation:
         check_place(self.like, x)
         value, theta = self.loss(matmul(self.A, x))
         gradient = matmul(self._At, theta)
@@ -206,12 +263,10 @@ class LinearModel(Objective):
 
     @property
     def image_shape(self) -> tuple[int, ...]:
-        """Shape of A x."""
         assert self.shape is not None
         return (self.A.shape[0], *self.shape[1:])
 
     def pull_back(self, theta: Array) -> Array:
-        """Return A' theta for each theta of a batch of shape ``(batch, *image_shape)``."""
         if theta.ndim == 3:
             parts = [self._At @ theta[i, ...] for i in range(theta.shape[0])]
             return namespace(*parts).stack(parts)
@@ -230,36 +285,48 @@ class LinearModel(Objective):
 
     @cached_property
     def spectral_norm_squared(self) -> float:
-        """The largest eigenvalue of A'A, with a safe upward rounding."""
+        """The largest eigenvalue of A'A, rounded up to be safe."""
         return spectral_norm_squared(self.A, self._At, self.like)
 
 
 def _real(array: Array, place: Array) -> Array:
-    """Return an array of another library; integers and booleans as real numbers."""
+    """Return an array of another library, integers and booleans as real numbers."""
     xp = namespace(array)
     if xp.isdtype(array.dtype, ("bool", "integral")):
         return xp.astype(array, getattr(xp, host_dtype(place).name))
     return array
 
 
+def as_data(value: Array, name: str) -> Array:
+    """Return finite real numbers that the user cannot change later: writable data are copied."""
+    return own(check_finite(as_float_array(value, name), name), value)
+
+
 def check_place(place: Array, x: Array) -> None:
-    """Raise one clear error if x is not in the place of an objective's data."""
+    """Raise one clear error if x is not of the library and device of an objective's data."""
     if type(x) is np.ndarray and not is_foreign(place):
         return
     if type(x) is type(place) and x.dtype == place.dtype and device_of(x) == device_of(place):
         return
     if is_foreign(x) and device_of(x) is None:
-        return  # it is being traced, and was looked at before
+        return  # a compiler is tracing x, which was checked before
     if is_foreign(x) or is_foreign(place):
         same_place(**{"the data of f": np.empty(0) if place is None else place, "x": x})
 
 
-def settle(value: Any, x: Array, gradient: Array) -> tuple[float, float]:
-    """Return f(x) and <x, grad f(x)> in one transfer; NaN for f(x) if the gradient is not finite.
+def conjugate_evaluation(value: Array, x: Array, gradient: Array) -> Evaluation:
+    """Return the evaluation at ``x`` whose dual point is the number f*(grad f(x))."""
+    number, product = settle(value, lazy_inner(x, gradient), gradient)
+    return Evaluation(number, gradient, product - number)
 
-    x is finite, so that an entry of the gradient that is not makes the inner product not finite.
+
+def settle(value: Array, product: Array, gradient: Array) -> tuple[float, float]:
+    """Return f(x) and ``product`` = <x, grad f(x)> on the host, in one transfer.
+
+    f(x) is NaN if the gradient is not finite. Since x is finite, the product is then not finite
+    either, so that the gradient itself is seldom checked.
     """
-    number, product = fetch(value, lazy_inner(x, gradient))
+    number, product = fetch(value, product)
     if not math.isfinite(product) and not all_finite(gradient):
         return math.nan, product
     return number, product

@@ -1,35 +1,44 @@
-"""The matrices of objectives: dense, sparse, or known by their products alone."""
+"""The matrices of objectives: dense, sparse, or linear operators known by their products."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import LinearOperator
 
-from ..arrays import Array, as_float_array, check_finite, is_foreign, library, namespace, own
+from ..arrays import (
+    Array,
+    as_float_array,
+    check_finite,
+    is_foreign,
+    library,
+    namespace,
+    own,
+    to_host,
+)
 from ._narrow import Narrow, is_narrow
 
-_PIECE = 2**22
-_SMALL = 2**16
-_OFTEN = 64  # products that a sparse transpose must serve before it pays to turn it
+Matrix: TypeAlias = Any
+"""A dense or sparse matrix of any array library, or a linear operator, with products ``A @ x``.
+
+No static type covers them all, so the alias documents what is meant and checks nothing.
+"""
+
+Product = Callable[[Array], Array]
+
+_ENTRIES_PER_CHECK = 2**22
+_COPIED_TRANSPOSE = 2**16  # entries of the largest dense matrix whose transpose is copied
+_PRODUCTS_BEFORE_CONVERSION = 64
 
 
 class Operator:
-    """A linear map by its products with A and A'.
+    """A linear map given by its products x -> A x and theta -> A' theta."""
 
-    Parameters
-    ----------
-    shape : tuple (n, d)
-        Shape of the matrix it stands for.
-    apply, adjoint : callable
-        ``x -> A x`` and ``theta -> A' theta``, for vectors and for matrices of columns.
-    """
-
-    def __init__(self, shape: Any, apply: Callable[[Array], Array], adjoint: Any) -> None:
+    def __init__(self, shape: tuple[int, ...], apply: Product, adjoint: Product) -> None:
         self.shape = tuple(shape)
         self._apply, self._adjoint = apply, adjoint
 
@@ -42,21 +51,16 @@ class Operator:
         return Operator(self.shape[::-1], self._adjoint, self._apply)
 
 
-class Turned:
-    """The transpose of a CSR matrix, brought to that form itself once it has been used often.
+class SparseTranspose:
+    """The transpose of a CSR matrix, which is converted to CSR after many products.
 
-    Each entry of a product is the same sum in the same order in both forms; turned, products take
-    two thirds of the time, and turning takes that of dozens of them.
-
-    Parameters
-    ----------
-    A : sparse matrix
-        In CSR form.
+    Each entry of a product is the same sum in the same order in both forms. After the conversion a
+    product takes two thirds of the time; the conversion costs as much as dozens of products.
     """
 
-    def __init__(self, A: Any) -> None:
+    def __init__(self, A: csr_array) -> None:
         self.shape = A.shape[::-1]
-        self._matrix, self._left = A.T, _OFTEN
+        self._matrix, self._left = A.T, _PRODUCTS_BEFORE_CONVERSION
 
     def __matmul__(self, x: Array) -> Array:
         if self._left:
@@ -67,7 +71,7 @@ class Turned:
 
 
 class JaxMatrix:
-    """A dense matrix of JAX, whose products do not fall to the card's shorter numbers.
+    """A dense matrix of JAX with products in full precision.
 
     By default XLA may multiply float32 matrices with ten bits of mantissa.
     """
@@ -85,19 +89,13 @@ class JaxMatrix:
         return JaxMatrix(self.array.T)
 
 
-def as_matrix(A: Any, name: str) -> tuple[Any, Any]:
+def as_matrix(A: Matrix, name: str) -> tuple[Matrix, Matrix]:
     """Return A and A' in forms with ``@``, checked: 2 axes, not empty, finite where that is known.
 
-    Writable NumPy arrays and sparse matrices are copied (`own`), so that A and A' stay the same.
-
-    Parameters
-    ----------
-    A : array, sparse matrix or linear operator
-        Dense or sparse of NumPy, SciPy, PyTorch, JAX, CuPy or another library of the Array API
-        standard; an object with ``shape``, ``@`` and ``T``; or one with ``shape``, ``matvec`` and
-        ``rmatvec``.
-    name : str
-        What the user calls it.
+    A is dense or sparse of NumPy, SciPy, PyTorch, JAX, CuPy or another library of the Array API
+    standard; an object with ``shape``, ``@`` and ``T``; or one with ``shape``, ``matvec`` and
+    ``rmatvec``. Writable NumPy arrays and sparse matrices are copied (`own`), so that A and A' stay
+    the same. ``name`` is what the user calls A.
     """
     if isinstance(A, LinearOperator):
         pair = A, A.adjoint()
@@ -107,20 +105,18 @@ def as_matrix(A: Any, name: str) -> tuple[Any, Any]:
         # sums and squares of integers overflow
         matrix = matrix.astype(data.dtype, copy=False)
         matrix.sum_duplicates()
-        pair = matrix, Turned(matrix)
+        pair = matrix, SparseTranspose(matrix)
     elif is_sparse_tensor(A):
         pair = _sparse_tensor(A, name)
-    elif _is_operator(A):
-        pair = _operator(A, name)
     else:
-        pair = _dense(A, name)
+        pair = _operator(A, name) or _dense(A, name)
     if 0 in pair[0].shape:
         raise ValueError(f"{name} must not be empty, found shape {tuple(pair[0].shape)}")
     return pair
 
 
-def place_of(A: Any) -> Array:
-    """Return an array of the kind that A multiplies; None where that is not known."""
+def place_of(A: Matrix) -> Array:
+    """Return an empty array of the library, type and device that A multiplies, None if unknown."""
     if isinstance(A, JaxMatrix | Narrow):
         array = A.array[:0, 0]
         return namespace(array).astype(array, A.dtype)
@@ -131,42 +127,65 @@ def place_of(A: Any) -> Array:
     return np.empty(0) if issparse(A) or isinstance(A, LinearOperator) else None
 
 
-def is_dense(A: Any) -> bool:
-    """Tell whether the entries of ``A`` can be had as one array: `entries` returns it."""
+def product_error(A: Matrix) -> float:
+    """Return the relative error of products with A beyond that of their type."""
+    return A.error if isinstance(A, Narrow) else 0.0
+
+
+def is_dense(A: Matrix) -> bool:
+    """Tell whether ``A`` holds all its entries in one array, which `entries` returns."""
     return isinstance(A, JaxMatrix) or (_is_array(A) and not is_sparse_tensor(A))
 
 
-def entries(A: Any) -> Array:
-    """Return a dense matrix as the array that it is."""
+def entries(A: Matrix) -> Array:
+    """Return the array of a dense matrix."""
     return A.array if isinstance(A, JaxMatrix) else A
 
 
-def has_rows(A: Any) -> bool:
+def has_rows(A: Matrix) -> bool:
     """Tell whether rows and columns of ``A`` can be taken: dense arrays and SciPy's matrices."""
     return is_dense(A) or issparse(A)
 
 
-def is_sparse_tensor(A: Any) -> bool:
+def squares(A: Matrix, axis: int) -> np.ndarray:
+    """Return the sums of squares of columns (axis 0) or rows (axis 1), on the host."""
+    if issparse(A):
+        squared = type(A)((A.data**2, A.indices, A.indptr), A.shape)
+        return (squared.T if axis == 0 else squared) @ np.ones(A.shape[axis])
+    if isinstance(A, Narrow):
+        return A.squares(axis)
+    array = entries(A)
+    if type(array) is np.ndarray:
+        return np.einsum("ij,ij->j" if axis == 0 else "ij,ij->i", array, array)
+    return np.asarray(to_host(namespace(array).sum(array * array, axis=axis)), dtype=np.float64)
+
+
+def is_sparse_tensor(A: Matrix) -> bool:
     """Tell whether ``A`` is a sparse tensor of PyTorch."""
-    return "sparse" in str(getattr(A, "layout", ""))
+    return is_foreign(A) and library(A) == "torch" and "sparse" in str(A.layout)
 
 
-def _is_array(A: Any) -> bool:
+def _is_array(A: Matrix) -> bool:
     return isinstance(A, np.ndarray) or is_foreign(A)
 
 
-def _is_operator(A: Any) -> bool:
-    if _is_array(A) or hasattr(A, "__array__") or not hasattr(A, "shape"):
-        return False
-    return hasattr(A, "matvec") or hasattr(A, "__matmul__")
-
-
-def _operator(A: Any, name: str) -> tuple[Any, Any]:
+def _check_axes(A: Matrix, name: str) -> None:
     if len(A.shape) != 2:
         raise ValueError(f"{name} must be a matrix, found shape {tuple(A.shape)}")
-    if hasattr(A, "__matmul__") and hasattr(A, "T"):
+
+
+def _operator(A: Matrix, name: str) -> tuple[Matrix, Matrix] | None:
+    """Return A and A' for a linear operator, None for anything else."""
+    words = ("shape", "__array__", "__matmul__", "T", "matvec", "rmatvec")
+    found = {word for word in words if hasattr(A, word)}
+    if _is_array(A) or "__array__" in found or "shape" not in found:
+        return None
+    if found.isdisjoint(("matvec", "__matmul__")):
+        return None
+    _check_axes(A, name)
+    if found >= {"__matmul__", "T"}:
         return A, A.T
-    if hasattr(A, "matvec") and hasattr(A, "rmatvec"):
+    if found >= {"matvec", "rmatvec"}:
         operator = Operator(A.shape, _by_columns(A.matvec), _by_columns(A.rmatvec))
         return operator, operator.T
     raise TypeError(
@@ -175,7 +194,7 @@ def _operator(A: Any, name: str) -> tuple[Any, Any]:
     )
 
 
-def _by_columns(product: Callable[[Array], Array]) -> Callable[[Array], Array]:
+def _by_columns(product: Product) -> Product:
     def apply(x: Array) -> Array:
         if x.ndim == 1:
             return product(x)
@@ -185,9 +204,8 @@ def _by_columns(product: Callable[[Array], Array]) -> Callable[[Array], Array]:
     return apply
 
 
-def _sparse_tensor(A: Any, name: str) -> tuple[Any, Any]:
-    if A.ndim != 2:
-        raise ValueError(f"{name} must be a matrix, found shape {tuple(A.shape)}")
+def _sparse_tensor(A: Array, name: str) -> tuple[Matrix, Matrix]:
+    _check_axes(A, name)
     with warnings.catch_warnings():  # PyTorch announces at first use that the layout is in beta
         warnings.filterwarnings("ignore", message="Sparse .* tensor support is in beta")
         matrix = A.to_sparse_csr()
@@ -195,16 +213,15 @@ def _sparse_tensor(A: Any, name: str) -> tuple[Any, Any]:
         return matrix, matrix.transpose(0, 1).to_sparse_csr()
 
 
-def _dense(A: Any, name: str) -> tuple[Any, Any]:
+def _dense(A: Array, name: str) -> tuple[Matrix, Matrix]:
     matrix = own(A if is_narrow(A) else as_float_array(A, name), A)
-    if matrix.ndim != 2:
-        raise ValueError(f"{name} must be a matrix, found shape {tuple(matrix.shape)}")
+    _check_axes(matrix, name)
     _check_rows(matrix, name)
     if is_narrow(matrix):
         matrix = Narrow(matrix)
     elif library(matrix) == "jax":
         matrix = JaxMatrix(matrix)
-    elif isinstance(matrix, np.ndarray) and matrix.size <= _SMALL:
+    elif isinstance(matrix, np.ndarray) and matrix.size <= _COPIED_TRANSPOSE:
         # products with a small matrix are faster along its rows than across them
         return matrix, np.ascontiguousarray(matrix.T)
     return matrix, matrix.T
@@ -213,7 +230,7 @@ def _dense(A: Any, name: str) -> tuple[Any, Any]:
 def _check_rows(A: Array, name: str) -> None:
     """Refuse NaN and infinite entries; large matrices, perhaps mapped from a file, in pieces."""
     n, d = A.shape
-    rows = max(1, n if n * d <= _PIECE else _PIECE // d)
+    rows = max(1, n if n * d <= _ENTRIES_PER_CHECK else _ENTRIES_PER_CHECK // d)
     for start in range(0, n, rows):
         where = "" if rows >= n else f"[{start}:{min(n, start + rows)}]"
         check_finite(A[start : start + rows, :], name + where)

@@ -3,44 +3,34 @@ r"""Data in half precision: bfloat16 and float16 matrices, multiplied in float32
 The problem that is solved is the one with the matrix as it is stored: its entries are float32
 numbers too, x and all sums are float32, and nothing is rounded to half precision on the way. Sums
 run over blocks of B = 32 terms and then, in float64 or by pairs, over the blocks, so that in
-whatever order a block is added
+whatever order a block is summed
 
 .. math:: |\widehat{Ax} - Ax| \le \gamma\, |A||x|, \qquad
     \gamma = (B + \lceil \log_2(d/B) \rceil + 3)\, u, \quad u = 2^{-24}
 
 (N. Higham, Accuracy and Stability of Numerical Algorithms, 2002, chapters 3 and 4). On CUDA and in
 JAX a bfloat16 matrix is read once, in two bytes per entry: x is the sum of three bfloat16 vectors
-of 8 bits each, exactly, whose products with A are exact in float32. There four times as much is
-allowed, because tensor cores may drop bits where a sum would be rounded.
+of 8 bits each, exactly, whose products with A are exact in float32. There gamma is four times as
+large, because tensor cores may drop bits where a sum would be rounded.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
 from ..arrays import Array, is_foreign, library, namespace, to_host, wide_dtype
 
 _BLOCK = 32
-_CHUNK = 2**23  # entries that are float32 at a time: what a cache holds
+_CHUNK = 2**23  # entries converted to float32 at a time, so that they stay in the cache
 
 
 class Narrow:
-    """A bfloat16 or float16 matrix whose products with float32 arrays are float32.
+    """A bfloat16 or float16 matrix, or its transpose, whose products with float32 are float32.
 
-    Parameters
-    ----------
-    array : array (n, d)
-        The matrix.
-    transposed : bool
-        Multiply by the transpose.
-
-    Attributes
-    ----------
-    error : float
-        The constant gamma: products are within gamma |A||x| of the exact ones.
+    The attribute ``error`` is gamma: products are within gamma |A||x| of the exact ones.
     """
 
     def __init__(self, array: Array, transposed: bool = False) -> None:
@@ -75,7 +65,7 @@ class Narrow:
             parts.append(np.asarray(to_host(xp.sum(wide * wide, axis=axis)), dtype=np.float64))
         return np.concatenate(parts) if axis == 1 else np.add.reduce(parts)
 
-    def _product(self, xp: Any, x: Array) -> Array:
+    def _product(self, xp: ModuleType, x: Array) -> Array:
         """Return the product with the columns of ``x``, block by block."""
         length, width = self.shape[1], self._width
         parts = split(xp, x, self.array.dtype) if self._splits else x
@@ -91,8 +81,8 @@ class Narrow:
         out = sums[0] if len(sums) == 1 else add_blocks(xp, xp.stack(sums))
         return xp.astype(out, self.dtype).T
 
-    def _blocks(self, xp: Any, x: Array, start: int, stop: int, width: int) -> Array:
-        """Return the sum over the blocks between two places, as rows."""
+    def _blocks(self, xp: ModuleType, x: Array, start: int, stop: int, width: int) -> Array:
+        """Return the sum of the products of the blocks from ``start`` to ``stop``, as rows."""
         count = (stop - start) // width
         left = xp.permute_dims(xp.reshape(x[start:stop, :], (count, width, x.shape[1])), (0, 2, 1))
         if self.transposed:
@@ -107,7 +97,7 @@ class Narrow:
         return xp.sum(xp.reshape(sums, (3, x.shape[1] // 3, sums.shape[-1])), axis=0)
 
 
-def add_blocks(xp: Any, parts: Array) -> Array:
+def add_blocks(xp: ModuleType, parts: Array) -> Array:
     """Return the sum over the first axis, in float64 where the library has it, else by pairs."""
     wide = wide_dtype(parts)
     if wide == xp.float64:
@@ -119,7 +109,7 @@ def add_blocks(xp: Any, parts: Array) -> Array:
     return parts[0, ...]
 
 
-def split(xp: Any, x: Array, dtype: Any) -> Array:
+def split(xp: ModuleType, x: Array, dtype: object) -> Array:
     """Return float32 columns as three groups of bfloat16 columns with the same sum, exactly."""
     high = xp.astype(x, dtype)
     rest = x - xp.astype(high, x.dtype)
@@ -128,7 +118,7 @@ def split(xp: Any, x: Array, dtype: Any) -> Array:
     return xp.concat([high, middle, low], axis=1)
 
 
-def _exact_products(xp: Any, left: Array, right: Array) -> Array:
+def _exact_products(xp: ModuleType, left: Array, right: Array) -> Array:
     """Return the batched product of bfloat16 matrices, with float32 sums."""
     if library(left) == "jax":
         return xp.matmul(left, right, preferred_element_type=xp.float32)
@@ -138,14 +128,14 @@ def _exact_products(xp: Any, left: Array, right: Array) -> Array:
 
 
 def _on_cuda(array: Array) -> bool:
-    """Tell whether PyTorch can multiply the array on CUDA into float32, as from version 2.8 on."""
-    if getattr(getattr(array, "device", None), "type", "") != "cuda":
+    """Tell whether the array is on CUDA and PyTorch (2.8 or newer) can multiply it into float32."""
+    if library(array) != "torch" or array.device.type != "cuda":
         return False
     import torch
 
     return tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 8)
 
 
-def is_narrow(A: Any) -> bool:
+def is_narrow(A: Array) -> bool:
     """Tell whether ``A`` is a bfloat16 or float16 array of another library than NumPy."""
     return is_foreign(A) and str(A.dtype).rpartition(".")[2] in ("bfloat16", "float16")

@@ -1,37 +1,32 @@
-"""Largest eigenvalues, estimated from above: the smoothness constants of quadratics."""
+"""Upper bounds on largest eigenvalues: the smoothness constants of quadratics."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from ..arrays import epsilon, like, to_host
-from ._matrix import entries, is_dense
+from ..arrays import Array, epsilon, like, to_host
+from ._matrix import Matrix, entries, is_dense
 
-_DENSE = 500
+MAX_DENSE = 500  # size of the largest matrix whose eigenvalues are all computed
 
 
-def spectral_norm_squared(A: Any, At: Any = None, place: Any = None, rough: bool = False) -> float:
-    """Return the largest eigenvalue of A'A, from above, for a matrix or linear operator A.
+def spectral_norm_squared(
+    A: Matrix, At: Matrix = None, place: Array = None, rough: bool = False
+) -> float:
+    """Return an upper bound on the largest eigenvalue of A'A, for a matrix or linear operator A.
 
-    Parameters
-    ----------
-    A, At : matrix or operator
-        A and A'; by default the transpose of a matrix, the adjoint of an operator.
-    place : array, optional
-        Of the kind that A multiplies; NumPy's by default. The matrix stays on its device, vectors
-        travel.
-    rough : bool
-        A few per cent will do, above or below.
+    ``At`` is A' and ``place`` an array of the kind that A multiplies; NumPy's by default. The
+    matrix stays on its device, and vectors are copied to and from it. With ``rough`` the result is
+    an estimate within a few per cent, above or below.
     """
     n, d = A.shape
     if At is None:
         At = A.adjoint() if isinstance(A, LinearOperator) else A.T
-    small = min(n, d) <= _DENSE
+    small = min(n, d) <= MAX_DENSE
     if small and issparse(A):
         return largest_eigenvalue(A @ A.T if d > n else A.T @ A)
     first, second = (At, A) if d > n else (A, At)
@@ -42,21 +37,17 @@ def spectral_norm_squared(A: Any, At: Any = None, place: Any = None, rough: bool
     )
 
 
-def largest_eigenvalue(Q: Any, place: Any = None, rough: bool = False) -> float:
+def largest_eigenvalue(Q: Matrix, place: Array = None, rough: bool = False) -> float:
     """Return the largest eigenvalue of a symmetric positive semidefinite matrix or operator.
 
-    At most 500 rows: from all eigenvalues, rounded up by 1e-12 relative, or by what single
-    precision may have lost. Otherwise a Lanczos value plus its residual norm: some eigenvalue is
-    that close, and the value is not below the largest unless the fixed random start misses it. The
-    descent test of a run reports a constant that is still too small.
-
-    Raises
-    ------
-    ValueError
-        Where a negative eigenvalue shows that the function is not convex.
+    For at most 500 rows all eigenvalues are computed, and the largest is rounded up by 1e-12
+    relative or by the rounding error of single precision. For more rows the result is a Lanczos
+    value plus its residual norm. Some eigenvalue is that close to the value, and it is the largest
+    unless the fixed random start is orthogonal to its eigenvector. If the constant is too small,
+    the descent test of a run reports it. A negative eigenvalue is refused: f would not be convex.
     """
     n = Q.shape[0]
-    if n <= _DENSE:
+    if n <= MAX_DENSE:
         eps = 128 * _precision(Q, place)
         values = np.linalg.eigvalsh(_host(Q, place))
         low, high = float(values[0]), float(values[-1])
@@ -72,17 +63,17 @@ def largest_eigenvalue(Q: Any, place: Any = None, rough: bool = False) -> float:
     return float(values[0] + residual)
 
 
-def _square(n: int, product: Callable[[Any], Any], place: Any) -> LinearOperator:
-    """Return a map of vectors that live elsewhere as one of the host's vectors."""
+def _square(n: int, product: Callable[[Array], Array], place: Array) -> LinearOperator:
+    """Return a map of vectors on a device as a map of NumPy vectors."""
 
     def apply(x: np.ndarray) -> np.ndarray:
         x = np.asarray(x).reshape(-1)
         return product(x) if place is None else to_host(product(like(x, place)))
 
-    return LinearOperator((n, n), matvec=apply, dtype=np.float64)  # type: ignore[call-arg]
+    return LinearOperator((n, n), matvec=apply, dtype=np.float64)
 
 
-def _host(Q: Any, place: Any) -> np.ndarray:
+def _host(Q: Matrix, place: Array) -> np.ndarray:
     """Return a small matrix in double precision on the host."""
     if issparse(Q):
         dense = Q.toarray()
@@ -94,7 +85,7 @@ def _host(Q: Any, place: Any) -> np.ndarray:
     return np.asarray(dense, dtype=np.float64)
 
 
-def _precision(Q: Any, place: Any) -> float:
+def _precision(Q: Matrix, place: Array) -> float:
     """Return the precision in which products with Q are computed."""
     if is_dense(Q):
         return epsilon(entries(Q))

@@ -5,21 +5,23 @@ from __future__ import annotations
 import importlib
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
-from ..arrays import describe, is_foreign, library, to_host
+from ..arrays import Array, describe, is_foreign, library, to_host
 from ..problem import Evaluation
-from ._base import Array, Objective, settle
-from ._options import as_constant, as_shape
+from ..problem.checks import as_constant, as_shape
+from ._base import Objective, conjugate_evaluation
+
+Shape = int | tuple[int, ...]
 
 
 def from_torch(
-    fn: Callable[[Any], Any],
+    fn: Callable[[Array], Array],
     L: float | None = None,
-    shape: tuple[int, ...] | None = None,
-    like: Any = None,
+    shape: Shape | None = None,
+    like: Array = None,
     compile: bool | str = False,
 ) -> Objective:
     """Return the objective x -> fn(x) for a function written in PyTorch.
@@ -34,18 +36,17 @@ def from_torch(
     shape : int or tuple of int, optional
         Shape of x, if fixed.
     like : tensor, optional
-        A tensor of the type and the device that x should have: runs without x0 start there.
+        A tensor of the type and the device that x should have, for runs without x0.
     compile : bool or str
-        Compile fn, and with it its gradient, by `torch.compile` at the first evaluation; a name
-        chooses its backend. It pays where fn consists of many small operations and the run of many
-        rounds.
+        Compile fn and its gradient by `torch.compile` at the first evaluation; a name chooses the
+        backend. Compilation pays where fn has many small operations and the run has many rounds.
 
     Returns
     -------
     Objective
-        Its gradients are tensors where x is. For a NumPy x, fn is given a tensor on the device of
-        ``like``, or the CPU, and the gradient is a NumPy array. The value and the number of the
-        certificate come from the device in one transfer.
+        Its gradients are tensors on the device of x. For a NumPy x, fn is given a tensor on the
+        device of ``like``, or the CPU, and the gradient is a NumPy array. The value and the number
+        of the certificate come from the device in one transfer.
 
     Examples
     --------
@@ -59,10 +60,10 @@ def from_torch(
 
 
 def from_jax(
-    fn: Callable[[Any], Any],
+    fn: Callable[[Array], Array],
     L: float | None = None,
-    shape: tuple[int, ...] | None = None,
-    like: Any = None,
+    shape: Shape | None = None,
+    like: Array = None,
     jit: bool = True,
 ) -> Objective:
     """Return the objective x -> fn(x) for a function written in JAX.
@@ -72,51 +73,54 @@ def from_jax(
     fn : callable
         Maps an array to one number, convex and smooth in x, by operations that JAX can
         differentiate.
-    L : float, optional
-        Lipschitz constant of the gradient, if known.
-    shape : int or tuple of int, optional
-        Shape of x, if fixed.
-    like : array, optional
-        An array of the type and the device that x should have: runs without x0 start there.
+    L, shape, like
+        As for `from_torch`.
     jit : bool
         Compile value and gradient together by `jax.jit`. False for functions that JAX cannot trace.
 
     Returns
     -------
     Objective
-        Its gradients are JAX arrays where x is. For a NumPy x the gradient is a NumPy array, and a
-        float64 x is computed with in float64, whether or not JAX does so elsewhere.
+        Its gradients are JAX arrays on the device of x. For a NumPy x the gradient is a NumPy
+        array, and a float64 x is evaluated in float64 even where JAX's default is float32.
 
     Examples
     --------
-    ::
-
-        f = wp.objectives.from_jax(lambda x: jax.nn.logsumexp(A @ x - b), like=A)
-        res = wp.minimize(f, wp.sets.Simplex(50))
+    ``from_jax(lambda x: jax.nn.logsumexp(A @ x - b), like=A)``; see also `from_torch`.
     """
     return _Jax(fn, L, shape, like, jit)
 
 
 class _Differentiated(Objective):
-    """What both libraries share: the checks, NumPy arrays in and out, the number phi."""
+    """The checks, and evaluation at NumPy arrays, which both libraries share."""
 
     checked = True
     title: str
     module: str
 
-    def __init__(self, fn: Any, L: Any, shape: Any, like: Any) -> None:
+    def __init__(
+        self,
+        fn: Callable[[Array], Array],
+        L: float | None,
+        shape: Shape | None,
+        like: Array,
+        compile: bool | str,
+    ) -> None:
         if not callable(fn):
             raise TypeError(f"fn must be callable, found {type(fn).__name__}")
         self.fn, self.like = fn, like
-        self._L, self.shape = as_constant(L), as_shape(shape)
-        known = not isinstance(like, type) and hasattr(like, "dtype")
+        self.L, self.shape = as_constant(L), as_shape(shape)
+        known = isinstance(like, np.ndarray) or (is_foreign(like) and not isinstance(like, type))
         if like is not None and not (known and library(like) == self.module):
             found = describe(like) if known else repr(like)
             raise TypeError(f"like must be an array of {self.title}, found {found}")
-
-    @property
-    def L(self) -> float | None:
-        return self._L
+        try:
+            self._library: ModuleType = importlib.import_module(self.module)
+        except ImportError:
+            raise ImportError(
+                f"from_{self.module} needs {self.module}: pip install 'wolfpack[{self.module}]'"
+            ) from None
+        self._call = self._prepare(compile)
 
     def evaluate(self, x: Array) -> Evaluation:
         if is_foreign(x):
@@ -125,23 +129,27 @@ class _Differentiated(Objective):
             value, gradient = self._value_and_gradient(x)
         else:
             value, gradient = self._on_host(np.asarray(x))
-        number, product = settle(value, x, gradient)
-        return Evaluation(number, gradient, product - number)
+        return conjugate_evaluation(value, x, gradient)
 
     @abstractmethod
-    def _on_host(self, x: np.ndarray) -> tuple[Any, Array]:
-        """Return value and gradient for a NumPy array, the gradient as one."""
+    def _prepare(self, compile: bool | str) -> Callable[[Array], Array]:
+        """Return the function that `_value_and_gradient` calls, compiled if asked for."""
 
     @abstractmethod
-    def _value_and_gradient(self, x: Array) -> tuple[Any, Array]:
+    def _on_host(self, x: np.ndarray) -> tuple[Array, Array]:
+        """Return value and gradient for a NumPy array, the gradient as a NumPy array."""
+
+    @abstractmethod
+    def _value_and_gradient(self, x: Array) -> tuple[Array, Array]:
         """Return value and gradient for an array of the library."""
 
 
-def _check_number(value: Any, x: Array) -> None:
+def _check_number(value: Array, x: Array) -> None:
+    """Refuse a value of fn that is not one number of the precision of x."""
     if value.dtype != x.dtype and "float64" not in str(value.dtype):
         raise TypeError(
-            f"fn must return a number of x's type, {x.dtype}, found {value.dtype}: no gap could be "
-            "certified with it"
+            f"fn must return a number of x's type, {x.dtype}, found {value.dtype}, whose precision "
+            "does not suffice to certify a gap"
         )
     if tuple(value.shape) != ():
         raise ValueError(
@@ -151,33 +159,30 @@ def _check_number(value: Any, x: Array) -> None:
 
 
 _NO_GRADIENT = (
-    "fn does not depend on x by operations that {} can differentiate: its gradient would be zero "
-    "(is x detached, or turned into numbers or another library's arrays?)"
+    "fn does not depend on x by operations that {} can differentiate, so its gradient would be "
+    "zero: do not detach x or turn it into numbers or another library's arrays"
 )
 
 
 class _Torch(_Differentiated):
     title, module = "PyTorch", "torch"
 
-    def __init__(self, fn: Any, L: Any, shape: Any, like: Any, compile: Any) -> None:
-        super().__init__(fn, L, shape, like)
-        self._torch = _library("torch", "from_torch", "torch")
-        self._call = fn
+    def _prepare(self, compile: bool | str) -> Callable[[Array], Array]:
         if not isinstance(compile, bool | str):
             raise TypeError(f"compile must be True, False or a backend's name, found {compile!r}")
-        if compile:
-            backend = "inductor" if compile is True else compile
-            self._call = self._torch.compile(fn, backend=backend)
+        if not compile:
+            return self.fn
+        return self._library.compile(self.fn, backend="inductor" if compile is True else compile)
 
-    def _on_host(self, x: np.ndarray) -> tuple[Any, Array]:
+    def _on_host(self, x: np.ndarray) -> tuple[Array, Array]:
         device = None if self.like is None else self.like.device
-        value, gradient = self._value_and_gradient(self._torch.tensor(x, device=device))
+        value, gradient = self._value_and_gradient(self._library.tensor(x, device=device))
         return float(value), gradient.cpu().numpy()
 
-    def _value_and_gradient(self, x: Array) -> tuple[Any, Array]:
+    def _value_and_gradient(self, x: Array) -> tuple[Array, Array]:
         if not x.is_floating_point():
             raise TypeError(f"x must be a real floating-point array, found {x.dtype}")
-        torch, point = self._torch, x.detach().requires_grad_(True)
+        torch, point = self._library, x.detach().requires_grad_(True)
         with torch.enable_grad():
             value = self._call(point)
         if not torch.is_tensor(value):
@@ -194,39 +199,39 @@ class _Torch(_Differentiated):
 class _Jax(_Differentiated):
     title, module = "JAX", "jax"
 
-    def __init__(self, fn: Any, L: Any, shape: Any, like: Any, jit: bool) -> None:
-        super().__init__(fn, L, shape, like)
-        self._jax = _library("jax", "from_jax", "jax")
-        if not isinstance(jit, bool):
-            raise TypeError(f"jit must be True or False, found {jit!r}")
-        both = self._jax.value_and_grad(fn)
-        self._call = self._jax.jit(both) if jit else both
-        self._jit, self._traced = jit, False
+    _first = True  # until the first evaluation
 
-    def _on_host(self, x: np.ndarray) -> tuple[Any, Array]:
-        with self._jax.enable_x64(x.dtype == np.float64):
-            value, gradient = self._value_and_gradient(self._jax.numpy.asarray(x))
+    def _prepare(self, compile: bool | str) -> Callable[[Array], Array]:
+        if not isinstance(compile, bool):
+            raise TypeError(f"jit must be True or False, found {compile!r}")
+        self._jit = compile
+        both = self._library.value_and_grad(self.fn)
+        return self._library.jit(both) if compile else both
+
+    def _on_host(self, x: np.ndarray) -> tuple[Array, Array]:
+        with self._library.enable_x64(x.dtype == np.float64):
+            value, gradient = self._value_and_gradient(self._library.numpy.asarray(x))
             return float(value), np.array(to_host(gradient))
 
-    def _value_and_gradient(self, x: Array) -> tuple[Any, Array]:
-        if not self._jax.numpy.issubdtype(x.dtype, self._jax.numpy.floating):
+    def _value_and_gradient(self, x: Array) -> tuple[Array, Array]:
+        if not self._library.numpy.issubdtype(x.dtype, self._library.numpy.floating):
             raise TypeError(f"x must be a real floating-point array, found {x.dtype}")
-        if not self._traced:
-            self._look(x)
+        if self._first:
+            self._check(x)
+            self._first = False
         return self._call(x)
 
-    def _look(self, x: Array) -> None:
-        """Refuse, at the first x, what has no gradient."""
+    def _check(self, x: Array) -> None:
+        """Refuse a function without a gradient."""
         if not self._jit:
-            _check_number(self._jax.numpy.asarray(self.fn(x)), x)
-            self._traced = True
+            _check_number(self._library.numpy.asarray(self.fn(x)), x)
             return
         try:
-            trace = self._jax.make_jaxpr(self.fn)(x).jaxpr
-        except self._jax.errors.ConcretizationTypeError as error:
+            trace = self._library.make_jaxpr(self.fn)(x).jaxpr
+        except self._library.errors.ConcretizationTypeError as error:
             raise TypeError(
-                "fn looks at numbers that JAX does not know while it compiles: write it without, "
-                "or pass jit=False"
+                "fn depends on numbers that JAX does not know while it compiles (in an if or a "
+                "float): write it without, or pass jit=False"
             ) from error
         for value in trace.outvars:
             _check_number(value.aval, x)
@@ -234,12 +239,3 @@ class _Jax(_Differentiated):
         uses = [v for step in trace.eqns for v in step.invars] + list(trace.outvars)
         if not any(v is given for v in uses):
             raise ValueError(_NO_GRADIENT.format(self.title))
-        self._traced = True
-
-
-def _library(name: str, caller: str, extra: str) -> Any:
-    """Return a library, or say how to install it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise ImportError(f"{caller} needs {name}: pip install 'wolfpack[{extra}]'") from None

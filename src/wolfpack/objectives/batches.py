@@ -1,29 +1,27 @@
 r"""Data that come in minibatches: lists, generators, data loaders.
 
-G is the mean loss over all rows of a source, of which a round sees the next minibatches. Where the
-source can be read again, G is evaluated by a pass over it, off the clock, and certified.
+G is the mean loss over all rows of a source, and a round uses the next minibatches. Where the
+source can be read again, a pass over it evaluates and certifies G, off the clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Sized
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse, vstack
 
+from ..arrays import Array
 from ..problem import Evaluation
-from ._base import Array, Objective
+from ._base import Objective
+from ._matrix import Matrix
 from ._spectrum import spectral_norm_squared
+from .classification import Logistic, Multinomial, SquaredHinge
 from .finite_sum import FiniteSum
-from .huber import Huber
-from .least_squares import LeastSquares
-from .logistic import Logistic
-from .multinomial import Multinomial
-from .poisson import Poisson
-from .quantile import Quantile
-from .squared_hinge import SquaredHinge
+from .regression import Huber, LeastSquares, Poisson, Quantile
 
 LOSSES: dict[str, Callable[..., FiniteSum]] = {
     "huber": Huber,
@@ -37,8 +35,12 @@ LOSSES: dict[str, Callable[..., FiniteSum]] = {
 KEPT_BATCHES = 16  # minibatches from which smoothness and variance are estimated
 
 
+Pairs: TypeAlias = Iterable[tuple[Matrix, Array]]
+"""Minibatches (features, targets)."""
+
+
 class Batches(Objective):
-    r"""The mean loss over minibatches that a source hands out.
+    r"""The mean loss over minibatches that come from a source.
 
     Parameters
     ----------
@@ -48,14 +50,14 @@ class Batches(Objective):
         mean over rows.
     source : iterable or callable
         Of pairs (features, targets): arrays, sparse matrices or tensors of PyTorch. A list or a
-        `DataLoader` is read again and again; so is what a function without arguments returns anew
-        each time it is called. A generator can be read once: the run ends with it, and no value of
+        `DataLoader` is read again and again. A function without arguments is called for each pass
+        and returns an iterable. A generator can be read once: the run ends with it, and no value of
         G is known.
     beta : float, optional
         Lipschitz constant of grad G; by default that of the first 16 minibatches, joined.
     evaluate : bool, optional
-        Whether G may be evaluated by passes over the source: for the history and the certificate,
-        which then suppose that every pass has the same rows. True by default where possible.
+        Whether G may be evaluated by passes over the source, for the history and the certificate,
+        which then assume that every pass has the same rows. True by default where possible.
     **options
         Passed to the loss: ``classes=10``, ``delta=0.5``...
 
@@ -79,8 +81,8 @@ class Batches(Objective):
 
     def __init__(
         self,
-        loss: Any,
-        source: Any,
+        loss: str | Callable[..., FiniteSum],
+        source: Pairs | Callable[[], Pairs],
         beta: float | None = None,
         evaluate: bool | None = None,
         **options: Any,
@@ -98,9 +100,9 @@ class Batches(Objective):
             )
         if loss == "poisson" and "cap" not in options:
             raise ValueError("loss='poisson' needs cap=..., the same for all minibatches")
-        self._make: Any = LOSSES[loss] if isinstance(loss, str) else loss
+        self._make = LOSSES[loss] if isinstance(loss, str) else loss
         self._options = options | ({"reduction": "mean"} if isinstance(loss, str) else {})
-        self._source: Any = source
+        self._source = source
         self._beta = beta
         self.first: list[FiniteSum] = []
         self.repeats = not isinstance(source, Iterator)
@@ -109,33 +111,35 @@ class Batches(Objective):
                 "evaluate=True needs a source that can be read again, found a generator"
             )
         self.has_values = self.repeats if evaluate is None else bool(evaluate)
-        self._begin()
+        self._read_first()
 
-    def _begin(self) -> None:
-        """Read the first minibatches, which tell the shape of y and the smoothness."""
+    def _read_first(self) -> None:
+        """Read the first minibatches, which determine the shape of y and the smoothness."""
         batches = self.open()
         for _, batch in zip(range(KEPT_BATCHES), batches, strict=False):
             self.first.append(batch)
             self.shape = self.first[0].shape
         if not self.first:
             raise ValueError("the source of minibatches is empty")
-        known = hasattr(self._source, "__len__")
-        few = self.repeats and len(self.first) < KEPT_BATCHES
-        found = len(self._source) if known else len(self.first) if few else None
+        found = None
+        if isinstance(self._source, Sized):
+            found = len(self._source)
+        elif self.repeats and len(self.first) < KEPT_BATCHES:
+            found = len(self.first)
         self.counted = found is not None
-        # without a length: as many as there can be before the first look
+        # a source of unknown length is first evaluated after 100 minibatches
         self.length: int = 100 if found is None else found
         if not self.repeats:
             self._rest = batches
 
     def open(self) -> Iterator[FiniteSum]:
         """Return an iterator over the losses of the minibatches, from the beginning."""
-        source: Any = self._source() if callable(self._source) else self._source
+        source = self._source() if callable(self._source) else self._source
         for number, pair in enumerate(source):
             yield self._loss(number, pair)
 
     def stream(self) -> Iterator[FiniteSum]:
-        """Return an endless iterator for a source that can be read again; else what it has."""
+        """Return an iterator that is endless if the source can be read again."""
         if not self.repeats:
             yield from self.first
             yield from self._rest
@@ -143,7 +147,7 @@ class Batches(Objective):
         while True:
             yield from self.open()
 
-    def _loss(self, number: int, pair: Any) -> FiniteSum:
+    def _loss(self, number: int, pair: tuple[Matrix, Array]) -> FiniteSum:
         try:
             features, targets = pair
         except (TypeError, ValueError):
@@ -151,8 +155,8 @@ class Batches(Objective):
                 f"minibatch {number} must be a pair (features, targets), found "
                 f"{type(pair).__name__}"
             ) from None
-        features, targets = _array(features), _array(targets)
-        if not getattr(features, "shape", (1,))[0]:
+        features, targets = _on_host(features), _on_host(targets)
+        if features.shape and not features.shape[0]:
             raise ValueError(f"minibatch {number} is empty")
         try:
             loss = self._make(features, targets, **self._options)
@@ -166,7 +170,7 @@ class Batches(Objective):
 
     @cached_property
     def L(self) -> float:
-        """The user's beta, or the smoothness of the first minibatches, joined."""
+        # the user's beta, or the smoothness of the first minibatches, joined
         if self._beta is not None:
             return self._beta
         parts = [batch.A for batch in self.first]
@@ -175,9 +179,9 @@ class Batches(Objective):
         return unit * spectral_norm_squared(joined) / joined.shape[0]
 
     def evaluate(self, x: Array) -> Evaluation:
-        """Return value and gradient from a pass over the source; NaN where there is none."""
+        """Return value and gradient from a pass over the source; NaN if it cannot be read again."""
         if not self.has_values:
-            return Evaluation(float("nan"), None, None)
+            return Evaluation(math.nan, None, None)
         value, gradient, dual, rows = 0.0, 0.0, 0.0, 0
         for batch in self.open():
             at = batch.evaluate(x)
@@ -188,8 +192,8 @@ class Batches(Objective):
         return Evaluation(value / rows, gradient / rows, dual / rows)
 
 
-def _array(part: Any) -> Any:
-    """Return a tensor of PyTorch as an array, anything else as it is."""
+def _on_host(part: Matrix) -> Matrix:
+    """Return tensors of PyTorch and lists as NumPy arrays, anything else as it is."""
     if hasattr(part, "detach"):
         part = part.detach().cpu()
         narrow = str(getattr(part, "dtype", "")) == "torch.bfloat16"

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..arrays import (
-    as_float_array,
-    check_finite,
+    Array,
     clip,
     inner,
     is_foreign,
     lazy_inner,
     like,
     namespace,
-    own,
     same_place,
 )
 from ..problem import Evaluation
-from ._base import Array, Objective, check_place, settle
+from ._base import Objective, as_data, check_place, settle
 
 
 class BPR(Objective):
@@ -37,12 +33,12 @@ class BPR(Objective):
         Coefficient and exponent p of the cost function, nonnegative; 0.15 and 4 are those of the
         Bureau of Public Roads. Exponents between 0 and 1 have no Lipschitz gradient.
     fixed : float or array (n,)
-        What a link costs besides time, tolls and length, nonnegative.
+        Costs r of a link besides time, such as tolls and length, nonnegative.
 
     Notes
     -----
-    The gradient is the vector of link costs. Negative flows, which rounding may bring, cost what
-    empty links do. With :math:`\rho = ((y - r - t)/(t b))^{1/p}` per link, and y at least the cost
+    The gradient is the vector of link costs. Negative flows, which rounding may cause, cost as much
+    as empty links. With :math:`\rho = ((y - r - t)/(t b))^{1/p}` per link, and y at least the cost
     of empty links, as averages of gradients are,
     :math:`f^*(y) = \sum_e t_e b_e c_e \tfrac{p_e}{p_e + 1} \rho_e^{p_e + 1}`.
 
@@ -58,7 +54,7 @@ class BPR(Objective):
     """
 
     def __init__(
-        self, free_time: Any, capacity: Any, b: Any = 0.15, power: Any = 4.0, fixed: Any = 0.0
+        self, free_time: Array, capacity: Array, b: Array = 0.15, power: Array = 4, fixed: Array = 0
     ) -> None:
         self.free_time = _links(free_time, "free_time")
         self.like, self.checked = self.free_time[:0], is_foreign(self.free_time)
@@ -67,9 +63,9 @@ class BPR(Objective):
         self.b = _links(b, "b", self.free_time)
         self.power = _links(power, "power", self.free_time)
         self.fixed = _links(fixed, "fixed", self.free_time)
-        least = float(namespace(self.capacity).min(self.capacity))
-        if not least > 0:
-            raise ValueError(f"capacity must be positive, found {least:g}")
+        smallest = float(namespace(self.capacity).min(self.capacity))
+        if not smallest > 0:
+            raise ValueError(f"capacity must be positive, found {smallest:g}")
 
     def evaluate(self, x: Array) -> Evaluation:
         check_place(self.like, x)
@@ -79,7 +75,7 @@ class BPR(Objective):
         value = lazy_inner(base, x) + lazy_inner(delay / (self.power + 1.0), flow)
         gradient = base + delay
         if self.checked:
-            value = settle(value, x, gradient)[0]
+            value = settle(value, lazy_inner(x, gradient), gradient)[0]
         return Evaluation(value, gradient, gradient)
 
     def conjugate_bound(self, dual: Array) -> float:
@@ -98,18 +94,18 @@ class BPR(Objective):
         return self.free_time * self.b * self.power / self.capacity * rise * d
 
 
-def _links(value: Any, name: str, first: Array = None) -> Array:
-    """Return nonnegative finite numbers, one per link, where the first of them are."""
-    array = own(check_finite(as_float_array(value, name), name), value)
+def _links(value: Array, name: str, first: Array = None) -> Array:
+    """Return nonnegative finite numbers, one per link, on the device of ``first``."""
+    array = as_data(value, name)
     shape = tuple(array.shape)
     if first is None:
         if array.ndim != 1 or not array.shape[0]:
             raise ValueError(f"{name} must be a vector, one number per link, found {shape}")
     elif shape not in ((), tuple(first.shape)):
         raise ValueError(f"{name} must be a number or of shape {tuple(first.shape)}, found {shape}")
-    least = float(namespace(array).min(array))
-    if not least >= 0:
-        raise ValueError(f"{name} must be nonnegative, found {least:g}")
+    smallest = float(namespace(array).min(array))
+    if not smallest >= 0:
+        raise ValueError(f"{name} must be nonnegative, found {smallest:g}")
     if first is None:
         return array
     if not shape and not is_foreign(array):

@@ -7,22 +7,37 @@ import operator
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy.sparse import diags_array, issparse
 
-from ..arrays import inner, like, namespace, norm, take, to_host
-from ._base import Array, LinearModel
-from ._matrix import as_matrix, entries, has_rows
+from ..arrays import (
+    Array,
+    check_finite,
+    device_sum,
+    fetch,
+    inner,
+    is_foreign,
+    like,
+    norm,
+    take,
+    to_host,
+)
+from ._base import LinearModel
+from ._matrix import Matrix, as_matrix, entries, has_rows, squares
 from ._narrow import Narrow
 from ._spectrum import spectral_norm_squared
+
+if TYPE_CHECKING:
+    from ..sets import Set
 
 
 class FiniteSum(LinearModel):
     r"""A loss summed over observations, :math:`f(x) = \sum_i \ell_i(\langle a_i, x\rangle)`.
 
-    Subclasses give `row_loss_gradient` and `loss_smoothness` besides what a linear model needs.
+    A subclass defines `row_loss_gradient` and `loss_smoothness` besides what a `LinearModel` needs.
+    Most losses are a `RowLoss`, which needs less.
 
     Parameters
     ----------
@@ -35,10 +50,11 @@ class FiniteSum(LinearModel):
         of them. `minimize` always uses the whole sum.
     """
 
-    _reached: Any = None
+    _reach: tuple[Set, float] | None = None  # the last set, and the bound of `_reach_over`
 
-    def __init__(self, A: Any, name: str = "A", batch: int | None = None) -> None:
+    def __init__(self, A: Matrix, name: str = "A", batch: int | None = None) -> None:
         super().__init__(A, name)
+        self.n = self.A.shape[0]
         self.batch = None if batch is None else self.check_batch(batch)
 
     @property
@@ -48,85 +64,63 @@ class FiniteSum(LinearModel):
 
     @abstractmethod
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
-        """Return the entries ``rows`` of grad loss, z being the same entries of Ax."""
+        """Return the entries ``rows`` of grad loss, where z holds the same entries of Ax."""
 
     def slopes_of(self, rows: Array) -> Callable[[Array], Array]:
-        """Return z -> `row_loss_gradient` of the same rows, for many z."""
+        """Return the function z -> `row_loss_gradient` of fixed rows, for repeated calls."""
         return lambda z: self.row_loss_gradient(z, rows)
 
     @staticmethod
-    def _of(data: Array, rows: Any) -> Array:
+    def _of(data: Array, rows: Array | slice) -> Array:
         """Return the data of some rows: an index array or, for all of them, a slice."""
         return data if isinstance(rows, slice) else take(data, rows)
-
-    @property
-    def n(self) -> int:
-        """Number of observations."""
-        return self.A.shape[0]
 
     @property
     def L(self) -> float:
         return self.loss_smoothness * self.spectral_norm_squared
 
     @cached_property
-    def L1(self) -> float:
-        """Lipschitz constant of the gradient from the l1 to the l_inf norm, at most L.
-
-        An entry of the Hessian is at most loss_smoothness times the product of the norms of two
-        columns of A.
-        """
+    def L1(self) -> float | None:  # at most L
+        # each entry of the Hessian is at most loss_smoothness times the norms of two columns of A
         if not (has_rows(self.A) or isinstance(self.A, Narrow)):
             return self.L
-        return self.loss_smoothness * float(self._squares(0).max())
+        return self.loss_smoothness * float(squares(self.A, 0).max())
 
     @cached_property
     def row_norms_squared(self) -> Array:
         """||a_i||^2 for each row."""
-        return self._squares(1)
+        return squares(self.A, 1)
 
-    def _squares(self, axis: int) -> np.ndarray:
-        """Return the sums of squares of columns (axis 0) or rows (axis 1), on the host."""
-        if issparse(self.A):
-            squares = type(self.A)((self.A.data**2, self.A.indices, self.A.indptr), self.A.shape)
-            return (squares.T if axis == 0 else squares) @ np.ones(self.A.shape[axis])
-        if isinstance(self.A, Narrow):
-            return self.A.squares(axis)
-        A = entries(self.A)
-        if type(A) is np.ndarray:
-            return np.einsum("ij,ij->j" if axis == 0 else "ij,ij->i", A, A)
-        return np.asarray(to_host(namespace(A).sum(A * A, axis=axis)), dtype=np.float64)
-
-    def rounding(self, dual: Array, K: Any) -> float:
-        r"""Return what half-precision data may have added to a gap (Proposition K4 (c)).
+    def rounding(self, dual: Array, K: Set) -> float:
+        r"""Return how much half-precision data may add to a gap (Proposition K4 (c)).
 
         :math:`3 \gamma \sigma \|\theta\| + \beta (\gamma \sigma)^2` with
         :math:`\sigma \ge \sum_j \|A_j\| |v_j|` over K and the smoothness beta of the loss.
         """
         if not self.error:
             return 0.0
-        off = self.error * self._reach(K)
+        off = self.error * self._reach_over(K)
         return 3.0 * off * norm(dual) + self.loss_smoothness * off * off
 
-    def _reach(self, K: Any) -> float:
-        """Return a bound on || |A| |v| || over v in K, from the norms of A's columns; kept."""
-        if self._reached is None or self._reached[0] is not K:
-            columns = np.sqrt(self._squares(0))
+    def _reach_over(self, K: Set) -> float:
+        """Return a bound on || |A| |v| || over v in K, from the norms of the columns of A."""
+        if self._reach is None or self._reach[0] is not K:
+            columns = np.sqrt(squares(self.A, 0))
             vectors = len(K.shape) == 1
             reach = K.absolute_support(columns) if vectors else K.radius * norm(columns)
-            self._reached = K, float(reach)
-        return self._reached[1]
+            self._reach = K, float(reach)
+        return self._reach[1]
 
     def curvature_bound(self, g: Array) -> float:
-        """Return the largest curvature that f may have along ``g``: c ||A g||^2."""
         image = self.image(g)
         return self.loss_smoothness * inner(image, image)
 
     def rough_smoothness(self) -> float:
-        """Return L within a few per cent, for a sixth of the products that L takes."""
+        """Return L within a few per cent, with a sixth of the products that L needs."""
         return self.loss_smoothness * spectral_norm_squared(self.A, self._At, self.like, rough=True)
 
     def smoothness_bound(self) -> float:
-        """Return a bound on L that costs no eigenvalue.
+        """Return an upper bound on L without computing an eigenvalue.
 
         ||A||^2 is at most the sum of all ||a_i||^2, and at most the largest of them times the
         number of entries of the fullest column: <a_i, x>^2 <= ||a_i||^2 times the sum of x_j^2 over
@@ -139,26 +133,17 @@ class FiniteSum(LinearModel):
         return self.loss_smoothness * bound
 
     def row_smoothness(self, probabilities: Array | None = None) -> float:
-        """Lipschitz constant of every gradient grad l_i / p_i, uniform p_i = 1/n by default."""
-        largest = (
-            self.row_norms_squared
-            if probabilities is None
-            else (self.row_norms_squared / (self.n * probabilities))
-        )
-        return self.n * self.loss_smoothness * float(largest.max())
+        """Return the largest Lipschitz constant of grad l_i / p_i, with p_i = 1/n by default."""
+        norms = self.row_norms_squared
+        if probabilities is not None:
+            norms = norms / (self.n * probabilities)
+        return self.n * self.loss_smoothness * float(norms.max())
 
     def minibatch_gradient(self, x: Array, rows: Array, weights: Array | None = None) -> Array:
         """Return the gradient at ``x`` of the weighted sum over ``rows``.
 
-        Parameters
-        ----------
-        x : array
-            Where.
-        rows : array of int
-            The observations.
-        weights : array, optional
-            Their weights, n / len(rows) by default: over a uniform choice of rows the mean is then
-            grad f(x).
+        The weights are n / len(rows) by default: with rows chosen uniformly, the mean of the
+        result is then grad f(x).
         """
         if self.checked:
             rows = like(rows, self.like)
@@ -171,43 +156,45 @@ class FiniteSum(LinearModel):
         weights = like(weights.reshape(-1, *(1,) * (slopes.ndim - 1)), slopes)
         return part.T @ (weights * slopes)
 
-    def scaled(self, scales: Array) -> Any:
+    def scaled(self, scales: Array) -> Self:
         """Return the objective u -> f(scales * u): column j of A times scales[j]."""
-        self._need_columns()
+        self._need_rows("scale", "columns")
         other = copy.copy(self)
         for name in ("spectral_norm_squared", "L", "L1", "row_norms_squared"):
             vars(other).pop(name, None)
-        scaled = self.A @ diags_array(scales) if issparse(self.A) else None
-        if scaled is None:
+        if issparse(self.A):
+            scaled = self.A @ diags_array(scales)
+        else:
             scaled = entries(self.A) * like(scales, self.like)
         other.A, other._At = as_matrix(scaled, self._name)
         return other
 
     def column_scales(self) -> Array:
         """Return 1 / (root mean square) of each column of A, 1 for columns of zeros."""
-        self._need_columns()
-        size = np.sqrt(self._squares(0) / self.n)
+        self._need_rows("scale", "columns")
+        size = np.sqrt(squares(self.A, 0) / self.n)
         return 1.0 / np.where(size > 0, size, 1.0)
 
-    def _need_columns(self) -> None:
-        if not has_rows(self.A):
-            raise TypeError("scale needs columns: pass a matrix (dense or sparse), not an operator")
-
-    def check_batch(self, batch: Any) -> int:
+    def check_batch(self, batch: int) -> int:
         """Return ``batch`` as an integer between 1 and n, or explain what is wrong."""
         try:
             size = operator.index(batch)
         except TypeError:
-            raise TypeError(f"batch must be an integer, found {batch!r}") from None
-        if isinstance(batch, bool):
+            size = None
+        if size is None or isinstance(batch, bool):
             raise TypeError(f"batch must be an integer, found {batch!r}")
         if not 1 <= size <= self.n:
             raise ValueError(
                 f"batch must be between 1 and the {self.n} observations, found {batch}"
             )
-        if not has_rows(self.A):
-            raise TypeError("batch needs rows: pass a matrix (dense or sparse), not an operator")
+        self._need_rows("batch", "rows")
         return size
+
+    def _need_rows(self, option: str, needed: str) -> None:
+        if not has_rows(self.A):
+            raise TypeError(
+                f"{option} needs {needed}: pass a matrix (dense or sparse), not an operator"
+            )
 
 
 def reduction_weight(reduction: str, n: int) -> float:
@@ -215,3 +202,99 @@ def reduction_weight(reduction: str, n: int) -> float:
     if reduction not in ("mean", "sum"):
         raise ValueError(f"reduction must be 'mean' or 'sum', found {reduction!r}")
     return 1.0 / n if reduction == "mean" else 1.0
+
+
+class RowLoss(FiniteSum):
+    r""":math:`f(x) = c \sum_i \phi_i(\langle a_i, x\rangle)` with c = 1/n ("mean") or 1 ("sum").
+
+    A subclass defines `unit`, `unit_conjugate` and `unit_smoothness`, all for one phi_i.
+
+    Parameters
+    ----------
+    features : array (n, d), sparse matrix or linear operator
+        One row a_i per observation.
+    reduction : {"mean", "sum"}
+        Divide by n or not.
+    batch : int, optional
+        As for `FiniteSum`.
+    """
+
+    unit_smoothness: float  # the Lipschitz constant of the derivatives of all phi_i
+
+    def __init__(self, features: Matrix, reduction: str = "mean", batch: int | None = None) -> None:
+        super().__init__(features, "features", batch)
+        self.reduction = reduction
+        self.weight = reduction_weight(reduction, self.n)
+        self.shape = (self.A.shape[1],)
+
+    @abstractmethod
+    def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
+        """Return phi_i(z_i) and its derivatives for the given rows (an index array or slice)."""
+
+    @abstractmethod
+    def unit_conjugate(self, theta: Array) -> Array:
+        """Return phi_i*(theta_i) for all rows, theta clipped to the domain of phi_i*."""
+
+    @property
+    def loss_smoothness(self) -> float:
+        return self.unit_smoothness * self.weight
+
+    def loss(self, z: Array) -> tuple[float, Array]:
+        values, slopes = self.unit(z, slice(None))
+        return self.weight * _total(values), self.weight * slopes
+
+    def loss_conjugate(self, theta: Array) -> float:
+        return self.weight * fetch(_total(self.unit_conjugate(theta / self.weight)))[0]
+
+    def row_loss_gradient(self, z: Array, rows: Array) -> Array:
+        return self.weight * self.unit(z, rows)[1]
+
+    def _targets(self, targets: Array, name: str = "targets") -> Array:
+        """Return n finite real numbers on the device of the features."""
+        array = self._data(targets, name)
+        if tuple(array.shape) != (self.n,):
+            raise ValueError(f"{name} must have shape ({self.n},), found {tuple(array.shape)}")
+        return array
+
+    def _host_labels(self, labels: Array) -> np.ndarray:
+        """Return labels on the host, after checking that they came from the features' device."""
+        if is_foreign(labels) or (self.checked and isinstance(labels, np.ndarray)):
+            self._data(labels[:0, ...], "labels")
+        return np.asarray(to_host(labels))
+
+    def _beside_features(self, labels: np.ndarray) -> Array:
+        """Return labels from the host on the device of the features."""
+        return labels if self.like is None else like(labels, self.like)
+
+
+def _total(values: Array) -> Array | float:
+    """Return the sum in double precision, on the device of the values."""
+    if type(values) is np.ndarray:
+        return float(values.sum(dtype=np.float64))
+    return device_sum(values)
+
+
+class SignLoss(RowLoss):
+    """A loss of labels -1/+1, given as such or as 0/1, of shape (n,) or (n, q)."""
+
+    def __init__(
+        self, features: Matrix, labels: Array, reduction: str = "mean", batch: int | None = None
+    ) -> None:
+        super().__init__(features, reduction, batch)
+        self.labels = self._beside_features(_as_signs(self._host_labels(labels), self.n))
+        self.shape = (self.A.shape[1], *self.labels.shape[1:])
+
+
+def _as_signs(labels: np.ndarray, n: int) -> Array:
+    """Return labels -1/+1 from -1/+1 or 0/1, of shape (n,) or (n, q)."""
+    if labels.ndim not in (1, 2) or len(labels) != n:
+        raise ValueError(f"labels must have shape ({n},) or ({n}, q), found {labels.shape}")
+    if labels.dtype.kind not in "iufb":
+        raise ValueError(f"labels must be -1/+1 or 0/1, found dtype {labels.dtype}")
+    labels = check_finite(labels.astype(np.float64), "labels")
+    classes = set(np.unique(labels).tolist())
+    if classes <= {-1.0, 1.0}:
+        return labels
+    if classes <= {0.0, 1.0}:
+        return 2.0 * labels - 1.0
+    raise ValueError(f"labels must be -1/+1 or 0/1, found {sorted(classes)[:6]}")

@@ -1,16 +1,16 @@
-"""Objectives given by a Python callable."""
+"""Objectives given by Python functions: exact gradients, or random ones."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from ..arrays import is_foreign, same_place, spare
+from ..arrays import Array, is_foreign, same_place, spare
 from ..problem import Evaluation
-from ._base import Array, Objective, settle
-from ._options import as_constant, as_shape
+from ..problem.checks import as_constant, as_shape
+from ._base import Objective, conjugate_evaluation
 
 
 class Function(Objective):
@@ -19,8 +19,8 @@ class Function(Objective):
     Parameters
     ----------
     fun : callable
-        Returns the value and the gradient of a smooth convex function at x, an array of its own
-        that it may write to.
+        Returns the value and the gradient of a smooth convex function at x. It gets a copy of x,
+        which it may write to.
     L : float, optional
         Lipschitz constant of the gradient, if known.
     shape : int or tuple of int, optional
@@ -43,12 +43,7 @@ class Function(Objective):
         shape: tuple[int, ...] | None = None,
     ) -> None:
         self.fun = fun
-        self._L = as_constant(L)
-        self.shape = as_shape(shape)
-
-    @property
-    def L(self) -> float | None:
-        return self._L
+        self.L, self.shape = as_constant(L), as_shape(shape)
 
     def evaluate(self, x: Array) -> Evaluation:
         try:
@@ -62,20 +57,69 @@ class Function(Objective):
         return _checked(value, gradient, x)
 
 
-def _checked(value: Any, gradient: Any, x: Array) -> Evaluation:
+def _checked(value: Array, gradient: Array, x: Array) -> Evaluation:
     try:
         value = value if is_foreign(value) and not value.shape else float(value)
     except (TypeError, ValueError, RuntimeError):
         raise TypeError(
             f"f(x) must return (value, gradient) with a number first, found {type(value).__name__}"
         ) from None
-    if tuple(getattr(gradient, "shape", ())) != tuple(x.shape):
-        found = getattr(gradient, "shape", type(gradient).__name__)
+    shape = getattr(gradient, "shape", None)
+    if tuple(shape or ()) != tuple(x.shape):
+        found = type(gradient).__name__ if shape is None else shape
         raise ValueError(f"the gradient of f must have x's shape {tuple(x.shape)}, found {found}")
     if isinstance(gradient, np.ndarray):
         # a copy: f may use the same memory again
         gradient = gradient.astype(np.float64 if gradient.dtype.kind in "iub" else gradient.dtype)
     if is_foreign(x) or is_foreign(gradient):
         same_place(x=x, **{"the gradient of f": gradient})
-    number, product = settle(value, x, gradient)
-    return Evaluation(number, gradient, product - number)
+    return conjugate_evaluation(value, x, gradient)
+
+
+class Stochastic(Objective):
+    r"""A smooth convex function known through random gradients.
+
+    Parameters
+    ----------
+    draw : callable
+        ``(y, rng) -> g`` with :math:`E g = \nabla G(y)`; ``rng`` is a `numpy.random.Generator`, and
+        all randomness must come from it.
+    beta : float, optional
+        Lipschitz constant of grad G.
+    variance : float, optional
+        A bound on :math:`E\|g - \nabla G(y)\|_*^2` for one draw; estimated when it is not given.
+    shape : tuple of int, optional
+        Shape of y.
+    value : callable, optional
+        ``y -> G(y)``, for the history. Without it the values of F are unknown (NaN). There is no
+        certificate in either case.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> G = Stochastic(lambda y, rng: y + rng.uniform(-1, 1, y.shape), beta=1.0, variance=2 / 3)
+    >>> G.draw(np.ones(2), np.random.default_rng(0)).shape
+    (2,)
+    """
+
+    def __init__(
+        self,
+        draw: Callable[[Array, np.random.Generator], Array],
+        beta: float | None = None,
+        variance: float | None = None,
+        shape: tuple[int, ...] | None = None,
+        value: Callable[[Array], float] | None = None,
+    ) -> None:
+        for name, argument in (("draw", draw), ("value", value)):
+            if argument is not None and not callable(argument):
+                raise TypeError(f"{name} must be callable, found {type(argument).__name__}")
+        self.draw = draw
+        self.L = self.beta = beta
+        self.variance = variance
+        self.shape = shape
+        self.has_values = value is not None
+        self._value = value
+
+    def evaluate(self, x: Array) -> Evaluation:
+        """Return the value, NaN when it is unknown; the exact gradient is not known."""
+        return Evaluation(math.nan if self._value is None else float(self._value(x)), None, None)

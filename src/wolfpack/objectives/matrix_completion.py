@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from ..arrays import (
+    Array,
     LowRank,
     SparseMatrix,
     as_float_array,
@@ -25,7 +25,8 @@ from ..arrays import (
     zeros,
 )
 from ..problem import Evaluation
-from ._base import Array, Objective, check_place, settle
+from ..problem.checks import as_shape
+from ._base import Objective, check_place, settle
 
 
 class MatrixCompletion(Objective):
@@ -38,17 +39,16 @@ class MatrixCompletion(Objective):
     rows, columns : int arrays (n,)
         Positions of the observed entries, each at most once.
     values : array (n,)
-        The observed entries b. Where they are (NumPy, PyTorch, ...) X must be.
+        The observed entries b. X must be of the same library and device.
     shape : tuple (p, q)
         Shape of X.
 
     Notes
     -----
     The gradient is the residual on Omega and zero elsewhere, L = 1, and with the residual theta
-    :math:`f^*(\theta) = \tfrac12\|\theta\|^2 + \langle b, \theta\rangle`. The answer is of the kind
-    of the question: for an array X the gradient is an array, for a `LowRank` X, which methods use
-    where the set allows it, it is a `SparseMatrix`, and no p x q array is ever made: memory
-    O((p + q) rank + n).
+    :math:`f^*(\theta) = \tfrac12\|\theta\|^2 + \langle b, \theta\rangle`. For an array X the
+    gradient is an array. For a `LowRank` X, which methods use where the set allows it, the gradient
+    is a `SparseMatrix`, and no p x q array is ever made: memory O((p + q) rank + n).
 
     Examples
     --------
@@ -58,13 +58,17 @@ class MatrixCompletion(Objective):
     12.5
     """
 
+    shape: tuple[int, int]
     factored = True
-    """Whether `evaluate` takes matrices of low rank as they are."""
+    L = 1.0
+    spectral_norm_squared = 1.0  # the squared norm of the map from X to its observed entries
 
-    def __init__(self, rows: Any, columns: Any, values: Any, shape: tuple[int, int]) -> None:
-        self.shape = _as_shape(shape)
-        i = _as_positions(rows, "rows", self.shape[0])
-        j = _as_positions(columns, "columns", self.shape[1])
+    def __init__(self, rows: Array, columns: Array, values: Array, shape: tuple[int, int]) -> None:
+        sizes = as_shape(shape)
+        if sizes is None or len(sizes) != 2:
+            raise TypeError(f"shape must be a pair (p, q) of integers, found {shape!r}")
+        self.shape = p, q = sizes[0], sizes[1]
+        i, j = _as_positions(rows, "rows", p), _as_positions(columns, "columns", q)
         b = check_finite(as_float_array(values, "values"), "values")
         if not (b.ndim == 1 and tuple(b.shape) == i.shape == j.shape):
             raise ValueError(
@@ -77,25 +81,21 @@ class MatrixCompletion(Objective):
         self.rows, self.columns = i[order], j[order]
         self.values = take(b, like(order, b))
         self.like, self.checked = self.values[:0], is_foreign(b)
-        self._flat = like(self.rows * self.shape[1] + self.columns, b) if self.checked else None
-        again = (np.diff(self.rows) == 0) & (np.diff(self.columns) == 0)
-        if again.any():
-            k = int(again.argmax())
+        self._flat = like(self.rows * q + self.columns, b) if self.checked else None
+        repeated = (np.diff(self.rows) == 0) & (np.diff(self.columns) == 0)
+        if repeated.any():
+            k = int(repeated.argmax())
             raise ValueError(
                 f"entry ({self.rows[k]}, {self.columns[k]}) is given more than once in rows and "
                 "columns: average its values first"
             )
-
-    @property
-    def L(self) -> float:
-        return 1.0
 
     def evaluate(self, x: Array) -> Evaluation:
         check_place(self.like, x)
         residual = self._observe(x) - self.values
         value, gradient = 0.5 * lazy_inner(residual, residual), self._place(residual, x)
         if self.checked:
-            value = settle(value, x, gradient)[0]
+            value = settle(value, lazy_inner(x, gradient), gradient)[0]
         return Evaluation(value, gradient, residual)
 
     def value(self, x: Array) -> float:
@@ -122,24 +122,17 @@ class MatrixCompletion(Objective):
 
     @property
     def image_shape(self) -> tuple[int, ...]:
-        """Shape of the observed entries, (n,)."""
         return (len(self.rows),)
 
     @property
-    def spectral_norm_squared(self) -> float:
-        """The squared norm of the map from X to its observed entries."""
-        return 1.0
-
-    @property
-    def A(self) -> Any:
+    def A(self) -> Observation:
         """The map from X to its observed entries, as ``A @ X``."""
-        return _Observation(self)
+        return Observation(self)
 
     def pull_back(self, theta: Array) -> Array:
-        """Return the matrices that are theta on Omega, for a batch of shape (batch, n)."""
         if self.checked:
             return namespace(theta).stack([self._place(theta[i, :]) for i in range(theta.shape[0])])
-        out = np.zeros((len(theta), *self.shape), dtype=theta.dtype)  # pyright: ignore
+        out = np.zeros((len(theta), *self.shape), dtype=theta.dtype)
         out[:, self.rows, self.columns] = theta
         return out
 
@@ -150,16 +143,18 @@ class MatrixCompletion(Objective):
             return take(reshape(x, (-1,)), self._flat)
         return x[self.rows, self.columns]
 
-    def _place(self, theta: Array, kind: Array = None) -> Array:
-        """Return the matrix that is theta on Omega, of the kind of another."""
-        p, q = self.shape  # pyright: ignore
+    def _place(self, theta: Array, x: Array = None) -> Array:
+        """Return the matrix that is theta on Omega: sparse where ``x`` is `LowRank`."""
+        p, q = self.shape
         if self._flat is not None:
             return reshape(scatter_add(zeros((p * q,), theta), self._flat, theta), (p, q))
         sparse = SparseMatrix(self.rows, self.columns, theta, (p, q))
-        return sparse if isinstance(kind, LowRank) else sparse.to_dense()
+        return sparse if isinstance(x, LowRank) else sparse.to_dense()
 
 
-class _Observation:
+class Observation:
+    """The linear map from a matrix to its observed entries."""
+
     def __init__(self, objective: MatrixCompletion) -> None:
         self.objective = objective
 
@@ -167,17 +162,7 @@ class _Observation:
         return self.objective._observe(x)
 
 
-def _as_shape(shape: Any) -> tuple[int, int]:
-    try:
-        p, q = (int(size) for size in shape)
-    except (TypeError, ValueError):
-        raise TypeError(f"shape must be a pair (p, q) of integers, found {shape!r}") from None
-    if min(p, q) < 1:
-        raise ValueError(f"shape must have positive sizes, found {shape!r}")
-    return p, q
-
-
-def _as_positions(positions: Any, name: str, size: int) -> Array:
+def _as_positions(positions: Array, name: str, size: int) -> Array:
     array = np.asarray(to_host(positions))
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers, found dtype {array.dtype}")

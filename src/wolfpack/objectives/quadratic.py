@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ..arrays import (
-    as_float_array,
-    check_finite,
+    Array,
     fetch,
     inner,
     is_foreign,
     lazy_inner,
     namespace,
-    own,
     same_place,
 )
 from ..problem import Evaluation
-from ._base import Array, Objective, check_place, settle
-from ._matrix import as_matrix, entries, has_rows, place_of
-from ._spectrum import largest_eigenvalue
+from ._base import Objective, as_data, check_place, settle
+from ._matrix import Matrix, as_matrix, entries, has_rows, place_of
+from ._spectrum import MAX_DENSE, largest_eigenvalue
 
 
 class Quadratic(Objective):
@@ -39,20 +36,20 @@ class Quadratic(Objective):
 
     Notes
     -----
-    The certificate carries the twin point u with y = Q u + c, that is the average of the
+    The dual point of the certificate is the u with y = Q u + c, which is the average of the
     iterates, and f*(Q u + c) = <u, Q u>/2 - r.
     """
 
-    def __init__(self, Q: Any, c: Any, r: float = 0.0) -> None:
-        self.c = own(check_finite(as_float_array(c, "c"), "c"), c)
+    def __init__(self, Q: Matrix | float, c: Array, r: float = 0.0) -> None:
+        self.c = as_data(c, "c")
         self.r = float(r)
         self.shape = tuple(self.c.shape)
         self.like, self.checked = self.c, is_foreign(self.c)
         self.Q = self._check_matrix(Q)
-        if has_rows(self.Q) and self.shape[0] <= 500:
-            _ = self.L  # finds a negative eigenvalue while it is cheap to look
+        if has_rows(self.Q) and self.shape[0] <= MAX_DENSE:
+            _ = self.L  # refuses a negative eigenvalue at once, where all are cheap to compute
 
-    def _check_matrix(self, Q: Any) -> Any:
+    def _check_matrix(self, Q: Matrix | float) -> Matrix | float:
         if isinstance(Q, int | float | np.number):
             if not (np.isfinite(Q) and Q > 0):
                 raise ValueError(f"Q must be a positive number or a matrix, found {Q}")
@@ -74,20 +71,18 @@ class Quadratic(Objective):
         return self.Q * x if isinstance(self.Q, float) else self.Q @ x
 
     @cached_property
-    def L(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def L(self) -> float:
         return self.Q if isinstance(self.Q, float) else largest_eigenvalue(self.Q, self.like)
 
     def evaluate(self, x: Array) -> Evaluation:
-        if self.checked or type(x) is not np.ndarray:
-            return self._evaluate_there(x)
-        Qx = self._apply(x)
-        return Evaluation(0.5 * inner(x, Qx) + inner(self.c, x) + self.r, Qx + self.c, x)
-
-    def _evaluate_there(self, x: Array) -> Evaluation:
         check_place(self.like, x)
         Qx = self._apply(x)
-        value, gradient = 0.5 * lazy_inner(x, Qx) + lazy_inner(self.c, x), Qx + self.c
-        return Evaluation(settle(value, x, gradient)[0] + self.r, gradient, x)
+        gradient = Qx + self.c
+        if not self.checked and type(x) is np.ndarray:
+            return Evaluation(0.5 * inner(x, Qx) + inner(self.c, x) + self.r, gradient, x)
+        value = 0.5 * lazy_inner(x, Qx) + lazy_inner(self.c, x)
+        number, _ = settle(value, lazy_inner(x, gradient), gradient)
+        return Evaluation(number + self.r, gradient, x)
 
     def conjugate_bound(self, dual: Array) -> float:
         return 0.5 * inner(dual, self._apply(dual)) - self.r
@@ -99,8 +94,8 @@ class Quadratic(Objective):
         return self._apply(d)
 
 
-def _asymmetry(Q: Any, transpose: Any) -> float:
-    """Return the largest entry of Q - Q' relative to that of Q; 0 within a few roundings."""
+def _asymmetry(Q: Array, transpose: Array) -> float:
+    """Return the largest entry of Q - Q' relative to that of Q; 0 for float32 rounding errors."""
     if is_foreign(Q):
         xp = namespace(Q)
         found, scale = fetch(xp.max(xp.abs(Q - transpose)), xp.max(xp.abs(Q)))

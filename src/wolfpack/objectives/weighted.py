@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.sparse import diags_array, issparse
 
-from ..arrays import as_float_array, check_finite, inner
-from ._base import Array
-from ._matrix import entries, has_rows
-from ._rowwise import RowLoss
+from ..arrays import Array, as_float_array, check_finite, inner
+from ._matrix import entries, has_rows, squares
 from ._spectrum import spectral_norm_squared
-from .finite_sum import FiniteSum
+from .finite_sum import FiniteSum, RowLoss
 
 
 class Weighted(FiniteSum):
@@ -44,7 +41,7 @@ class Weighted(FiniteSum):
     (0.125, array([0. , 0.5]))
     """
 
-    def __init__(self, objective: RowLoss, weights: Any) -> None:
+    def __init__(self, objective: RowLoss, weights: Array) -> None:
         if not isinstance(objective, RowLoss):
             raise TypeError(
                 "objective must be a loss of rows (Logistic, Multinomial, Huber, SquaredHinge, "
@@ -52,7 +49,7 @@ class Weighted(FiniteSum):
             )
         if objective.checked or not has_rows(objective.A):
             raise TypeError("weights need features in a NumPy array or a SciPy matrix")
-        for name in ("A", "_At", "_name", "like", "checked", "shape", "batch"):
+        for name in ("A", "_At", "_name", "like", "checked", "shape", "batch", "n"):
             setattr(self, name, getattr(objective, name))
         self.base = objective
         self.weights = check_finite(as_float_array(weights, "weights"), "weights")
@@ -60,8 +57,8 @@ class Weighted(FiniteSum):
             raise ValueError(f"weights must have shape ({self.n},), found {self.weights.shape}")
         if self.weights.min() < 0 or self.weights.max() == 0:
             raise ValueError(
-                "weights must be at least 0 and not all of them 0, found a smallest one of "
-                f"{self.weights.min():g} and a largest of {self.weights.max():g}"
+                "weights must be at least 0 and not all of them 0, found weights from "
+                f"{self.weights.min():g} to {self.weights.max():g}"
             )
         assert objective.shape is not None
         self._column = self.weights.reshape(-1, *(1,) * (len(objective.shape) - 1))
@@ -70,28 +67,21 @@ class Weighted(FiniteSum):
     def loss_smoothness(self) -> float:
         return self.base.loss_smoothness
 
-    @property
-    def _rooted(self) -> Any:
-        """The rows sqrt(s_i) a_i."""
-        root = np.sqrt(self.weights)
-        if issparse(self.A):
-            return (diags_array(root) @ self.A).tocsr()
-        return entries(self.A) * root[:, None]
-
     @cached_property
     def L(self) -> float:
-        """Lipschitz constant of the gradient, in the Euclidean norm."""
-        rooted = self._rooted
+        root = np.sqrt(self.weights)  # L is that of the rows sqrt(s_i) a_i
+        if issparse(self.A):
+            rooted = (diags_array(root) @ self.A).tocsr()
+        else:
+            rooted = entries(self.A) * root[:, None]
         return self.loss_smoothness * spectral_norm_squared(rooted, rooted.T, self.like)
 
     @cached_property
-    def L1(self) -> float:
-        """Lipschitz constant of the gradient from the l1 to the l_inf norm."""
-        squares = self.A.multiply(self.A) if issparse(self.A) else entries(self.A) ** 2
-        return self.loss_smoothness * float((squares.T @ self.weights).max())
+    def L1(self) -> float | None:
+        squared = self.A.multiply(self.A) if issparse(self.A) else entries(self.A) ** 2
+        return self.loss_smoothness * float((squared.T @ self.weights).max())
 
     def curvature_bound(self, g: Array) -> float:
-        """Return the largest curvature that f may have along ``g``."""
         image = self.image(g)
         return self.loss_smoothness * inner(self._column * image, image)
 
@@ -101,19 +91,19 @@ class Weighted(FiniteSum):
     @cached_property
     def row_norms_squared(self) -> Array:
         """s_i ||a_i||^2 for each row."""
-        return self.weights * self._squares(1)
+        return self.weights * squares(self.A, 1)
 
     def loss(self, z: Array) -> tuple[float, Array]:
         values, slopes = self.base.unit(z, slice(None))
-        column = self.weights.reshape(-1, *(1,) * (values.ndim - 1))
-        total = float((column * values).sum(dtype=np.float64))
-        return self.base.weight * total, self.base.weight * self._column * slopes
+        return self._total(values), self.base.weight * self._column * slopes
 
     def loss_conjugate(self, theta: Array) -> float:
         scale = self.base.weight * np.where(self._column > 0, self._column, 1.0)
-        values = self.base.unit_conjugate(theta / scale)
+        return self._total(self.base.unit_conjugate(theta / scale))
+
+    def _total(self, values: Array) -> float:
         column = self.weights.reshape(-1, *(1,) * (values.ndim - 1))
         return self.base.weight * float((column * values).sum(dtype=np.float64))
 
-    def row_loss_gradient(self, z: Array, rows: Any) -> Array:
+    def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         return self._column[rows] * self.base.row_loss_gradient(z, rows)

@@ -1,9 +1,9 @@
-"""The experiments of the paper: its data, every series of its two figures, and what they show."""
+"""The experiments of the paper: data, every series of the figures, and what they show."""
 
 from __future__ import annotations
 
-from .data import Instance, instance
 from .experiments import Record, execute
+from .instances import Instance, instance
 from .series import FIGURES, Curve, FigureSpec, PanelSpec, Run
 
 __all__ = [

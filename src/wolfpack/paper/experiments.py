@@ -1,7 +1,7 @@
-"""Run the series of the figures, each in a worker process of its own.
+"""Run the series of the figures in worker processes.
 
-Runs are independent, so they are handed to a pool, the longest first. Workers write where they are
-into shared memory, which the parent shows; they use one BLAS thread each, leave Ctrl-C to the
+Runs are independent, so they are handed to a pool, the longest first. Workers write their progress
+into shared memory, and the parent shows it. They use one BLAS thread each, leave Ctrl-C to the
 parent, and end when the parent asks or has died.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from multiprocessing import connection
-from typing import Any
+from multiprocessing.context import SpawnContext
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -25,7 +25,9 @@ from threadpoolctl import threadpool_limits
 from .. import theory
 from ..engines._interrupts import interrupts_held
 from ..front.minimize import minimize
-from .data import instance
+from ..loop import Result
+from ..report.machine import available_cores
+from .instances import instance
 from .series import MILESTONES, Curve, Run
 
 COLUMNS = ("round", "gap", "fun", "lower_bound", "alpha", "m", "nlmo", "seconds")
@@ -44,17 +46,10 @@ _board: Board | None = None
 
 @dataclass(frozen=True)
 class Record:
-    """What a run left behind: its history at log-spaced rounds, and how it ended.
+    """A run's history at log-spaced rounds, why it ended, and its solver time.
 
-    Attributes
-    ----------
-    columns : dict of arrays
-        `COLUMNS` of the run's history; ``gap`` is the best so far over all rounds, also those that
-        were left out.
-    status : str
-        Why the run ended.
-    seconds : float
-        Solver time.
+    ``columns`` holds `COLUMNS` of the history. Its ``gap`` is the best so far over all rounds, also
+    over those that were left out.
     """
 
     columns: dict[str, np.ndarray]
@@ -68,8 +63,8 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Progress:
-    """Where all runs together are: work done in [0, 1], runs finished, runs in all."""
+class RunsProgress:
+    """How far all runs together are: share of the work done, runs finished, runs in all."""
 
     fraction: float
     finished: int
@@ -79,7 +74,7 @@ class Progress:
 class Board:
     """Rounds and oracle calls of every run, in memory that parent and workers share."""
 
-    def __init__(self, context: Any, runs: int) -> None:
+    def __init__(self, context: SpawnContext, runs: int) -> None:
         self.stop = context.RawValue(ctypes.c_bool, False)
         self._cells = context.RawArray(ctypes.c_double, 2 * runs)
 
@@ -99,7 +94,7 @@ def kept_rounds(n: int, points: int = POINTS) -> np.ndarray:
     return np.union1d(spaced, [k for k in MILESTONES if k <= n]).astype(np.int64)
 
 
-def solve(run: Run, rounds: int, callback: Callable[[Any], None] | None = None) -> Record:
+def solve(run: Run, rounds: int, callback: Callable[[Result], None] | None = None) -> Record:
     """Do one run, in this process."""
     on = instance(run.problem)
     result = minimize(
@@ -147,19 +142,18 @@ def execute(
     runs: Sequence[Run],
     rounds: int,
     workers: int | None = None,
-    watch: Callable[[Progress], None] | None = None,
+    watch: Callable[[RunsProgress], None] | None = None,
 ) -> dict[Run, Record]:
     """Do all runs in worker processes.
 
     Parameters
     ----------
-    runs : sequence of Run
-    rounds : int
-        Length of each.
+    runs, rounds : sequence of Run, int
+        The runs and the length of each.
     workers : int, optional
         Number of processes; one for each available core by default.
     watch : callable, optional
-        Called several times a second with a `Progress`.
+        Called several times a second with a `RunsProgress`.
 
     Raises
     ------
@@ -185,13 +179,6 @@ def execute(
     return {run: future.result() for run, future in zip(runs, futures, strict=True)}
 
 
-def available_cores() -> int:
-    """Return the number of cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _work(run: Run, rounds: int) -> float:
     """Expected seconds of a run; its certificates are one more oracle call a round."""
     rounds = run.length(rounds)
@@ -208,7 +195,7 @@ def _follow(
     runs: Sequence[Run],
     works: Sequence[float],
     board: Board,
-    watch: Callable[[Progress], None] | None,
+    watch: Callable[[RunsProgress], None] | None,
 ) -> None:
     """Wait for all runs, telling ``watch`` where they are; raise what a run raised."""
     pending = set(futures)
@@ -222,7 +209,7 @@ def _follow(
             work if future.done() else min(work, _seconds(run, *board.read(slot)))
             for slot, (future, run, work) in enumerate(zip(futures, runs, works, strict=True))
         ]
-        watch(Progress(sum(parts) / sum(works), len(futures) - len(pending), len(futures)))
+        watch(RunsProgress(sum(parts) / sum(works), len(futures) - len(pending), len(futures)))
 
 
 def _begin(board: Board) -> None:
@@ -247,7 +234,7 @@ def _do(run: Run, rounds: int, slot: int) -> Record:
     assert board is not None, "the worker has been prepared"
     due = 0.0
 
-    def note(so_far: Any) -> None:
+    def note(so_far: Result) -> None:
         nonlocal due
         if time.monotonic() >= due:
             due = time.monotonic() + REFRESH

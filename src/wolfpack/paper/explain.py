@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import platform
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 
 from ..report import Figure, Page, Section, Table
+from ..report.machine import SYSTEM, versions
 from . import prose
-from .data import instance
+from .instances import instance
 from .results import Results
 from .series import BEYOND_ROUNDS, Curve, FigureSpec, PanelSpec, Run
 
@@ -27,15 +26,7 @@ class Circumstances:
 
 
 def page(results: Results, drawings: dict[str, str], how: Circumstances) -> Page:
-    """Return the page about these results.
-
-    Parameters
-    ----------
-    results : Results
-    drawings : dict
-        SVG element of each figure, by its name.
-    how : Circumstances
-    """
+    """Return the page about these results; ``drawings`` holds each figure's SVG by its name."""
     explain = {"figure1": _figure1, "figure2": _figure2, "figure3": _figure3}
     sections = [explain[f.name](results, f, drawings[f.name]) for f in results.figures]
     sections += [
@@ -48,7 +39,7 @@ def page(results: Results, drawings: dict[str, str], how: Circumstances) -> Page
         "The experiments of the paper, run again",
         f"{prose.LEAD.strip()}: {results.rounds:,} iterations a run.",
         sections,
-        f"Made by wolfpack {_version('wolfpack')}. This file needs no other file and no network.",
+        "Made by wolfpack. This file needs no other file and no network.",
     )
 
 
@@ -69,30 +60,29 @@ def plain(text: str) -> str:
 
 def panel_name(panel: PanelSpec) -> str:
     """Return the panel's letter and what it solves."""
-    return f"({panel.letter.replace('2', '′')}) {panel.about}"
+    return f"({_prime(panel.letter)}) {panel.about}"
 
 
 def _figure1(results: Results, figure: FigureSpec, svg: str) -> Section:
-    last, below, ends = results.rounds, True, []
+    below, ends = True, []
     for panel in figure.panels:
+        curves = {curve.series: curve for curve in panel.curves}
         for m in ("1", MANY):
-            measured = results.xy(_series(panel, f"PFW m={m}"))[1]
+            measured = results.xy(curves[f"PFW m={m}"])[1]
             for name in ("Theorem 2", "sharp bound"):
-                below &= bool((measured <= results.xy(_series(panel, f"{name} m={m}"))[1]).all())
-        names = ("PFW m=1", f"PFW m={MANY}", f"Theorem 2 m={MANY}", f"sharp bound m={MANY}")
-        one, many, theorem, sharp = (
-            gap_text(results.value(_series(panel, name), last)) for name in names
-        )
+                below &= bool((measured <= results.xy(curves[f"{name} m={m}"])[1]).all())
+        last = {name: gap_text(results.value(c, results.rounds)) for name, c in curves.items()}
         ends.append(
-            f"{panel_name(panel)}: after {last:,} iterations the gap is {one} with m = 1 and "
-            f"{many} with m = 1/√α. For the latter, Theorem 2 promises {theorem}, the sharp bound "
-            f"{sharp}."
+            f"{panel_name(panel)}: after {results.rounds:,} iterations the gap is "
+            f"{last['PFW m=1']} with m = 1 and {last[f'PFW m={MANY}']} with m = 1/√α. For the "
+            f"latter, Theorem 2 promises {last[f'Theorem 2 m={MANY}']}, the sharp bound "
+            f"{last[f'sharp bound m={MANY}']}."
         )
     return Section(
         "Figure 1: the method against its guarantee",
         [
             prose.FIGURE1,
-            Figure(svg, _alt(results, figure), prose.FIGURE1_CAPTION, _files(figure)),
+            _figure(results, figure, svg, prose.FIGURE1_CAPTION),
             [prose.BELOW if below else prose.CROSSES, *ends],
             prose.SHARP,
         ],
@@ -103,7 +93,8 @@ def _figure2(results: Results, figure: FigureSpec, svg: str) -> Section:
     names = ("FW", "FW-LS", "R-PFW m=1", f"R-PFW m={MANY}")
     rows = []
     for panel in _sorted(figure):
-        gaps = [results.value(_series(panel, name), results.rounds) for name in names]
+        curves = {curve.series: curve for curve in panel.curves}
+        gaps = [results.value(curves[name], results.rounds) for name in names]
         rows.append([panel_name(panel), *map(gap_text, gaps), f"{gaps[0] / gaps[-1]:.2g}"])
     ends = Table(
         f"Best gap after {results.rounds:,} iterations, and how many times smaller than FW’s it is "
@@ -115,7 +106,7 @@ def _figure2(results: Results, figure: FigureSpec, svg: str) -> Section:
         "Figure 2: the restarted method against Frank-Wolfe",
         [
             prose.FIGURE2,
-            Figure(svg, _alt(results, figure), prose.FIGURE2_CAPTION, _files(figure)),
+            _figure(results, figure, svg, prose.FIGURE2_CAPTION),
             ends,
             prose.M_IS_ONE,
         ],
@@ -134,7 +125,7 @@ def _figure3(results: Results, figure: FigureSpec, svg: str) -> Section:
         "Figure 3: past the paper",
         [
             prose.FIGURE3,
-            Figure(svg, _alt(results, figure), prose.FIGURE3_CAPTION, _files(figure)),
+            _figure(results, figure, svg, prose.FIGURE3_CAPTION),
             Table(f"Best gap after {rounds:,} iterations.", ["Panel", *map(plain, names)], rows),
             prose.FIGURE3_HONESTLY,
         ],
@@ -143,7 +134,7 @@ def _figure3(results: Results, figure: FigureSpec, svg: str) -> Section:
 
 def _numbers(results: Results) -> Section:
     columns = results.milestones
-    blocks: list[str | list[str] | Table | Figure] = [
+    blocks: list[str | Table] = [
         Table(
             "Best gap so far, by iteration.",
             ["Panels", "Series", *(f"{k:,}" for k in columns)],
@@ -179,24 +170,17 @@ def _numbers(results: Results) -> Section:
 
 
 def _settings() -> Section:
+    laws = {"gumbel": "Gumbel, centred", "gaussian": "Gaussian"}
     rows = []
-    for name, figure, shape in (
-        ("simplex-42", "1", "A is 200 × 50"),
-        ("simplex-43", "2 (a), (b)", "A is 200 × 50"),
-        ("trace-43", "2 (c), (d)", "C is 10 × 10, X is 10 × 8"),
+    for name, figure, loss, shape in (
+        ("simplex-42", "1", "½‖Ax − b‖²", "A is 200 × 50"),
+        ("simplex-43", "2 (a), (b)", "½‖Ax − b‖²", "A is 200 × 50"),
+        ("trace-43", "2 (c), (d)", "½‖AX − B‖²", "C is 10 × 10, X is 10 × 8"),
     ):
         on = instance(name)
-        laws = {"gumbel": "Gumbel, centred", "gaussian": "Gaussian"}
+        problem, norms = f"{loss} on {on.K}", (on.spectral_L, on.frobenius_L)
         rows.append(
-            [
-                figure,
-                f"½‖AX − B‖² on {on.K}" if name.startswith("trace") else f"½‖Ax − b‖² on {on.K}",
-                shape,
-                laws[on.noise],
-                str(on.seed),
-                f"{on.spectral_L:.4g}",
-                f"{on.frobenius_L:.4g}",
-            ]
+            [figure, problem, shape, laws[on.noise], str(on.seed), *(f"{L:.4g}" for L in norms)]
         )
     return Section(
         "Settings",
@@ -215,21 +199,21 @@ def _settings() -> Section:
 def _reproduce(results: Results, how: Circumstances) -> Section:
     minutes, seconds = divmod(round(how.seconds), 60)
     took = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
-    versions = ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
+    with_versions = ", ".join(f"{name} {number}" for name, number in versions(PACKAGES).items())
     command = [f"`{how.command}`"] if how.command else []
     return Section(
         "Run it again",
         [
             *command,
             f"{len(results.records)} runs of {results.rounds:,} iterations took {took} in "
-            f"{how.workers} {'process' if how.workers == 1 else 'processes'}. Python "
-            f"{platform.python_version()}, {versions}, {platform.system()} {platform.machine()}.",
+            f"{how.workers} {'process' if how.workers == 1 else 'processes'}, with "
+            f"{with_versions} on {SYSTEM}.",
         ],
     )
 
 
-def _series(panel: PanelSpec, name: str) -> Curve:
-    return next(curve for curve in panel.curves if curve.series == name)
+def _prime(letter: str) -> str:
+    return letter.replace("2", "′")
 
 
 def _sorted(figure: FigureSpec) -> list[PanelSpec]:
@@ -244,14 +228,14 @@ def _distinct(results: Results) -> list[tuple[str, Curve]]:
         for panel in _sorted(figure):
             for curve in panel.curves:
                 if curve.bound is None:
-                    letter = panel.letter.replace("2", "′")
-                    where.setdefault(curve.run, [f"Figure {figure.name[-1]}"]).append(f"({letter})")
+                    letters = where.setdefault(curve.run, [f"Figure {figure.name[-1]}"])
+                    letters.append(f"({_prime(panel.letter)})")
                     curves[curve.run] = curve
     return [(" ".join(where[run]), curve) for run, curve in curves.items()]
 
 
-def _alt(results: Results, figure: FigureSpec) -> str:
-    """Describe a figure for readers who cannot see it, with every curve's first and last value."""
+def _figure(results: Results, figure: FigureSpec, svg: str, caption: str) -> Figure:
+    """Return a figure, with every curve's first and last value for readers who cannot see it."""
     parts = [
         f"{figure.title}: {len(figure.panels)} log-log charts of the best primal-dual gap against "
         f"the iteration, from 1 to {results.rounds:,}."
@@ -262,15 +246,5 @@ def _alt(results: Results, figure: FigureSpec) -> str:
             y = results.xy(curve)[1]
             ends.append(f"{plain(curve.series)} from {gap_text(y[0])} to {gap_text(y[-1])}")
         parts.append(f"{panel_name(panel)}: {'; '.join(ends)}.")
-    return " ".join(parts)
-
-
-def _files(figure: FigureSpec) -> list[str]:
-    return [f"{figure.name}.{suffix}" for suffix in ("png", "svg", "csv")]
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "(not installed)"
+    files = [f"{figure.name}.{suffix}" for suffix in ("png", "svg", "csv")]
+    return Figure(svg, " ".join(parts), caption, files)

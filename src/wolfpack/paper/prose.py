@@ -10,9 +10,9 @@ NeurIPS 2022), on the authors’ data
 
 FIGURE1 = """
 Parallel Frank-Wolfe (Algorithm 2) takes one gradient and m linear problems a round, each with a
-randomly perturbed direction. The size α of the perturbations is fixed, so the method comes to a
-neighbourhood of the optimum and stays there. A smaller α makes the neighbourhood smaller and the
-way to it longer; more oracles a round average the noise out.
+randomly perturbed direction. The size α of the perturbations is fixed, so the method reaches a
+neighbourhood of the optimum and stays there. With a smaller α the neighbourhood is smaller and
+takes longer to reach. More oracles a round average the noise out.
 """
 
 FIGURE1_CAPTION = """
@@ -64,7 +64,7 @@ FIGURE3_HONESTLY = """
 More oracles a round buy fewer rounds, which is what counts when they run in parallel. Counted one
 by one, as in the bottom row, m = 16 and m = 256 are no better than m = 1 on the small problems. In
 (c) a method that adds one vertex a round cannot have found the thousands that the solution needs,
-and only many answers a round, or their mean in closed form, get past that.
+and only many answers a round, or their mean in closed form, overcome that.
 """
 
 M_IS_ONE = """

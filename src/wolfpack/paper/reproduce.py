@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..report import save
-from .experiments import Progress, available_cores, execute
+from ..report.machine import available_cores
+from .experiments import RunsProgress, execute
 from .explain import Circumstances, page
 from .results import Results
 from .series import FigureSpec, runs_of
@@ -35,23 +36,20 @@ def reproduce(
     rounds: int,
     workers: int | None = None,
     command: str = "",
-    watch: Callable[[Progress], None] | None = None,
+    watch: Callable[[RunsProgress], None] | None = None,
 ) -> Outcome:
     """Run every series of the figures and write figures, curves and a page into ``out``.
 
     Parameters
     ----------
-    figures : sequence of FigureSpec
-    out : Path
-        An existing folder.
-    rounds : int
-        Length of each run.
+    figures, out, rounds : sequence of FigureSpec, Path, int
+        What to run, an existing folder to write into, and the length of each run.
     workers : int, optional
         Number of processes; one for each available core by default.
     command : str
         The command to quote on the page.
     watch : callable, optional
-        Called several times a second with a `Progress`.
+        Called several times a second with a `RunsProgress`.
 
     Returns
     -------

@@ -20,15 +20,7 @@ HEADER = ("figure", "panel", "series", *COLUMNS)
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The records of all runs of some figures.
-
-    Attributes
-    ----------
-    figures : tuple of FigureSpec
-    records : dict of Run to Record
-    rounds : int
-        Length of the runs.
-    """
+    """The records of all runs of some figures, each of ``rounds`` rounds."""
 
     figures: tuple[FigureSpec, ...]
     records: dict[Run, Record]
@@ -43,8 +35,7 @@ class Results:
         return columns["round"], _bound(curve, tuple(columns["round"].tolist()))
 
     def _drawn(self, curve: Curve) -> np.ndarray:
-        rounds = self.records[curve.run].columns["round"]
-        return rounds <= (curve.most or math.inf)
+        return self.records[curve.run].columns["round"] <= (curve.max_rounds or math.inf)
 
     def last(self, curve: Curve) -> float:
         """Return the curve's value after its last round."""
@@ -61,21 +52,21 @@ class Results:
         """The rounds worth quoting: 1,000, 10,000, 100,000, up to the last."""
         return sorted({k for k in MILESTONES if k <= self.rounds} | {self.rounds})
 
-    def curve(self, figure: str, letter: str, series: str) -> Curve | None:
-        """Return a curve by its names, None when its figure was not run."""
-        for spec in self.figures:
-            for panel, curve in spec.curves:
-                if (spec.name, panel.letter, curve.series) == (figure, letter, series):
-                    return curve
-        return None
+    @property
+    def curves(self) -> dict[tuple[str, str, str], tuple[PanelSpec, Curve]]:
+        """Every curve with its panel, by the names of figure, panel and series."""
+        return {
+            (figure.name, panel.letter, curve.series): (panel, curve)
+            for figure in self.figures
+            for panel, curve in figure.curves
+        }
 
     def references(self) -> Iterator[tuple[Reference, PanelSpec, float]]:
         """Yield every reference value within these runs, with its panel and what was measured."""
-        panels = {(f.name, p.letter): p for f in self.figures for p in f.panels}
         for reference in REFERENCES:
-            curve = self.curve(reference.figure, reference.letter, reference.series)
-            if curve is not None and reference.round <= self.rounds:
-                panel = panels[reference.figure, reference.letter]
+            key = (reference.figure, reference.letter, reference.series)
+            if key in self.curves and reference.round <= self.rounds:
+                panel, curve = self.curves[key]
                 yield reference, panel, self.value(curve, reference.round)
 
     def chart(self, figure: FigureSpec) -> Chart:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from .data import Instance, instance
+from .instances import Instance, instance
 
 FULL_ROUNDS = 100_000
 QUICK_ROUNDS = 2_000
@@ -20,27 +20,18 @@ MILESTONES = (1_000, 10_000, 100_000)
 
 @dataclass(frozen=True)
 class Run:
-    """One run of one method on one problem.
+    """One run of a method of `wolfpack.minimize` on the `Instance` called ``problem``.
 
-    Attributes
-    ----------
-    problem : str
-        Name of an `Instance`.
-    method : str
-        Name of a method of `wolfpack.minimize`.
-    options : tuple of (name, value)
-        Its options.
-    L : {"spectral", "frobenius", "estimated"}
-        Which norm of A'A is the smoothness constant, if one is given at all.
-    most : int, optional
-        Longest that this run may be.
+    ``options`` are pairs of a name and a value. ``L`` says which norm of A'A is the smoothness
+    constant: "spectral", "frobenius", or "estimated" when none is given. The run has at most
+    ``max_rounds`` rounds.
     """
 
     problem: str
     method: str
     options: tuple[tuple[str, Any], ...] = ()
     L: str = "spectral"
-    most: int | None = None
+    max_rounds: int | None = None
 
     @property
     def name(self) -> str:
@@ -51,7 +42,7 @@ class Run:
 
     def length(self, rounds: int) -> int:
         """Return how many rounds this run has when ``rounds`` are asked for."""
-        return rounds if self.most is None else min(rounds, self.most)
+        return rounds if self.max_rounds is None else min(rounds, self.max_rounds)
 
     def smoothness(self, on: Instance) -> float:
         """Return the constant L of this run on its problem."""
@@ -89,18 +80,14 @@ class Curve:
 
     Attributes
     ----------
-    series : str
-        Name in the CSV file.
-    label : str
-        Name in the legend, with mathematics in Matplotlib's notation.
+    series, label : str
+        Name in the CSV file, and in the legend with mathematics in Matplotlib's notation.
     color, dash, width
         How it is drawn: names of `wolfpack.report` and a width in points. Of two curves that nearly
         coincide the later one is thinner, so that both are seen.
-    run : Run
-        The computation.
     bound : {None, "paper", "sharp"}
         None for the run itself; else Theorem 2 with these constants.
-    most : int, optional
+    max_rounds : int, optional
         Last round to draw.
     """
 
@@ -111,24 +98,15 @@ class Curve:
     run: Run
     bound: str | None = None
     width: float = 1.5
-    most: int | None = None
+    max_rounds: int | None = None
 
 
 @dataclass(frozen=True)
 class PanelSpec:
-    """One set of axes.
+    """One set of axes, called ``letter`` in the CSV file.
 
-    Attributes
-    ----------
-    letter : str
-        Name in the CSV file.
-    about : str
-        What is solved, in plain text.
-    title : str
-        The same above the axes, with mathematics in Matplotlib's notation.
-    curves : tuple of Curve
-    against : {"round", "nlmo"}
-        What the horizontal axis counts: rounds, or oracle calls.
+    ``about`` says what is solved in plain text, ``title`` with mathematics in Matplotlib's
+    notation. The horizontal axis counts rounds ("round") or oracle calls ("nlmo").
     """
 
     letter: str
@@ -163,35 +141,27 @@ ONE = r"$m = 1$"
 
 
 def _figure1_panel(letter: str, alpha: float, power: int) -> PanelSpec:
-    measured, theorem, sharp = [], [], []
-    for m, series, label, color, width in (
-        ("theory", "m=1/sqrt(alpha)", MANY, "many", 2.2),
-        (1, "m=1", ONE, "one", 1.1),
-    ):
-        run = Run("simplex-42", "pfw", (("alpha", alpha), ("m", m), ("M", "paper")))
-        measured.append(Curve(f"PFW {series}", f"PFW, {label}", color, "solid", run, None, width))
-        theorem.append(
-            Curve(
-                f"Theorem 2 {series}", f"Theorem 2, {label}", color, "dotted", run, "paper", width
-            )
+    bounds = (("Theorem 2", "dotted", "paper"), ("sharp bound", "dashed", "sharp"))
+    kinds = (("PFW", "solid", None), *bounds)
+    sizes = (("theory", "m=1/sqrt(alpha)", MANY, "many", 2.2), (1, "m=1", ONE, "one", 1.1))
+    curves = [
+        Curve(
+            series=f"{kind} {series}",
+            label=f"{kind}, {label}",
+            color=color,
+            dash=dash,
+            run=Run("simplex-42", "pfw", (("alpha", alpha), ("m", m), ("M", "paper"))),
+            bound=bound,
+            width=width,
         )
-        sharp.append(
-            Curve(
-                f"sharp bound {series}",
-                f"sharp bound, {label}",
-                color,
-                "dashed",
-                run,
-                "sharp",
-                width,
-            )
-        )
+        for kind, dash, bound in kinds
+        for m, series, label, color, width in sizes
+    ]
     title = rf"({letter})  simplex, $\alpha = 10^{{{power}}}$"
-    about = f"simplex, α = {alpha:g}"
-    return PanelSpec(letter, about, title, (*measured, *theorem, *sharp))
+    return PanelSpec(letter, f"simplex, α = {alpha:g}", title, tuple(curves))
 
 
-def _figure2_panel(letter: str, problem: str, M: Any, L: str = "spectral") -> PanelSpec:
+def _figure2_panel(letter: str, problem: str, M: float | str, L: str = "spectral") -> PanelSpec:
     many, one = (Run(problem, "r-pfw", (("m", m), ("M", M)), L) for m in ("theory", 1))
     about, title = _describe(problem, M, L)
     return PanelSpec(
@@ -207,17 +177,16 @@ def _figure2_panel(letter: str, problem: str, M: Any, L: str = "spectral") -> Pa
     )
 
 
-def _describe(problem: str, M: Any, L: str) -> tuple[str, str]:
+def _describe(problem: str, M: float | str, L: str) -> tuple[str, str]:
     """Return what a panel of Figure 2 solves, in plain text and with mathematics."""
     if problem.startswith("simplex"):
         if M == "paper":
             return "simplex, M = √d", r"simplex, $M = \sqrt{d}$"
         return "simplex, M = 1", "simplex, $M = 1$"
-    norm = "F" if L == "frobenius" else "2"
+    norm, name = ("F", "Frobenius") if L == "frobenius" else ("2", "spectral")
     size, tex = ("√(pq)", r"\sqrt{pq}") if M == "paper" else ("1", "1")
-    spoken = "Frobenius" if L == "frobenius" else "spectral"
     return (
-        f"trace ball, M = {size}, {spoken} L",
+        f"trace ball, M = {size}, {name} L",
         rf"trace ball, $M = {tex}$, $L = \|C^{{\mathsf{{T}}}} C\|_{norm}$",
     )
 
@@ -249,50 +218,32 @@ BEYOND_ROUNDS = 10_000
 
 
 def _beyond_panel(letter: str, problem: str, about: str, against: str) -> PanelSpec:
-    exact = not problem.startswith("trace")
-    sizes: list[tuple[Any, str, str, float]] = [
-        (1, "1", "dotted", 0.9),
-        (16, "16", "dashed", 1.4),
-        (256, "256", "solid", 2.0),
+    # Figure 2 has the longer runs of its two problems.
+    longest = None if problem in ("simplex-43", "trace-43") else BEYOND_ROUNDS
+
+    def run(method: str, **options: float | str) -> Run:
+        return Run(problem, method, tuple(options.items()), "spectral", longest)
+
+    restarted = run("r-pfw", m="theory", M=1.0)
+    curves = [
+        Curve("FW", r"FW, step $2/(k+2)$", "fw", "solid", run("fw")),
+        Curve("FW-LS", "FW, exact line search", "fw-ls", "dashdot", run("fw-ls")),
+        Curve("R-PFW", "R-PFW, $M = 1$", "one", "solid", restarted),
     ]
-    sizes += [("exact", "exact", "solid", 1.6)] if exact else []
-
-    def curve(series: str, label: str, look: tuple[str, str, float], run: Run) -> Curve:
-        color, dash, width = look
-        return Curve(series, label, color, dash, run, None, width, BEYOND_ROUNDS)
-
-    most = None if problem in ("simplex-43", "trace-43") else BEYOND_ROUNDS  # Figure 2 has these
-    restarted = Run(problem, "r-pfw", (("m", "theory"), ("M", 1.0)), "spectral", most)
-    anytime = [
-        curve(
-            f"anytime m={name}",
-            "anytime, closed form" if m == "exact" else f"anytime, $m = {name}$",
-            ("exact" if m == "exact" else "many", dash, width),
-            Run(problem, "anytime", (("m", m),), "estimated", BEYOND_ROUNDS),
+    sizes = [(1, "dotted", 0.9), (16, "dashed", 1.4), (256, "solid", 2.0)]
+    sizes += [] if problem.startswith("trace") else [("exact", "solid", 1.6)]
+    for m, dash, width in sizes:
+        color = "exact" if m == "exact" else "many"
+        words = "closed form" if m == "exact" else f"$m = {m}$"
+        anytime = Run(problem, "anytime", (("m", m),), "estimated", BEYOND_ROUNDS)
+        curves.append(
+            Curve(f"anytime m={m}", f"anytime, {words}", color, dash, anytime, width=width)
         )
-        for m, name, dash, width in sizes
-    ]
-    what = "rounds" if against == "round" else "oracle calls"
     return PanelSpec(
         letter,
-        f"{about}, against {what}",
+        f"{about}, against {'rounds' if against == 'round' else 'oracle calls'}",
         f"({letter})  {about}",
-        (
-            curve(
-                "FW",
-                r"FW, step $2/(k+2)$",
-                ("fw", "solid", 1.5),
-                Run(problem, "fw", most=most),
-            ),
-            curve(
-                "FW-LS",
-                "FW, exact line search",
-                ("fw-ls", "dashdot", 1.5),
-                Run(problem, "fw-ls", most=most),
-            ),
-            curve("R-PFW", "R-PFW, $M = 1$", ("one", "solid", 1.5), restarted),
-            *anytime,
-        ),
+        tuple(replace(curve, max_rounds=BEYOND_ROUNDS) for curve in curves),
         against,
     )
 

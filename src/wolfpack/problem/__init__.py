@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from .composite import CompositeEvaluation, CompositeProblem
+from .composite import CompositeProblem
 from .constrained import Problem
 from .errors import CapabilityError, EndOfData, NonFiniteError
-from .evaluation import Counts, Evaluation, Pending, underflow
-from .protocols import Objective, Region, Solver
+from .evaluation import CompositeEvaluation, Counts, Evaluation, Pending, Violation, underflow
+from .protocols import (
+    Finisher,
+    MirrorMap,
+    Objective,
+    Observer,
+    Region,
+    SetDependent,
+    SimpleTerm,
+    Solver,
+    State,
+)
 
 __all__ = [
     "CapabilityError",
@@ -15,11 +25,18 @@ __all__ = [
     "Counts",
     "EndOfData",
     "Evaluation",
+    "Finisher",
+    "MirrorMap",
     "NonFiniteError",
     "Objective",
+    "Observer",
     "Pending",
     "Problem",
     "Region",
+    "SetDependent",
+    "SimpleTerm",
     "Solver",
+    "State",
+    "Violation",
     "underflow",
 ]

@@ -1,8 +1,9 @@
-"""Checks of hyperparameters that several solvers share."""
+"""Checks of numbers, counts and shapes that users pass, shared by the whole library."""
 
 from __future__ import annotations
 
 import math
+import operator
 from numbers import Integral
 from typing import Any
 
@@ -14,13 +15,7 @@ def check_positive(
     if value is None and optional:
         return
     allowed = " or ".join(["a positive finite number", *map(repr, names)])
-    number = math.nan
-    try:
-        if value is not None and not isinstance(value, bool | str):
-            number = float(value)
-    except (TypeError, ValueError):
-        pass
-    if not (math.isfinite(number) and number > 0):
+    if not _finite(value) > 0:
         raise ValueError(f"{name} must be {allowed}, found {value!r}")
 
 
@@ -31,3 +26,55 @@ def check_count(name: str, value: Any, *, names: tuple[str, ...] = ()) -> None:
     allowed = " or ".join(["an integer >= 1", *map(repr, names)])
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise ValueError(f"{name} must be {allowed}, found {value!r}")
+
+
+def as_number(value: Any, name: str) -> float:
+    """Return ``value`` as a finite float."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, found {value!r}") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite, found {value!r}")
+    return number
+
+
+def as_nonnegative(value: Any, name: str) -> float:
+    """Return ``value`` as a finite float >= 0."""
+    number = as_number(value, name)
+    if number < 0:
+        raise ValueError(f"{name} must be at least 0, found {value!r}")
+    return number
+
+
+def as_constant(L: Any) -> float | None:
+    """Return a Lipschitz constant as a float, None where it is unknown."""
+    if L is None:
+        return None
+    number = _finite(L)
+    if not number >= 0:
+        raise ValueError(f"L must be a finite number >= 0, or None if unknown, found {L!r}")
+    return number
+
+
+def as_shape(shape: Any) -> tuple[int, ...] | None:
+    """Return the shape of x, (n,) for an integer n, None where any shape is allowed."""
+    if shape is None:
+        return None
+    try:
+        sizes: list[Any] = [*shape] if isinstance(shape, tuple | list) else [shape]
+        found = tuple(operator.index(size) for size in sizes)
+    except TypeError:
+        raise TypeError(f"shape must be a tuple of integers or one, found {shape!r}") from None
+    if min(found, default=1) < 1 or any(isinstance(size, bool) for size in sizes):
+        raise ValueError(f"shape must have positive sizes, found {shape!r}")
+    return found
+
+
+def _finite(value: Any) -> float:
+    """Return ``value`` as a float, NaN where it is not a finite number."""
+    try:
+        number = math.nan if isinstance(value, bool | str) else float(value)
+    except (TypeError, ValueError):
+        return math.nan
+    return number if math.isfinite(number) else math.nan

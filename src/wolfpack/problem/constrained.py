@@ -16,10 +16,11 @@ import numpy as np
 
 from ..arrays import Array, all_finite, epsilon, fetch, inner, inners, norm
 from .errors import CapabilityError, NonFiniteError
-from .evaluation import Counts, Evaluation, Pending, underflow
+from .evaluation import Counts, Evaluation, Pending, Violation, underflow
+from .protocols import Objective, Region
 
 
-@dataclass
+@dataclass(frozen=True)
 class Problem:
     """An objective, a set, and the count of what was asked of them.
 
@@ -30,41 +31,40 @@ class Problem:
     set : Region
         The set K.
     L : float or None
-        Smoothness constant: the user's, else the objective's own once a method has needed it.
+        The user's smoothness constant.
     counts : Counts
         Evaluations and oracle calls so far.
-    rounding : float
-        What the last dual bound left for rounding errors: no gap can be certified below it.
     """
 
-    objective: Any
-    set: Any
+    objective: Objective
+    set: Region
     L: float | None = None
     counts: Counts = field(default_factory=Counts)
-    rounding: float = 0.0
 
     def evaluate(self, x: Array) -> Evaluation:
         """Evaluate f at ``x``, count it, and refuse what is not finite."""
-        at = self.look(x)
+        at = self.evaluate_lazily(x)
         if isinstance(at.value, Pending):
             return self.settle(at)[0]
-        self._refuse(at, getattr(self.objective, "checked", False))
+        self._refuse(at, self.objective.checked)
         return at
 
-    def look(self, x: Array) -> Evaluation:
-        """Evaluate f at ``x`` and count it; from another device, leave its value there for now."""
+    def evaluate_lazily(self, x: Array) -> Evaluation:
+        """Evaluate f at ``x`` and count it, without waiting for the value on another device."""
         self.counts.nfev += 1
         self.counts.njev += 1
         if type(x) is np.ndarray:
             return self.objective.evaluate(x)
-        return getattr(self.objective, "look", self.objective.evaluate)(x)
+        return self.objective.evaluate_lazily(x)
 
-    def settle(self, at: Evaluation, numbers: Sequence[Any] = ()) -> tuple[Evaluation, list[float]]:
+    def settle(
+        self, at: Evaluation, numbers: Sequence[Array] = ()
+    ) -> tuple[Evaluation, list[float]]:
         """Refuse what is not finite; return the evaluation, and numbers, as floats of the host.
 
         From another device all of them come in one transfer.
         """
-        value, known = at.value, getattr(self.objective, "checked", False)
+        value, known = at.value, self.objective.checked
         if isinstance(value, Pending):
             number, product, *numbers = fetch(value.value, value.product, *numbers)
             at, known = at._replace(value=number), math.isfinite(product)
@@ -79,21 +79,21 @@ class Problem:
 
     def need_L(self, method: str) -> float:
         """Return L, the user's or else the objective's own, or explain how to provide it."""
-        if self.L is None:
-            self.L = self.objective.L
-        if self.L is None:
+        L = self.objective.L if self.L is None else self.L
+        if L is None:
             raise CapabilityError(
                 f"method {method!r} needs L, the Lipschitz constant of the gradient, and "
                 f"{type(self.objective).__name__} does not know its own: pass L=..., or choose a "
                 "method that needs none ('fw', 'fw-ls', 'anytime')"
             )
-        return self.L
+        self.counts.smoothness = L
+        return L
 
     def dual_bound(self, y: Array, dual: Any, vertex: Any) -> float:
         """Return a proved lower bound on min f over K (certificate of docs/theory).
 
         With y a convex combination of gradients of f and ``dual`` the same combination of their
-        dual points, f* (y) <= conjugate_bound(dual), hence
+        dual points, f*(y) <= conjugate_bound(dual), hence
         min f >= -f*(y) - s(-y) >= <y, vertex> - slack - conjugate_bound(dual).
 
         Parameters
@@ -107,15 +107,18 @@ class Problem:
         """
         value = self.set.certify(y, vertex)
         conjugate = self.objective.conjugate_bound(dual)
-        # rounding of the two sums above must not be mistaken for progress
+        # The bound is lowered by four rounding units of the two sums above.
         eps = epsilon(y)
-        self.rounding = 4.0 * eps * (abs(value) + abs(conjugate)) + underflow(eps)
-        if getattr(self.objective, "error", 0.0):
-            self.rounding += self.objective.rounding(dual, self.set)
-        return value - conjugate - self.rounding
+        rounding = 4.0 * eps * (abs(value) + abs(conjugate)) + underflow(eps)
+        if self.objective.error:
+            rounding += self.objective.rounding(dual, self.set)
+        self.counts.rounding = rounding
+        return value - conjugate - rounding
 
-    def violates_descent(self, at: Evaluation, x: Array, at_next: Evaluation, x_next: Array) -> str:
-        """Return what two evaluations prove wrong: '', 'L' (too small) or 'convexity'."""
+    def violation(
+        self, at: Evaluation, x: Array, at_next: Evaluation, x_next: Array
+    ) -> Violation | None:
+        """Return what the evaluations at two points prove wrong, None if nothing."""
         step = x_next - x
         slope, slope_back = inners((at.gradient, step), (at_next.gradient, step))
         change = at_next.value - at.value - slope
@@ -124,11 +127,12 @@ class Problem:
         eps = epsilon(at.gradient)
         noise = 1e3 * (eps * size + underflow(eps))
         if lowest < -noise:
-            # where f and its gradient vanish together, the rounding of x itself is what remains
+            # Where f and its gradient vanish together, only the rounding of x itself remains.
             slopes = norm(at.gradient) + norm(at_next.gradient)
             noise += 1e3 * max(eps, epsilon(x)) * slopes * norm(x)
         if lowest < -noise:
-            return "convexity"
-        if self.L is not None and change > 0.5 * self.L * inner(step, step) * (1 + 1e-6) + noise:
-            return "L"
-        return ""
+            return Violation("convexity")
+        L = self.counts.smoothness if self.L is None else self.L
+        if L is not None and change > 0.5 * L * inner(step, step) * (1 + 1e-6) + noise:
+            return Violation("L", L)
+        return None

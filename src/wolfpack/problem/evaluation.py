@@ -1,4 +1,4 @@
-"""What one evaluation of an objective returns."""
+"""What one evaluation of an objective returns, and what a run counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..arrays import Array
 
 
 class Evaluation(NamedTuple):
-    """One look at f: its value, its gradient and the dual point of the certificate.
+    """The value of f at a point, its gradient, and the dual point of the certificate.
 
     Attributes
     ----------
@@ -28,6 +28,30 @@ class Evaluation(NamedTuple):
     dual: Any
 
 
+class CompositeEvaluation(NamedTuple):
+    """The value of F = G + H at a point, and what is known of G there.
+
+    Attributes
+    ----------
+    value : float
+        F(y), NaN where G does not tell its values.
+    gradient : array or None
+        grad G(y), None where only random gradients are known.
+    dual : float, array or None
+        G's dual point at y, as in `Evaluation`.
+    smooth : float
+        G(y).
+    beta : float or None
+        The smoothness constant that the run relies on at this point; None while it is searched.
+    """
+
+    value: float
+    gradient: Array | None
+    dual: Any
+    smooth: float
+    beta: float | None = None
+
+
 class Pending(NamedTuple):
     """A value of f that is still on its device.
 
@@ -39,23 +63,54 @@ class Pending(NamedTuple):
         <x, grad f(x)>, which is not finite if an entry of the gradient is not.
     """
 
-    value: Any
-    product: Any
+    value: Array
+    product: Array
+
+
+class Violation(NamedTuple):
+    """What two evaluations prove wrong: the convexity of f, or a smoothness constant.
+
+    Attributes
+    ----------
+    what : "convexity", "L" or "beta"
+        The property that does not hold.
+    constant : float
+        The constant that is too small, NaN for convexity.
+    """
+
+    what: str
+    constant: float = float("nan")
 
 
 @dataclass
 class Counts:
-    """How often the objective and the oracle were asked."""
+    """How often the objective and the oracle were asked, and what the bounds of a run rest on.
+
+    Attributes
+    ----------
+    nfev, njev, nlmo : int
+        Values, gradients and oracle calls so far.
+    smoothness : float or None
+        The smoothness constant that the method relies on, None if it relies on none.
+    rounding : float
+        The allowance of the last dual bound for rounding errors (of the best one for composite
+        problems). No gap below it can be certified.
+    bound : float
+        The best dual bound of a composite problem.
+    """
 
     nfev: int = 0
     njev: int = 0
     nlmo: int = 0
+    smoothness: float | None = None
+    rounding: float = 0.0
+    bound: float = float("-inf")
 
 
 def underflow(eps: float) -> float:
     """Return the size below which numbers of precision ``eps`` may have lost digits, or be zero.
 
-    A logarithmic loss in single precision is zero from 1e-45 on, and its gradient with it: that
-    proves no gap of zero. In double precision, eps times the number must not vanish either.
+    A logarithmic loss in single precision is zero from 1e-45 on, and its gradient with it. That
+    does not prove a gap of zero. In double precision, eps times the number must not vanish either.
     """
     return 2.0**-970 if eps < 1e-10 else 2.0**-126

@@ -1,32 +1,118 @@
-"""Protocols."""
+"""What solvers and the loop ask of objectives, sets, simple terms, states and each other.
+
+`wolfpack.objectives.Objective`, `wolfpack.sets.Set` and `wolfpack.regularizers.Regularizer` are
+base classes with defaults for everything that is optional. The two protocols that solvers never see
+stand with their implementations: `wolfpack.noise.Noise` and `wolfpack.engines.Engine`.
+CONTRIBUTING.md shows how to write a part of each kind.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from ..arrays import Array
-from .constrained import Problem
 from .evaluation import Evaluation
 
 
 class Objective(Protocol):
     """A smooth convex function f."""
 
+    shape: tuple[int, ...] | None
+    """Shape of x, None where any shape will do."""
+
+    like: Array
+    """An array of the library, type and device that x must have; None where any will do."""
+
+    checked: bool
+    """Whether `evaluate` returns the value NaN wherever the gradient is not finite."""
+
+    traceable: bool
+    """Whether whole rounds of f can be recorded on a device."""
+
+    factored: bool
+    """Whether f takes matrices of low rank as they are."""
+
+    error: float
+    """Relative error of products with the data, 0 where they have the precision of x."""
+
+    has_values: bool
+    """Whether f(x) can be computed; False where only random gradients are known."""
+
+    n: int
+    """Number of observations that one gradient reads."""
+
+    variance: float | None
+    """A bound on the variance of one random gradient, None when unknown."""
+
     @property
     def L(self) -> float | None:
         """Lipschitz constant of the gradient in the Euclidean norm, None when unknown."""
+        ...
+
+    @property
+    def L1(self) -> float | None:
+        """Lipschitz constant of the gradient from the l1 to the l_inf norm, None when unknown."""
         ...
 
     def evaluate(self, x: Array) -> Evaluation:
         """Return value, gradient and dual point at ``x``."""
         ...
 
+    def evaluate_lazily(self, x: Array) -> Evaluation:
+        """Evaluate without waiting for a device, on which the value may stay as a `Pending`."""
+        ...
+
+    def value(self, x: Array) -> float:
+        """Return f(x)."""
+        ...
+
+    def gradient(self, x: Array) -> Array:
+        """Return grad f(x)."""
+        ...
+
     def conjugate_bound(self, dual: Any) -> float:
         """Return an upper bound on f*(y), for y and ``dual`` averaged with the same weights."""
         ...
 
+    def rounding(self, dual: Any, K: Any) -> float:
+        """Return what errors of products with the data may add to a gap over K at ``dual``."""
+        ...
+
     def curvature(self, x: Array, d: Array) -> float | None:
         """Return <d, Hess f d> if f is quadratic, None otherwise."""
+        ...
+
+    def hessian_product(self, x: Array, d: Array) -> Array | None:
+        """Return Hess f(x) d, None where f does not know it."""
+        ...
+
+    def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:
+        """Return the function t -> <grad f(x + t d), d>, for line searches."""
+        ...
+
+    def image(self, x: Array) -> Array:
+        """Return the linear function of ``x`` that f depends on: A x for loss(A x), else x."""
+        ...
+
+    def evaluate_image(self, z: Array) -> Evaluation:
+        """Return value, gradient and dual point at every x whose image is ``z``."""
+        ...
+
+    def image_value(self, z: Array) -> float:
+        """Return f at every x whose image is ``z``."""
+        ...
+
+    def image_slopes(self, z: Array) -> Array:
+        """Return the gradient of f as a function of the image, at ``z``."""
+        ...
+
+    def image_gradient(self, at: Evaluation) -> Array:
+        """Return the gradient as a function of the image, from an evaluation."""
+        ...
+
+    def curvature_bound(self, g: Array) -> float:
+        """Return the largest value of <g, Hess f(x) g> over all x, infinity when unknown."""
         ...
 
 
@@ -34,34 +120,193 @@ class Region(Protocol):
     """A compact convex set K with a linear oracle (see `wolfpack.sets.Set`)."""
 
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the points of K."""
+        ...
 
     @property
-    def radius(self) -> float: ...
+    def dimension(self) -> int:
+        """Number of entries of a point."""
+        ...
 
     @property
-    def diameter(self) -> float: ...
+    def radius(self) -> float:
+        """The largest norm of a point of K, or an upper bound on it."""
+        ...
 
-    def lmo(self, g: Array) -> Any: ...
+    @property
+    def diameter(self) -> float:
+        """The largest distance of two points of K, or an upper bound on it."""
+        ...
 
-    def certify(self, g: Array, vertex: Any) -> float: ...
+    def lmo(self, g: Array) -> Any:
+        """Return a vertex that minimises <g, v> over K; for a batch of g, a batch of vertices."""
+        ...
 
-    def violation(self, x: Array) -> float: ...
+    def _lmo(self, g: Array, /) -> Any:
+        """Answer one direction as `lmo` does, without checking it."""
+        ...
 
-    def start(self) -> Array: ...
+    def certify(self, g: Array, vertex: Any) -> float:
+        """Return a lower bound on min <g, v> over K, given the oracle's answer to ``g``."""
+        ...
+
+    def violation(self, x: Array) -> float:
+        """Return by how much ``x`` violates the constraints, 0 inside K."""
+        ...
+
+    def has(self, capability: str) -> bool:
+        """Tell whether K has the optional method of that name ("project", "k_best", "core")."""
+        ...
+
+    def project(self, x: Array) -> Array:
+        """Return the Euclidean projection of ``x`` onto K, where K has one."""
+        ...
+
+    def k_best(self, g: Array, k: int) -> Any:
+        """Return the k vertices with the smallest <g, v>, where K can list them."""
+        ...
+
+    def core(self, shape: tuple[int, int]) -> Region:
+        """Return the set of small matrices S with P S Q' in K, where K has low-rank points."""
+        ...
+
+    def start(self) -> Array:
+        """Return the point of K from which a run begins by default."""
+        ...
 
 
-class Solver(Protocol):
-    """A method: hyperparameters, and pure functions from state to state."""
+class SimpleTerm(Protocol):
+    """The simple term H of a composite problem (see `wolfpack.regularizers.Regularizer`)."""
 
-    def init(self, problem: Problem, x0: Array, oracles: Any) -> Any:
+    mu: float
+    """Strong convexity constant, with respect to `norm`."""
+
+    norm: str
+    """The norm of ``mu``: "l2", "l1", or "l" and an exponent between."""
+
+    structured: bool
+    """Whether minimisation steps have zeros, low rank or flat pieces, which averages lose."""
+
+    def value(self, y: Array) -> float:
+        """Return H(y), infinity outside the domain."""
+        ...
+
+    def minimum(self, g: Array) -> float:
+        """Return the minimum of <g, y> + H(y), which is -H*(-g)."""
+        ...
+
+    def prox(self, g: Array, lam: float) -> Array:
+        """Return the minimiser of <g, y> + H(y) + (lam/2) ||y||^2."""
+        ...
+
+    def has(self, capability: str) -> bool:
+        """Tell whether H has the optional method of that name ("prox", "entropic_prox")."""
+        ...
+
+
+class MirrorMap(Protocol):
+    """The mirror map w of a composite problem (see `wolfpack.regularizers.mirrors`)."""
+
+    nu: float
+    """Strong convexity constant, with respect to `norm`."""
+
+    norm: str
+    """The norm of ``nu``."""
+
+    z0: Array | None
+    """The minimiser of w, None for a geometry without a centre."""
+
+    def value(self, y: Array) -> float:
+        """Return w(y), up to a constant; batches that grow by themselves need it."""
+        ...
+
+    def gradient(self, y: Array) -> Array:
+        """Return a subgradient of w at ``y``; runs with a restart need it."""
+        ...
+
+
+class State(Protocol):
+    """What a solver knows after a round: a value that can be saved and stepped from again.
+
+    States are named tuples of arrays, atoms, numbers and strings. The loop reads three fields. It
+    also reads ``alpha`` (the smoothing), ``m`` (the number of perturbed oracles) and ``stalled``
+    (whether rounding errors keep the method from going on) where a state has them.
+    """
+
+    @property
+    def k(self) -> int:
+        """Rounds made so far."""
+        ...
+
+    @property
+    def x(self) -> Array:
+        """The iterate, a feasible point."""
+        ...
+
+    @property
+    def at(self) -> Any:
+        """The evaluation of f at x, None until `Solver.observe` has made it."""
+        ...
+
+
+S = TypeVar("S", bound=State)
+S_contra = TypeVar("S_contra", bound=State, contravariant=True)
+
+
+class Solver(Protocol[S]):
+    """A method: hyperparameters, and pure functions from state to state.
+
+    `problem` is a `Problem` or a `CompositeProblem`, and is only read; `oracles` answers the
+    questions of a round (`wolfpack.smoothing.Oracles` or `wolfpack.gradients.Gradients`). Stepping
+    from an old state again gives the same bits.
+    """
+
+    name: ClassVar[str]
+    """The name of the method."""
+
+    def init(self, problem: Any, x0: Array, oracles: Any, /) -> S:
         """Return the state of round 0."""
         ...
 
-    def step(self, problem: Problem, state: Any, oracles: Any) -> Any:
-        """Return the state after one more round."""
+    def step(self, problem: Any, state: S, oracles: Any, /) -> S:
+        """Return the state after one more round.
+
+        Its field ``at`` may be None where the method itself does not need the value of f. The loop
+        then calls `observe` before it records the round.
+        """
         ...
 
-    def lower_bound(self, problem: Problem, state: Any, oracles: Any) -> float:
-        """Return a number that is proved to be at most the minimum of f over K."""
+    def lower_bound(self, problem: Any, state: S, oracles: Any, /) -> float:
+        """Return a number that is proved to be at most the minimum; the loop keeps the best."""
+        ...
+
+
+@runtime_checkable
+class SetDependent(Protocol):
+    """A solver that is another solver on some sets."""
+
+    def for_set(self, K: Region) -> Solver[Any]:
+        """Return the solver for K; `minimize` asks once, before the run."""
+        ...
+
+
+@runtime_checkable
+class Observer(Protocol[S]):
+    """What a solver whose steps leave ``at=None`` gives besides."""
+
+    def observe(self, problem: Any, state: S, /) -> S:
+        """Return the state with its field ``at``: the evaluation at the iterate."""
+        ...
+
+
+@runtime_checkable
+class Finisher(Protocol[S_contra]):
+    """What a solver gives besides whose last point can be improved when the run has ended."""
+
+    def finish(self, problem: Any, state: S_contra, x: Array, fun: float, /) -> tuple[Array, float]:
+        """Return a point that is at least as good as the best one, and its value.
+
+        The loop asks once, when a run has ended and before its status is decided.
+        """
         ...

@@ -10,8 +10,8 @@ from typing import Any
 
 from ..arrays import like
 from ..engines import Policy
-from ..front.choose import Choice, explain
-from ..front.minimize import METHODS, POLICY, smoothing_of, solver_of
+from ..front.choose import METHODS, Choice, choose_smoothing, explain, make_solver
+from ..front.minimize import POLICY
 from ..loop import Limits
 from ..objectives import Objective
 from ..objectives._move import on_device
@@ -19,22 +19,14 @@ from ..sets import Set
 from . import schema
 from .data import Access, Data
 from .schema import ProblemError, check_choice, check_engine, check_keys, check_plain, check_value
-from .values import Reader, told
+from .values import Reader, section_named
 
-_MOST_TEXT = 2**24
+_MAX_BYTES = 2**24
 
 
 @dataclass(frozen=True)
 class Output:
-    """What is written, and where.
-
-    Attributes
-    ----------
-    folder : str or None
-        As the file has it.
-    figure, report, checkpoint : bool
-        Whether to write these.
-    """
+    """Which files are written, and the folder that the problem file names."""
 
     folder: str | None = None
     figure: bool = True
@@ -46,22 +38,8 @@ class Output:
 class Task:
     """A problem file that has been read and checked.
 
-    Attributes
-    ----------
-    path : Path
-        The file.
-    title : str
-        What to call the problem.
-    table : dict
-        The file's text as data.
-    objective, set : Objective, Set
-        f and K.
-    settings : dict
-        The other arguments of `wolfpack.minimize`.
-    output : Output
-        What to write.
-    data_bytes : int
-        Memory taken by the data.
+    ``table`` is the file's text as data. ``settings`` are the arguments of `wolfpack.minimize`
+    besides objective and set. The data take ``data_bytes`` of memory.
     """
 
     path: Path
@@ -82,14 +60,7 @@ class Task:
 
 
 def read_problem(path: Path, access: Access | None = None) -> Task:
-    """Read a problem file and the data that it names, and check everything.
-
-    Parameters
-    ----------
-    path : Path
-        The TOML file.
-    access : Access, optional
-        Which data may be read.
+    """Read a problem file (TOML) and the data that it names, and check everything.
 
     Raises
     ------
@@ -107,7 +78,7 @@ def read_problem(path: Path, access: Access | None = None) -> Task:
             raise ProblemError(f"lacks {' and '.join(missing)}")
         return _build(path, table, access or Access())
     except ProblemError as error:
-        # names come from the file, and a terminal obeys some characters
+        # Names come from the file. Some characters in them would control a terminal.
         text = "".join(c if c.isprintable() else "?" for c in str(error))
         raise ProblemError(f"{path}: {text}") from None
 
@@ -118,9 +89,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
             raise ProblemError(f"{path}: there is no such file; 'wolfpack init' writes a starter")
         if not path.is_file():
             raise ProblemError(f"{path}: a problem is a TOML file, found something else")
-        if path.stat().st_size > _MOST_TEXT:
+        if path.stat().st_size > _MAX_BYTES:
             raise ProblemError(
-                f"{path}: larger than {_MOST_TEXT >> 20} MB; keep the data in files of their own"
+                f"{path}: larger than {_MAX_BYTES >> 20} MB; keep the data in files of their own"
             )
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -146,7 +117,7 @@ def _build(path: Path, table: dict[str, Any], access: Access) -> Task:
         check_engine(run["engine"])
     _check_folder(output.get("folder"))
     method = _method(table.get("method", {}))
-    objective = reader.make("objective", table["objective"], schema.OBJECTIVES, None)
+    objective = reader.make("objective", table["objective"], schema.OBJECTIVES)
     region = reader.make("set", table["set"], schema.SETS, objective.shape)
     if objective.shape is not None and tuple(objective.shape) != tuple(region.shape):
         raise ProblemError(
@@ -164,16 +135,16 @@ def _placed(objective: Objective, settings: dict[str, Any]) -> Objective:
     if device is None:
         return objective
     try:
-        with told("run"):
+        with section_named("run"):
             objective = on_device(objective, device)
     except ImportError as error:
         raise ProblemError(f"[run] {error}") from None
     if "x0" in settings:
-        settings["x0"] = like(settings["x0"], objective.like)  # pyright: ignore
+        settings["x0"] = like(settings["x0"], objective.like)
     return objective
 
 
-def _method(table: Any) -> dict[str, Any]:
+def _method(table: object) -> dict[str, Any]:
     """Return the method's name and options as arguments of `minimize`."""
     if not isinstance(table, dict):
         raise ProblemError(f"[method] must be a table, found {schema.show(table)}")
@@ -197,7 +168,7 @@ def _method(table: Any) -> dict[str, Any]:
 def _check_settings(settings: dict[str, Any], objective: Objective, region: Set) -> None:
     """Raise for values that `minimize` would refuse, naming the section."""
     given = {key: value for key, value in settings.items() if key in POLICY}
-    with told("run"):
+    with section_named("run"):
         Policy(**given)
         if "seed" in settings and settings["seed"] < 0:
             raise ValueError(f"seed must be at least 0, found {settings['seed']}")
@@ -206,16 +177,16 @@ def _check_settings(settings: dict[str, Any], objective: Objective, region: Set)
         if "x0" in settings and settings["x0"].shape != region.shape:
             found = settings["x0"].shape
             raise ValueError(f"x0 must have shape {region.shape}, found {found}")
-    with told("stop"):
+    with section_named("stop"):
         Limits(**{key: value for key, value in settings.items() if key in schema.STOP})
     if settings["method"] == "auto":
         return
     others = {*schema.STOP, *schema.RUN, *schema.SMOOTHING, "method", "L"}
     options = {key: value for key, value in settings.items() if key not in others}
-    with told("method"):
-        name, solver = solver_of(settings["method"], options, METHODS, [])
+    with section_named("method"):
+        name, solver = make_solver(settings["method"], options, METHODS, [])
         noise, kind = settings.get("noise", "auto"), settings.get("smoothing")
-        smoothing_of(name, solver, (objective, region), noise, kind)
+        choose_smoothing(name, solver, objective, region, noise, kind)
 
 
 def _check_folder(folder: str | None) -> None:

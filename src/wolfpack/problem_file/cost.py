@@ -7,7 +7,6 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,26 +14,16 @@ from ..front.minimize import minimize
 from .build import Task
 
 _TRIES = 5
-_PATIENCE = 1.0
-"""Seconds for which one kind of call is repeated."""
+_MAX_SECONDS = 1.0
+"""How long one kind of call is repeated."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Sizes and measured times.
+    """Sizes (of x, of the data, of one point), and times measured in this process.
 
-    Attributes
-    ----------
-    dimension : int
-        Entries of x.
-    data_bytes, x_bytes : int
-        Memory of the data, and of one point.
-    gradient_seconds, oracle_seconds : float
-        Median time of a gradient and of one answer of the linear oracle.
-    round_seconds, round_oracles : float
-        What one round took (median), and its oracle calls, in a short trial in this process.
-    method : str
-        The method that was tried.
+    Times of a gradient and of an oracle call are medians. Those of a round, and its mean number of
+    oracle calls, come from a short trial with ``method``.
     """
 
     dimension: int
@@ -48,35 +37,33 @@ class Cost:
 
 
 def measure(task: Task, rounds: int = 20) -> Cost:
-    """Ask f and K a few questions and run a few rounds, in this process.
-
-    Parameters
-    ----------
-    task : Task
-        What is to be run.
-    rounds : int
-        Length of the trial; it ends earlier when it takes long.
-    """
+    """Time a few calls of f and K and a trial of some rounds, which ends early if it takes long."""
     x = task.set.start()
     gradient = _median(lambda: task.objective.evaluate(x))
     direction = np.asarray(task.objective.evaluate(x).gradient)
     oracle = _median(lambda: task.set.lmo(direction))
-    settings: dict[str, Any] = {**task.settings, "engine": None, "tol": 0.0, "rtol": None}
-    settings |= {"max_rounds": rounds, "max_seconds": _PATIENCE, "max_lmo": None}
-    settings |= {"record_every": 1}
+    settings = task.settings | {"engine": None, "tol": 0.0, "rtol": None, "record_every": 1}
+    settings |= {"max_rounds": rounds, "max_seconds": _MAX_SECONDS, "max_lmo": None}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the run itself will say them
+        warnings.simplefilter("ignore")  # the run itself will show them
         result = minimize(task.objective, task.set, progress=False, **settings)
     seconds, calls = (np.diff(result.history[name]) for name in ("seconds", "nlmo"))
-    rates = (float(np.median(seconds)), float(np.mean(calls))) if len(calls) else (0.0, 0.0)
-    sizes = task.set.dimension, task.data_bytes, int(x.nbytes)
-    return Cost(*sizes, gradient, oracle, *rates, result.method)
+    return Cost(
+        dimension=task.set.dimension,
+        data_bytes=task.data_bytes,
+        x_bytes=int(x.nbytes),
+        gradient_seconds=gradient,
+        oracle_seconds=oracle,
+        round_seconds=float(np.median(seconds)) if len(seconds) else 0.0,
+        round_oracles=float(np.mean(calls)) if len(calls) else 0.0,
+        method=result.method,
+    )
 
 
-def _median(call: Callable[[], Any]) -> float:
+def _median(call: Callable[[], object]) -> float:
     """Return the median time of a few calls, of one if it takes long; the first is not counted."""
     times: list[float] = []
-    end = time.perf_counter() + _PATIENCE
+    end = time.perf_counter() + _MAX_SECONDS
     for _ in range(_TRIES + 1):
         began = time.perf_counter()
         call()

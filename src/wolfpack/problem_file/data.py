@@ -1,6 +1,6 @@
 """Data of a problem file: where files may lie, how large they may be, and which reader they need.
 
-No reader unpickles anything, and each looks at the announced size before it takes memory.
+No reader unpickles anything, and each checks the announced size before it takes memory.
 """
 
 from __future__ import annotations
@@ -14,31 +14,26 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Array, check_finite
-from . import arrays_, tables
-from .schema import ProblemError, among, check_keys, check_value, show
+from . import read_arrays, read_tables
+from .schema import ProblemError, among, check_plain, check_value, show
 
 GIGABYTE = 2**30
 
 READERS: dict[str, tuple[Callable[..., Array], dict[str, str]]] = {
-    ".npy": (arrays_.read_npy, {}),
-    ".npz": (arrays_.read_npz, {"key": "text"}),
-    ".mtx": (arrays_.read_matrix_market, {}),
-    ".csv": (tables.read_csv, {"columns": "columns", "delimiter": "text"}),
-    ".parquet": (tables.read_parquet, {"columns": "columns"}),
+    ".npy": (read_arrays.read_npy, {}),
+    ".npz": (read_arrays.read_npz, {"key": "text"}),
+    ".mtx": (read_arrays.read_matrix_market, {}),
+    ".csv": (read_tables.read_csv, {"columns": "columns", "delimiter": "text"}),
+    ".parquet": (read_tables.read_parquet, {"columns": "columns"}),
 }
 """By the file's suffix: its reader, and the keys that say which part of it is wanted."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """Which files a problem file may read, and how much of them.
+    """Which files a problem file may read: those in its own folder and in ``root``.
 
-    Parameters
-    ----------
-    root : Path, optional
-        A folder that data may come from besides the problem file's own.
-    most_bytes : int
-        The largest array, as it will lie in memory, and the largest file.
+    No array, as it will lie in memory, and no file may have more than ``most_bytes``.
     """
 
     root: Path | None = None
@@ -72,17 +67,7 @@ class Access:
 
 @dataclass
 class Data:
-    """The entries of ``[data]``, each read when it is first used.
-
-    Parameters
-    ----------
-    table : dict
-        The section as the file has it.
-    home : Path
-        The problem file's folder.
-    access : Access
-        What may be read.
-    """
+    """The entries of ``[data]``, each read when it is first used; ``home`` is the file's folder."""
 
     table: dict[str, Any]
     home: Path
@@ -111,46 +96,31 @@ class Data:
         """Memory that the entries read so far take."""
         return sum(nbytes(array) for array in self.arrays.values())
 
-    def _read(self, name: str, entry: Any) -> Array:
+    def _read(self, name: str, entry: str | list[object] | dict[str, object]) -> Array:
         if isinstance(entry, list):
             return as_numbers(entry, f"[data] {name}")
         entry = {"file": entry} if isinstance(entry, str) else entry
-        section = f"data.{name}"
-        file = check_value(section, "file", entry.get("file", 0), "text")
-        reader, options = self._reader(name, file, entry)
-        try:
-            path = self.access.find(file, self.home)
-            self.access.check_bytes(path.stat().st_size)
-            array = _checked(reader(path, self.access.check_bytes, **options))
-        except ProblemError as error:
-            raise ProblemError(f"[data] {name}: {error}") from None
-        except (MemoryError, OSError, ValueError) as error:
-            why = str(error) or type(error).__name__
-            raise ProblemError(f"[data] {name}: cannot read {file!r}: {why}") from None
-        return array
-
-    def _reader(self, name: str, file: str, entry: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        file = check_value(f"data.{name}", "file", entry.get("file"), "text")
         suffix = Path(file).suffix.lower()
         if suffix not in READERS:
             raise ProblemError(
                 f"[data] {name}: {file!r} is of no known kind; allowed: {', '.join(READERS)}"
             )
         reader, kinds = READERS[suffix]
-        check_keys(f"data.{name}", entry, ["file", *kinds])
-        for key, kind in kinds.items():
-            if key not in entry:
-                continue
-            if kind != "columns":
-                check_value(f"data.{name}", key, entry[key], kind)
-            elif not _are_columns(entry[key]):
-                raise ProblemError(
-                    f"[data.{name}] columns must be a name, a number from 0 on, or a list of "
-                    f"them, found {show(entry[key])}"
-                )
-        return reader, {key: value for key, value in entry.items() if key != "file"}
+        options = check_plain(f"data.{name}", entry, {"file": "text", **kinds})
+        del options["file"]
+        try:
+            path = self.access.find(file, self.home)
+            self.access.check_bytes(path.stat().st_size)
+            return _checked(reader(path, self.access.check_bytes, **options))
+        except ProblemError as error:
+            raise ProblemError(f"[data] {name}: {error}") from None
+        except (MemoryError, OSError, ValueError) as error:
+            why = str(error) or type(error).__name__
+            raise ProblemError(f"[data] {name}: cannot read {file!r}: {why}") from None
 
 
-def as_numbers(values: Any, what: str) -> Array:
+def as_numbers(values: object, what: str) -> Array:
     """Return lists of numbers as an array of floats."""
     try:
         array = np.array(values)
@@ -165,11 +135,9 @@ def as_numbers(values: Any, what: str) -> Array:
 
 
 def nbytes(array: Array) -> int:
-    """Return the memory that an array, dense or sparse, takes."""
-    if sparse.issparse(array):
-        parts = ("data", "indices", "indptr", "row", "col", "offsets")
-        return sum(getattr(array, part).nbytes for part in parts if hasattr(array, part))
-    return array.nbytes
+    """Return the memory that an array takes; all sparse ones that we read are in CSR format."""
+    parts = (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,)
+    return sum(part.nbytes for part in parts)
 
 
 def _checked(array: Array) -> Array:
@@ -184,11 +152,3 @@ def _checked(array: Array) -> Array:
         if bad:
             raise ProblemError(f"has {bad} NaN or infinite entries of {numbers.size}")
     return array
-
-
-def _are_columns(value: Any) -> bool:
-    values = value if isinstance(value, list) else [value]
-    return bool(values) and all(
-        isinstance(v, str) or (isinstance(v, int) and not isinstance(v, bool) and v >= 0)
-        for v in values
-    )

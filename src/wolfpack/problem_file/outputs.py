@@ -17,22 +17,13 @@ import numpy as np
 from ..loop import Result
 from .build import Task
 
-MOST_ENTRIES = 10_000
-"""Larger answers are in result.npz alone."""
+MAX_ENTRIES = 10_000
+"""Larger answers are not repeated in result.json."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """The files, and the result as plain data.
-
-    Attributes
-    ----------
-    summary : dict
-        What result.json holds.
-    files : list of Path
-    notes : list of str
-        What was left out, and why.
-    """
+    """The files, what result.json holds, and notes on what was left out and why."""
 
     summary: dict[str, Any]
     files: list[Path]
@@ -40,23 +31,7 @@ class Written:
 
 
 def write(result: Result, task: Task, folder: Path, facts: dict[str, Any]) -> Written:
-    """Write the results of a run into ``folder``.
-
-    Parameters
-    ----------
-    result : Result
-        What the run returned.
-    task : Task
-        What was run.
-    folder : Path
-        An existing folder.
-    facts : dict
-        What else to keep: versions, the command.
-
-    Returns
-    -------
-    Written
-    """
+    """Write the results of a run, and ``facts`` such as versions, into an existing folder."""
     summary = _summary(result, task, facts)
     files = [folder / name for name in ("result.npz", "result.json", "history.csv")]
     with _uninterrupted():
@@ -64,10 +39,11 @@ def write(result: Result, task: Task, folder: Path, facts: dict[str, Any]) -> Wr
         text = json.dumps(summary, indent=2, allow_nan=False)
         files[1].write_text(text + "\n", encoding="utf-8")
         result.history.to_csv(files[2])
-        if result.get("engine") is not None:
+        log = result.get("engine")
+        if log is not None:
             files += [folder / "engine.csv", folder / "timeline.csv"]
-            result.engine.to_csv(files[3])
-            _table(result.engine.timeline, files[4])
+            log.to_csv(files[3])
+            _table(log.timeline, files[4])
     written = Written(summary, files, [])
     try:
         _draw(result, task, folder, written)
@@ -84,8 +60,8 @@ def _table(rows: np.ndarray, path: Path) -> None:
 
 
 def _summary(result: Result, task: Task, facts: dict[str, Any]) -> dict[str, Any]:
-    large = math.prod(result.x.shape) > MOST_ENTRIES
-    # a matrix of low rank may be too large to be made whole, and history.csv has the history
+    large = math.prod(result.x.shape) > MAX_ENTRIES
+    # A matrix of low rank may be too large to be made whole. The history is in history.csv.
     x = np.empty(0) if large else np.asarray(result.x)
     bare = Result({**result, "history": {}, "x": x}).to_dict()
     left_out = {"history", "x"} if large else {"history"}
@@ -103,8 +79,8 @@ def _summary(result: Result, task: Task, facts: dict[str, Any]) -> dict[str, Any
     }
 
 
-def _finite(value: Any) -> Any:
-    """Return null for numbers that JSON does not have."""
+def _finite(value: object) -> object:
+    """Return None for infinite numbers and NaN, which JSON does not have."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -1,6 +1,6 @@
-"""What a problem file may say, and messages that help when it says something else.
+"""What a problem file may contain, and messages that help when it contains something else.
 
-Every message is one line: the section and the key, what was found, what is allowed, and the nearest
+Every message is one line: the section and the key, what was found, what is allowed, and the closest
 name that exists.
 """
 
@@ -19,20 +19,9 @@ class ProblemError(ValueError):
     """A problem file, or a file that it names, cannot be used; the message says why in one line."""
 
 
-OBJECTIVES = {
-    name: getattr(objectives, name)
-    for name in (
-        "LeastSquares",
-        "Quadratic",
-        "Logistic",
-        "SquaredHinge",
-        "Huber",
-        "Quantile",
-        "Poisson",
-        "Multinomial",
-        "MatrixCompletion",
-    )
-}
+_OBJECTIVES = "LeastSquares Quadratic Logistic SquaredHinge Huber Quantile Poisson Multinomial "
+_OBJECTIVES += "MatrixCompletion"
+OBJECTIVES = {name: getattr(objectives, name) for name in _OBJECTIVES.split()}
 """Objectives that data describe; the others need code."""
 
 SETS = {
@@ -42,60 +31,22 @@ SETS = {
 }
 """Sets that data describe; the others need code."""
 
-PARAMETERS = {
-    "A": "array",
-    "A_eq": "array",
-    "A_ub": "array",
-    "K": "set",
-    "Q": "number or array",
-    "a": "array",
-    "b": "array",
-    "b_eq": "array",
-    "b_ub": "array",
-    "bounds": "rows",
-    "c": "array",
-    "cap": "number or array",
-    "capacity": "number or array",
-    "classes": "integer",
-    "columns": "integers",
-    "counts": "array",
-    "delta": "number",
-    "demands": "rows",
-    "edges": "rows",
-    "equality": "boolean",
-    "factor": "number",
-    "features": "array",
-    "graph": "rows",
-    "groups": "rows",
-    "integrality": "number or array",
-    "k": "integer",
-    "labels": "array",
-    "lower": "number or array",
-    "mip_gap": "number",
-    "n": "size",
-    "offset": "number or array",
-    "order": "number",
-    "p": "number",
-    "points": "array",
-    "q": "number",
-    "r": "number",
-    "radius": "number",
-    "reduction": "text",
-    "rows": "integers",
+_NAMES = {
+    "array": "A A_eq A_ub a b b_eq b_ub c counts features labels points targets values vector "
+    "weights",
+    "number or array": "Q cap capacity integrality lower offset upper",
+    "number": "delta factor mip_gap order p q r radius time_limit total trace",
+    "integer": "classes k",
+    "integers": "columns rows",
+    "boolean": "equality",
+    "text": "reduction solver",
+    "label": "source target",
+    "size": "n shape",
+    "rows": "bounds demands edges graph groups",
+    "set": "K",
     "sets": "sets",
-    "shape": "size",
-    "solver": "text",
-    "source": "label",
-    "target": "label",
-    "targets": "array",
-    "time_limit": "number",
-    "total": "number",
-    "trace": "number",
-    "upper": "number or array",
-    "values": "array",
-    "vector": "array",
-    "weights": "array",
 }
+PARAMETERS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 """The kind of each parameter of an objective or a set; equal names are of one kind everywhere."""
 
 STOP = {
@@ -128,13 +79,14 @@ _WORDS = {
     "text": "a text",
     "label": "the name of a node, a text or an integer",
     "size": "a positive integer or a list of them",
+    "columns": "a name, a number from 0 on, or a list of them",
 }
-_MOST_WORKERS = 256
+_MAX_WORKERS = 256
 _ENGINE = re.compile(r"(auto|local|mpi)|(threads|processes|dask|ray)(:(?P<count>[0-9]{1,6}))?")
 
 
 def check_keys(
-    section: str, table: Any, known: Iterable[str], required: Iterable[str] = ()
+    section: str, table: object, known: Iterable[str], required: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Return ``table`` if it is one, has only ``known`` keys and all ``required`` ones."""
     if not isinstance(table, dict):
@@ -153,21 +105,24 @@ def check_keys(
 
 def check_value(section: str, key: str, value: Any, kind: str) -> Any:
     """Return a plain ``value`` if it is of the kind that ``key`` needs."""
-    integer = isinstance(value, int) and not isinstance(value, bool)
+    integer, text = _is_integer(value), isinstance(value, str)
+    several = value if isinstance(value, list) else [value]
     good = {
         "number": integer or isinstance(value, float),
         "integer": integer,
         "boolean": isinstance(value, bool),
-        "text": isinstance(value, str),
-        "label": integer or isinstance(value, str),
-        "size": _is_shape(value if isinstance(value, list) else [value]),
+        "text": text,
+        "label": integer or text,
+        "size": bool(several) and all(_is_integer(n) and n > 0 for n in several),
+        "columns": bool(several)
+        and all(isinstance(v, str) or (_is_integer(v) and v >= 0) for v in several),
     }[kind]
     if not good:
         raise ProblemError(f"[{section}] {key} must be {_WORDS[kind]}, found {show(value)}")
     return tuple(value) if isinstance(value, list) else value
 
 
-def check_choice(section: str, key: str, value: Any, known: Iterable[str]) -> str:
+def check_choice(section: str, key: str, value: object, known: Iterable[str]) -> str:
     """Return ``value`` if it is one of the ``known`` names."""
     names = list(known)
     if not isinstance(value, str) or value not in names:
@@ -175,16 +130,16 @@ def check_choice(section: str, key: str, value: Any, known: Iterable[str]) -> st
     return value
 
 
-def check_plain(section: str, table: Any, kinds: Mapping[str, str]) -> dict[str, Any]:
+def check_plain(section: str, table: object, kinds: Mapping[str, str]) -> dict[str, Any]:
     """Return a table of plain values, each of its kind."""
-    check_keys(section, table, kinds)
-    return {key: check_value(section, key, value, kinds[key]) for key, value in table.items()}
+    given = check_keys(section, table, kinds)
+    return {key: check_value(section, key, value, kinds[key]) for key, value in given.items()}
 
 
 def check_engine(name: str) -> str:
     """Return the engine's name if a file may ask for it.
 
-    Addresses of clusters are for the command line alone: who answers there may send code.
+    Addresses of clusters are allowed on the command line only: a cluster may send code.
     """
     match = _ENGINE.fullmatch(name)
     if match is None:
@@ -192,9 +147,9 @@ def check_engine(name: str) -> str:
             f"[run] engine must be auto, local, threads[:n], processes[:n], dask[:n], ray[:n] or "
             f"mpi, found {show(name)}; addresses of clusters can only be given with --engine"
         )
-    if not 1 <= int(match["count"] or 1) <= _MOST_WORKERS:
+    if not 1 <= int(match["count"] or 1) <= _MAX_WORKERS:
         raise ProblemError(
-            f"[run] engine must have between 1 and {_MOST_WORKERS} workers, found {show(name)}"
+            f"[run] engine must have between 1 and {_MAX_WORKERS} workers, found {show(name)}"
         )
     return name
 
@@ -207,8 +162,8 @@ def parameters_of(maker: Callable[..., Any]) -> tuple[list[str], list[str]]:
     return known, required
 
 
-def among(found: Any, known: Iterable[str]) -> str:
-    """Return the allowed names in words, the nearest one first."""
+def among(found: object, known: Iterable[str]) -> str:
+    """Return the allowed names in words, the closest one first."""
     names = list(known)
     lower = {name.lower().replace("_", "").replace("-", ""): name for name in names}
     word = str(found).lower().replace("_", "").replace("-", "")
@@ -217,15 +172,11 @@ def among(found: Any, known: Iterable[str]) -> str:
     return f"{hint}allowed: {', '.join(names)}"
 
 
-def show(value: Any) -> str:
+def show(value: object) -> str:
     """Return what was found, short enough for a line."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _is_shape(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in value)
-    )
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -83,7 +83,7 @@ total = 1.0
 
 
 class Starter(NamedTuple):
-    """A kind of starter: its title, what is special to it, its tolerance, its data."""
+    """A kind of starter: its title, its own part of the file, its tolerance, its data."""
 
     title: str
     text: str
@@ -125,19 +125,9 @@ STARTERS = {
 
 
 def write_starter(path: Path, kind: str = "lasso") -> list[Path]:
-    """Write a problem file that runs as it is, and its data beside it.
+    """Write a problem file of a kind in `STARTERS` that runs as it is, and its data beside it.
 
-    Parameters
-    ----------
-    path : Path
-        The problem file; its data are called after it.
-    kind : str
-        A key of `STARTERS`.
-
-    Returns
-    -------
-    list of Path
-        The two files.
+    Returns the two files; the data are called after the problem file.
     """
     starter = STARTERS[kind]
     data = path.with_name(f"{path.stem}-data{starter.suffix}")

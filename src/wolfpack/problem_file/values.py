@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,21 +18,15 @@ _SQUARE = ("Birkhoff", "Spectrahedron")
 """Sets of square matrices that are given by one side."""
 
 
-class told:
-    """Turns what a constructor refuses into an error of a section."""
-
-    def __init__(self, section: str) -> None:
-        self.section = section
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, TypeError | ValueError | OverflowError | MemoryError) and not (
-            isinstance(error, ProblemError)
-        ):
-            why = str(error) or type(error).__name__
-            raise ProblemError(f"[{self.section}] {why}") from None
+@contextmanager
+def section_named(section: str) -> Iterator[None]:
+    """Turn what a constructor refuses into an error that names the section."""
+    try:
+        yield
+    except ProblemError:
+        raise
+    except (TypeError, ValueError, OverflowError, MemoryError) as error:
+        raise ProblemError(f"[{section}] {str(error) or type(error).__name__}") from None
 
 
 class Reader:
@@ -41,7 +36,11 @@ class Reader:
         self.data = data
 
     def make(
-        self, section: str, table: Any, known: Mapping[str, Any], shape: tuple[int, ...] | None
+        self,
+        section: str,
+        table: object,
+        known: Mapping[str, Callable[..., Any]],
+        shape: tuple[int, ...] | None = None,
     ) -> Any:
         """Return the object that a table with the key ``type`` describes."""
         if not isinstance(table, dict) or "type" not in table:
@@ -60,20 +59,19 @@ class Reader:
             for key, value in given.items()
         }
         several = values.pop("sets", ())
-        with told(section):
+        with section_named(section):
             return maker(*several, **values)
 
-    def value(self, section: str, key: str, value: Any, kind: str) -> Any:
-        """Return a parameter's value."""
+    def value(self, section: str, key: str, value: object, kind: str) -> Any:
+        """Return the argument that a value of the file stands for."""
         if kind == "set":
-            return self.make(f"{section}.{key}", value, schema.SETS, None)
+            return self.make(f"{section}.{key}", value, schema.SETS)
         if kind == "sets":
             if not isinstance(value, list) or not value:
                 found = schema.show(value)
                 raise ProblemError(f"[{section}] {key} must be a list of sets, found {found}")
             return [
-                self.make(f"{section}.{key}.{i}", part, schema.SETS, None)
-                for i, part in enumerate(value)
+                self.make(f"{section}.{key}.{i}", part, schema.SETS) for i, part in enumerate(value)
             ]
         if kind == "rows":
             return self._rows(section, key, value)
@@ -83,7 +81,7 @@ class Reader:
             return self._array(section, key, value, kind)
         return check_value(section, key, value, kind)
 
-    def _array(self, section: str, key: str, value: Any, kind: str) -> Array:
+    def _array(self, section: str, key: str, value: object, kind: str) -> Array:
         if isinstance(value, str):
             return self.data.get(value, f"[{section}] {key}")
         if isinstance(value, list):
@@ -97,7 +95,7 @@ class Reader:
             f"numbers, found {schema.show(value)}"
         )
 
-    def _rows(self, section: str, key: str, value: Any) -> Any:
+    def _rows(self, section: str, key: str, value: object) -> Array | list[object]:
         """Return edges, demands, bounds or groups, which may have labels and rows of any length."""
         if isinstance(value, str):
             array = self.data.get(value, f"[{section}] {key}")

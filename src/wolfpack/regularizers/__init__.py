@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from ._base import Regularizer
-from .elastic_net import ElasticNet
 from .entropy import Entropy
-from .group_lasso import GroupLasso, SparseGroupLasso
 from .indicators import BallRidge, BoxRidge, IndicatorRidge, SimplexRidge
 from .mirrors import EntropyMirror, Euclidean, Mirror, PNormMirror, Same, Shifted
-from .nuclear_norm import NuclearNorm
+from .norms import ElasticNet, GroupLasso, NuclearNorm, SparseGroupLasso, SquaredNorm
 from .product import Product, ProductMirror
-from .squared_norm import SquaredNorm
 from .squared_pnorm import SquaredPNorm
 from .total_variation import TotalVariation
 

@@ -2,43 +2,85 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import wraps
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..arrays import Array, inner, is_foreign, like, to_host
 from ..problem import CapabilityError
+from ..problem.checks import as_number
+
+if TYPE_CHECKING:
+    from .mirrors import Mirror
 
 
-class Regularizer(ABC):
+class HostMethods:
+    """Lets methods that are written for NumPy arrays accept arrays of other libraries.
+
+    A subclass with ``anywhere=True`` declares that its methods need no conversion.
+    """
+
+    _hosted: ClassVar[tuple[str, ...]]
+
+    def __init_subclass__(cls, anywhere: bool = False, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in () if anywhere else cls._hosted:
+            if name in vars(cls):
+                setattr(cls, name, _on_host(vars(cls)[name]))
+
+
+def _on_host(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def converted(self: object, x: Array, *args: float) -> Array | float:
+        if type(x) is np.ndarray or not is_foreign(x):
+            return method(self, x, *args)
+        answer = method(self, to_host(x), *args)
+        return like(answer, x) if isinstance(answer, np.ndarray) else answer
+
+    return converted
+
+
+class Regularizer(HostMethods, ABC, anywhere=True):
     r"""The simple term H of min G + H: mu-strongly convex, with an easy minimisation step.
 
-    A subclass gives `value` and `argmin`. Each geometry in which the minimisation step of
-    Algorithm 1 is easy adds one method: `prox` for the Euclidean one, `entropic_prox` for the
-    entropy. With w = H itself the step is easy whenever `argmin` is.
+    A subclass sets `mu` and defines `value` and `argmin`; these suffice for ``w="same"``. Each
+    other mirror map w needs one more method: `prox` the Euclidean one, `entropic_prox` the entropy,
+    `pnorm_prox` the squared l_p norm. H is then used with NumPy arrays; arrays of other libraries
+    are converted. Where H is a convex function plus a ridge, subclass `Ridged`, which needs less.
 
     Attributes
     ----------
     mu : float
-        Strong convexity constant, with respect to `norm`.
+        Strong convexity constant, with respect to `norm`; positive.
     norm : "l2", "l1" or "l" and an exponent between them
         The norm of ``mu``.
     geometry : str
-        Mirror map to use when the user names none: "euclidean", "entropy" or "pnorm".
+        Mirror map to use when the user names none: "euclidean", "entropy", "pnorm" or "same".
     shape : tuple of int or None
-        Shape of y, None when any shape will do.
+        Shape of y, None when every shape is allowed.
     structured : bool
         Whether minimisation steps have zeros, low rank or flat pieces, which averages of them lose.
+
+    Examples
+    --------
+    >>> import numpy as np, wolfpack as wp
+    >>> class Ridge(wp.regularizers.Regularizer):
+    ...     mu = 2.0
+    ...     def value(self, y):
+    ...         return float(y @ y)
+    ...     def argmin(self, g):
+    ...         return -g / 2.0
+    ...     def prox(self, g, lam):
+    ...         return -g / (2.0 + lam)
+    >>> G = wp.objectives.LeastSquares(np.eye(2), np.array([3.0, 0.0]))
+    >>> wp.minimize_composite(G, Ridge(), tol=1e-9).x.round(4) + 0.0
+    array([1., 0.])
     """
 
-    def __init_subclass__(cls, anywhere: bool = False, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        for name in () if anywhere else _HOSTED:
-            if name in vars(cls):
-                setattr(cls, name, on_host(vars(cls)[name]))
+    _hosted = ("value", "argmin", "minimum", "prox", "entropic_prox", "pnorm_prox", "rest", "solve")
 
     mu: float
     norm: str = "l2"
@@ -71,7 +113,7 @@ class Regularizer(ABC):
         y = self.argmin(g)
         return inner(g, y) + self.value(y)
 
-    def own_mirror(self) -> Any:
+    def own_mirror(self) -> str | Mirror:
         """Return the mirror map to use when the user names none: a name, or a map."""
         return self.geometry
 
@@ -79,27 +121,16 @@ class Regularizer(ABC):
         """Tell whether this regulariser overrides the optional method of that name."""
         return getattr(type(self), capability) is not getattr(Regularizer, capability)
 
-
-_HOSTED = ("value", "argmin", "minimum", "prox", "entropic_prox", "pnorm_prox", "rest", "solve")
-
-
-def on_host(method: Any) -> Any:
-    """Let a method that is written for NumPy arrays be asked with those of other libraries."""
-
-    @wraps(method)
-    def ask(self: Any, x: Array, *args: Any) -> Any:
-        if type(x) is np.ndarray or not is_foreign(x):
-            return method(self, x, *args)
-        answer = method(self, to_host(x), *args)
-        return like(answer, x) if isinstance(answer, np.ndarray) else answer
-
-    return ask
+    def __repr__(self) -> str:
+        numbers = {name: value for name, value in vars(self).items() if isinstance(value, float)}
+        options = ", ".join(f"{name}={value:g}" for name, value in numbers.items())
+        return f"{type(self).__name__}({options})"
 
 
 class Ridged(Regularizer, anywhere=True):
     r"""H(y) = R(y) + (mu/2) ||y||^2 with R convex: every step is one of R with another ridge.
 
-    A subclass gives `rest`, which is R, and `solve`.
+    A subclass defines `rest`, which is R, and `solve`.
     """
 
     def __init__(self, mu: float) -> None:
@@ -123,31 +154,12 @@ class Ridged(Regularizer, anywhere=True):
         return self.solve(g, self.mu + lam)
 
 
-def strong_convexity(mu: Any) -> float:
-    """Return ``mu`` as a float; where it is not positive, say that a ridge is what is missing."""
+def strong_convexity(mu: float) -> float:
+    """Return ``mu`` as a float; if it is not positive, explain that H needs a ridge."""
     number = as_number(mu, "mu")
     if number <= 0:
         raise ValueError(
             f"mu must be positive, found {mu!r}: the simple term H must be strongly convex; add a "
             "ridge (mu/2)||y||^2, however small, for example mu=1e-6"
         )
-    return number
-
-
-def nonnegative(value: Any, name: str) -> float:
-    """Return ``value`` as a finite float >= 0."""
-    number = as_number(value, name)
-    if number < 0:
-        raise ValueError(f"{name} must be at least 0, found {value!r}")
-    return number
-
-
-def as_number(value: Any, name: str) -> float:
-    """Return ``value`` as a finite float."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, found {value!r}") from None
-    if not math.isfinite(number):
-        raise ValueError(f"{name} must be finite, found {value!r}")
     return number

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 from scipy.special import logsumexp, softmax, wrightomega, xlogy
 
-from ..arrays import epsilon
-from ._base import Array, Regularizer, strong_convexity
+from ..arrays import Array, epsilon
+from ._base import Regularizer, strong_convexity
 
 _TOLERANCE = 1e-9
 
@@ -36,7 +35,7 @@ class Entropy(Regularizer):
     """
 
     norm = "l1"
-    geometry: ClassVar[str] = "entropy"
+    geometry = "entropy"
 
     def __init__(self, mu: float) -> None:
         self.mu = strong_convexity(mu)
@@ -55,9 +54,6 @@ class Entropy(Regularizer):
 
     def minimum(self, g: Array) -> float:
         return -self.mu * float(logsumexp(-g / self.mu))
-
-    def __repr__(self) -> str:
-        return f"Entropy(mu={self.mu:g})"
 
 
 def entropy(y: Array) -> float:

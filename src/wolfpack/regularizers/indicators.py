@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from ..arrays import Array
 from ..problem import CapabilityError
 from ..sets import Box, L2Ball, Set, Simplex
-from ._base import Array, Ridged
+from ._base import Ridged
 from .entropy import entropic_projection
 
 
@@ -65,7 +65,7 @@ class BoxRidge(IndicatorRidge):
         Weight of the ridge, positive.
     """
 
-    def __init__(self, lower: Any, upper: Any, mu: float) -> None:
+    def __init__(self, lower: Array | float, upper: Array | float, mu: float) -> None:
         super().__init__(Box(lower, upper), mu)
 
 
@@ -76,13 +76,11 @@ class BallRidge(IndicatorRidge):
     ----------
     n : int or tuple of int
         Dimension, or shape of y.
-    mu : float
-        Weight of the ridge, positive.
-    radius : float
-        The radius r.
+    mu, radius : float
+        Weight of the ridge, and the radius r, both positive.
     """
 
-    def __init__(self, n: Any, mu: float, radius: float = 1.0) -> None:
+    def __init__(self, n: int | tuple[int, ...], mu: float, radius: float = 1.0) -> None:
         super().__init__(L2Ball(n, radius), mu)
 
 
@@ -93,20 +91,18 @@ class SimplexRidge(IndicatorRidge):
     ----------
     n : int or tuple of int
         Dimension, or shape of y.
-    mu : float
-        Weight of the ridge, positive.
-    radius : float
-        The sum r.
+    mu, radius : float
+        Weight of the ridge, and the sum r, both positive.
     """
 
-    def __init__(self, n: Any, mu: float, radius: float = 1.0) -> None:
+    def __init__(self, n: int | tuple[int, ...], mu: float, radius: float = 1.0) -> None:
         super().__init__(Simplex(n, radius), mu)
         self.radius = float(radius)
 
     def entropic_prox(self, g: Array, lam: float) -> Array:
         if self.radius != 1.0:
             raise CapabilityError(
-                f"the entropy lives on the simplex of sum 1, {self!r} has sum {self.radius:g}: "
-                "use w='euclidean'"
+                f"the entropy is defined on the simplex of sum 1, and {self!r} has sum "
+                f"{self.radius:g}: use w='euclidean'"
             )
         return self.argmin(g) if lam == 0.0 else entropic_projection(g, lam, self.mu)

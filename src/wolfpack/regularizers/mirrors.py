@@ -1,8 +1,9 @@
-r"""The mirror maps w of Algorithm 1: strongly convex, minimised where the run begins.
+r"""The mirror maps w of Algorithm 1: strongly convex, minimised at the start of the run.
 
-Adding a linear function to w moves its minimiser and changes nothing else in Algorithm 1, so that
-each mirror map here is a fixed function (its geometry) minus a slope, and a run may begin anywhere
-(paper, section 3): :math:`\tilde w(y) = w(y) - \langle g_w(z_0), y\rangle` is minimised at z_0.
+Adding a linear function to w moves its minimiser and changes nothing else in Algorithm 1. Each
+mirror map here is therefore a fixed function (its geometry) minus a slope, and a run may start
+anywhere (paper, section 3): :math:`\tilde w(y) = w(y) - \langle g_w(z_0), y\rangle` is minimised
+at z_0.
 
 A mirror map of your own is any object with ``nu`` (its strong convexity constant), ``z0`` (its
 minimiser), and a method ``prox(H, g, lam)`` that returns the minimiser of <g, y> + H(y) + lam w(y).
@@ -12,20 +13,25 @@ latter it can be shifted.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arrays import as_float_array, check_finite, inner, to_host
+from ..arrays import Array, as_float_array, check_finite, inner, to_host
 from ..problem import CapabilityError
-from ._base import Array, Regularizer, on_host
+from ._base import HostMethods, Regularizer
 from .entropy import entropy, on_simplex
 from .squared_pnorm import exponent, half_square, half_square_gradient
 
+Step = Callable[[Array, float], Array]
 
-class Mirror(ABC):
+
+class Mirror(HostMethods, anywhere=True):
     """w(y) = phi(y) - <slope, y>, with phi the function of a geometry.
+
+    A subclass defines `phi`, `phi_gradient` and, unless H has a method for its `geometry`, `step`.
 
     Attributes
     ----------
@@ -34,32 +40,37 @@ class Mirror(ABC):
     norm : "l2", "l1" or "l" and an exponent between them
         The norm of ``nu``.
     geometry : str
-        Which minimisation step of H goes with phi.
+        The minimisation step of H to use with phi: "euclidean", "entropy" or "pnorm".
     slope : array or 0.0
         The linear term.
     z0 : array or None
-        The minimiser of w, None where the user has chosen a geometry but no start.
+        The minimiser of w, None where the user has chosen a geometry but no start:
+        `minimize_composite` then moves w to the start of the run.
     """
 
-    def __init_subclass__(cls, anywhere: bool = False, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        for name in () if anywhere else ("phi", "phi_gradient"):
-            if name in vars(cls):
-                setattr(cls, name, on_host(vars(cls)[name]))
+    _hosted = ("phi", "phi_gradient")
 
     nu: float = 1.0
     norm: str = "l2"
     geometry: ClassVar[str]
-    slope: Any = 0.0
+    slope: Array | float = 0.0
     z0: Array | None = None
 
-    @abstractmethod
+    def __init__(self, z0: Array | None = None) -> None:
+        if z0 is not None:
+            self.z0 = check_finite(as_float_array(z0, "z0"), "z0")
+            self.slope = self.phi_gradient(self.z0)
+
     def phi(self, y: Array) -> float:
         """Return phi(y)."""
+        raise CapabilityError(f"w = {self!r} has no method value")
 
-    @abstractmethod
     def phi_gradient(self, y: Array) -> Array:
         """Return a subgradient of phi at ``y``, up to a constant where sums are fixed."""
+        raise CapabilityError(
+            f"w = {self!r} has no method gradient, so it cannot be shifted to y0: leave y0 out to "
+            "start at its own minimiser w.z0"
+        )
 
     def value(self, y: Array) -> float:
         """Return w(y), up to a constant."""
@@ -69,6 +80,27 @@ class Mirror(ABC):
         """Return a subgradient of w at ``y``."""
         return self.phi_gradient(y) - self.slope
 
+    def step(self, H: Regularizer) -> Step:
+        """Return the function (g, lam) -> argmin <g, y> + H(y) + lam w(y).
+
+        Raises
+        ------
+        CapabilityError
+            If no such step is known; the message lists the mirror maps that H has steps for.
+        """
+        method = METHODS[self.geometry]
+        if not H.has(method):
+            own = [MIRRORS[name].__name__ for name, method in METHODS.items() if H.has(method)]
+            raise CapabilityError(
+                f"no minimisation step is known for H = {H!r} with w = {type(self).__name__}: it "
+                f"has one for w = {', '.join([*own, 'Same(H)'])}, or for a w of your own with a "
+                "method prox(H, g, lam)"
+            )
+        solve = getattr(H, method)
+        if isinstance(self.slope, float) and self.slope == 0.0:
+            return solve
+        return lambda g, lam: solve(g - lam * self.slope, lam)
+
 
 class Euclidean(Mirror, anywhere=True):
     r"""Half the squared distance, :math:`w(y) = \tfrac12 \|y - z_0\|_2^2`.
@@ -76,14 +108,10 @@ class Euclidean(Mirror, anywhere=True):
     Parameters
     ----------
     z0 : array, optional
-        Centre, 0 by default; `minimize_composite` moves a map without one to where it begins.
+        Centre, 0 by default; `minimize_composite` moves a map without one to the run's start.
     """
 
-    geometry: ClassVar[str] = "euclidean"
-
-    def __init__(self, z0: Any = None) -> None:
-        if z0 is not None:
-            self.z0 = self.slope = check_finite(as_float_array(z0, "z0"), "z0")
+    geometry = "euclidean"
 
     def phi(self, y: Array) -> float:
         return 0.5 * inner(y, y)
@@ -102,12 +130,7 @@ class EntropyMirror(Mirror):
     """
 
     norm = "l1"
-    geometry: ClassVar[str] = "entropy"
-
-    def __init__(self, z0: Any = None) -> None:
-        if z0 is not None:
-            self.z0 = check_finite(as_float_array(z0, "z0"), "z0")
-            self.slope = self.phi_gradient(self.z0)
+    geometry = "entropy"
 
     def phi(self, y: Array) -> float:
         return entropy(y)
@@ -132,20 +155,26 @@ class PNormMirror(Mirror):
         Where w, with a linear term added, is minimised; 0 by default; as for `Euclidean`.
     """
 
-    geometry: ClassVar[str] = "pnorm"
+    geometry = "pnorm"
 
-    def __init__(self, p: float, z0: Any = None) -> None:
+    def __init__(self, p: float, z0: Array | None = None) -> None:
         self.p = exponent(p)
         self.norm = f"l{self.p!r}"
-        if z0 is not None:
-            self.z0 = check_finite(as_float_array(z0, "z0"), "z0")
-            self.slope = self.phi_gradient(self.z0)
+        super().__init__(z0)
 
     def phi(self, y: Array) -> float:
         return half_square(y, self.p)
 
     def phi_gradient(self, y: Array) -> Array:
         return half_square_gradient(y, self.p)
+
+    def step(self, H: Regularizer) -> Step:
+        super().step(H)  # refuses an H without a step
+        return lambda g, lam: H.pnorm_prox(g - lam * self.slope, lam, self.p)
+
+
+METHODS = {"euclidean": "prox", "entropy": "entropic_prox", "pnorm": "pnorm_prox"}
+MIRRORS = {"euclidean": Euclidean, "entropy": EntropyMirror, "pnorm": PNormMirror}
 
 
 class Same(Mirror):
@@ -159,12 +188,13 @@ class Same(Mirror):
     H : Regularizer
         The simple term of the problem.
     slope : array, optional
-        s, a subgradient of H at the point where the run begins; by default 0 and H's minimiser.
+        s, a subgradient of H at the start of the run; by default 0, so that w is minimised where H
+        is.
     """
 
-    geometry: ClassVar[str] = "same"
+    geometry = "same"
 
-    def __init__(self, H: Regularizer, slope: Any = None) -> None:
+    def __init__(self, H: Regularizer, slope: Array | None = None) -> None:
         self.H = H
         self.nu = H.mu
         self.norm = H.norm
@@ -181,8 +211,11 @@ class Same(Mirror):
             "with s a subgradient of H at y0"
         )
 
+    def step(self, H: Regularizer) -> Step:
+        return lambda g, lam: H.argmin((g - lam * self.slope) / (1.0 + lam))
 
-class Shifted:
+
+class Shifted(Mirror, anywhere=True):
     r"""A mirror map moved to another start, :math:`w(y) - \langle g_w(z_0), y\rangle`.
 
     Parameters
@@ -193,22 +226,47 @@ class Shifted:
         Where the shifted map is minimised.
     """
 
-    def __init__(self, w: Any, z0: Array) -> None:
-        if not hasattr(w, "gradient"):
-            raise CapabilityError(
-                f"w = {type(w).__name__} has no method gradient, so it cannot be shifted to y0: "
-                "leave y0 out to start at its own minimiser w.z0"
-            )
-        self.base = w
-        self.nu = w.nu
-        self.norm = getattr(w, "norm", "l2")
-        self.z0 = check_finite(as_float_array(z0, "z0"), "z0")
-        self.slope = w.gradient(self.z0)
+    def __init__(self, w: object, z0: Array) -> None:
+        self.base = w if isinstance(w, Mirror) else OwnMirror(w)
+        self.nu, self.norm = self.base.nu, self.base.norm
+        super().__init__(z0)
+
+    def phi_gradient(self, y: Array) -> Array:
+        return self.base.gradient(y)
 
     def value(self, y: Array) -> float:
-        """Return the value at ``y`` of the shifted map, up to a constant."""
         return self.base.value(y) - inner(self.slope, y)
 
-    def gradient(self, y: Array) -> Array:
-        """Return a subgradient of the shifted map at ``y``."""
-        return self.base.gradient(y) - self.slope
+    def step(self, H: Regularizer) -> Step:
+        step = self.base.step(H)
+        if not np.any(to_host(self.slope)):
+            return step
+        return lambda g, lam: step(g - lam * self.slope, lam)
+
+
+class OwnMirror(Mirror, anywhere=True):
+    """A user's object with ``nu``, ``z0`` and ``prox(H, g, lam)``, as a mirror map."""
+
+    def __init__(self, w: Any) -> None:
+        words = ("nu", "z0", "prox", "norm", "value", "gradient")
+        self._found = {name for name in words if hasattr(w, name)}
+        missing = [name for name in words[:3] if name not in self._found]
+        if missing:
+            raise TypeError(
+                f"w must be a mirror map (wolfpack.regularizers) or an object with nu, z0 and "
+                f"prox(H, g, lam); {type(w).__name__} has no {', '.join(missing)}"
+            )
+        self.w, self.nu, self.z0 = w, w.nu, w.z0
+        self.norm = w.norm if "norm" in self._found else "l2"
+
+    def phi(self, y: Array) -> float:
+        return self.w.value(y) if "value" in self._found else super().phi(y)
+
+    def phi_gradient(self, y: Array) -> Array:
+        return self.w.gradient(y) if "gradient" in self._found else super().phi_gradient(y)
+
+    def step(self, H: Regularizer) -> Step:
+        return partial(self.w.prox, H)
+
+    def __repr__(self) -> str:
+        return repr(self.w)

@@ -14,89 +14,45 @@ PNormMirror(p)    ``H.pnorm_prox(g - lam slope, lam, p)``  SquaredPNorm with thi
 ProductMirror     each block's own step                  Product
 Same(H)           ``H.argmin((g - lam slope)/(1+lam))``  every H
 Shifted(w, z0)    w's step at ``g - lam g_w(z0)``        as w
-yours             ``w.prox(H, g, lam)``                  as you say
+your own object   ``w.prox(H, g, lam)``                  those that it can handle
 ================  =====================================  ==================
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
-
-import numpy as np
-
-from ..arrays import to_host
-from ..problem import CapabilityError, CompositeProblem
-from ._base import Array, Regularizer
-from .mirrors import EntropyMirror, Euclidean, Mirror, PNormMirror, Same, Shifted
-
-Step = Callable[[Array, float], Array]
-
-_METHODS = {"euclidean": "prox", "entropy": "entropic_prox", "pnorm": "pnorm_prox"}
-_MIRRORS = {"euclidean": Euclidean, "entropy": EntropyMirror, "pnorm": PNormMirror}
+from ..objectives import Objective
+from ..problem import CompositeProblem
+from ._base import Regularizer
+from .mirrors import MIRRORS, Mirror, OwnMirror, PNormMirror, Same, Step
+from .squared_pnorm import SquaredPNorm
 
 
-def minimization_step(H: Regularizer, w: Any) -> Step:
-    """Return the function (g, lam) -> argmin <g, y> + H(y) + lam w(y).
-
-    Raises
-    ------
-    CapabilityError
-        If nobody has said how to solve this pair; the message lists the pairs of this H.
-    """
-    if isinstance(w, Shifted):
-        step = minimization_step(H, w.base)
-        if not np.any(to_host(w.slope)):
-            return step
-        return lambda g, lam: step(g - lam * w.slope, lam)
-    if not isinstance(w, Mirror):
-        return partial(w.prox, H)
-    if isinstance(w, Same):
-        return lambda g, lam: H.argmin((g - lam * w.slope) / (1.0 + lam))
-    method = _METHODS[w.geometry]
-    if not H.has(method):
-        raise CapabilityError(
-            f"no minimisation step is known for H = {H!r} with w = {type(w).__name__}: it has one "
-            f"for w = {_available(H)}, or for a w of your own with a method prox(H, g, lam)"
-        )
-    solve = getattr(H, method)
-    if isinstance(w, PNormMirror):
-        return lambda g, lam: solve(g - lam * w.slope, lam, w.p)
-    if isinstance(w.slope, float) and w.slope == 0.0:
-        return solve
-    return lambda g, lam: solve(g - lam * w.slope, lam)
+def minimization_step(H: Regularizer, w: object) -> Step:
+    """Return the function (g, lam) -> argmin <g, y> + H(y) + lam w(y), or say what is missing."""
+    return as_mirror(w, H).step(H)
 
 
 def composite_problem(
-    G: Any, H: Regularizer, w: Any, beta: float | None = None
+    G: Objective, H: Regularizer, w: object, beta: float | None = None
 ) -> CompositeProblem:
     """Return the problem min G + H with the mirror map ``w`` and its minimisation step."""
-    return CompositeProblem(G, H, w, minimization_step(H, w), beta)
+    mirror = as_mirror(w, H)
+    return CompositeProblem(G, H, mirror, mirror.step(H), beta)
 
 
-def as_mirror(w: Any, H: Regularizer) -> Any:
-    """Return the mirror map that ``w`` names: None (H's own geometry), a name, or itself."""
+def as_mirror(w: object, H: Regularizer) -> Mirror:
+    """Return the mirror map that ``w`` names: None (H's own geometry), a name, or a map."""
     if w is None:
         w = H.own_mirror()
+    if isinstance(w, Mirror):
+        return w
+    if not isinstance(w, str):
+        return OwnMirror(w)
     if w == "same":
         return Same(H)
-    if isinstance(w, str):
-        if w not in _MIRRORS:
-            known = ", ".join(map(repr, [*_MIRRORS, "same"]))
-            raise ValueError(f"w must be one of {known}, or a mirror map, found {w!r}")
-        return PNormMirror(getattr(H, "p", 2.0)) if w == "pnorm" else _MIRRORS[w]()
-    if isinstance(w, Mirror | Shifted):
-        return w
-    missing = [name for name in ("nu", "z0", "prox") if not hasattr(w, name)]
-    if missing:
-        raise TypeError(
-            f"w must be a mirror map (wolfpack.regularizers) or an object with nu, z0 and "
-            f"prox(H, g, lam); {type(w).__name__} has no {', '.join(missing)}"
-        )
-    return w
-
-
-def _available(H: Regularizer) -> str:
-    own = [f"{_MIRRORS[name].__name__}" for name, method in _METHODS.items() if H.has(method)]
-    return ", ".join([*own, "Same(H)"])
+    if w not in MIRRORS:
+        known = ", ".join(map(repr, [*MIRRORS, "same"]))
+        raise ValueError(f"w must be one of {known}, or a mirror map, found {w!r}")
+    if w == "pnorm":
+        return PNormMirror(H.p if isinstance(H, SquaredPNorm) else 2.0)
+    return MIRRORS[w]()

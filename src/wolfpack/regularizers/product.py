@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
+from ..arrays import Array
 from ..problem import CapabilityError
-from ._base import Array, Regularizer
-from .pairs import as_mirror, minimization_step
+from ._base import Regularizer
+from .mirrors import Mirror, Step
+from .pairs import as_mirror
+
+Part = Regularizer | tuple[Regularizer, int | tuple[int, ...]]
 
 
 class Product(Regularizer):
@@ -36,7 +41,7 @@ class Product(Regularizer):
     array([-5.,  1.,  0.])
     """
 
-    def __init__(self, *parts: Any) -> None:
+    def __init__(self, *parts: Part) -> None:
         if not parts:
             raise ValueError("a product needs at least one part")
         pairs = [_with_shape(part, index) for index, part in enumerate(parts)]
@@ -57,32 +62,31 @@ class Product(Regularizer):
         return np.concatenate([block.reshape(-1) for block in blocks])
 
     def value(self, y: Array) -> float:
-        return sum(H.value(block) for H, block in zip(self.parts, self.split(y), strict=True))
+        return sum(H.value(block) for H, block in self._blocks(y))
 
     def argmin(self, g: Array) -> Array:
-        return self._each(g, lambda H, block: H.argmin(block))
+        return self.join([H.argmin(block) for H, block in self._blocks(g)])
 
     def minimum(self, g: Array) -> float:
-        return sum(H.minimum(block) for H, block in zip(self.parts, self.split(g), strict=True))
+        return sum(H.minimum(block) for H, block in self._blocks(g))
 
     def prox(self, g: Array, lam: float) -> Array:
-        return self._each(g, lambda H, block: H.prox(block, lam))
+        return self.join([H.prox(block, lam) for H, block in self._blocks(g)])
 
     def has(self, capability: str) -> bool:
         return capability == "prox" and all(H.has("prox") for H in self.parts)
 
-    def own_mirror(self) -> Any:
+    def own_mirror(self) -> Mirror:
         return ProductMirror(self)
 
-    def _each(self, g: Array, step: Any) -> Array:
-        blocks = zip(self.parts, self.split(g), strict=True)
-        return self.join([step(H, block) for H, block in blocks])
+    def _blocks(self, y: Array) -> Iterator[tuple[Regularizer, Array]]:
+        return zip(self.parts, self.split(y), strict=True)
 
     def __repr__(self) -> str:
         return f"Product({', '.join(map(repr, self.parts))})"
 
 
-class ProductMirror:
+class ProductMirror(Mirror, anywhere=True):
     r"""The sum of the parts' own mirror maps, :math:`w(y) = \sum_j w_j(y_j)`.
 
     Parameters
@@ -91,21 +95,16 @@ class ProductMirror:
         The regulariser whose blocks it follows.
     """
 
-    norm = "l2"
-    z0 = None
-
     def __init__(self, H: Product) -> None:
         self.H = H
         self.maps = [as_mirror(None, part) for part in H.parts]
         self.nu = min(w.nu for w in self.maps)
-        self._steps = [minimization_step(*pair) for pair in zip(H.parts, self.maps, strict=True)]
+        self._steps = [w.step(part) for w, part in zip(self.maps, H.parts, strict=True)]
 
     def value(self, y: Array) -> float:
-        """Return w(y), up to a constant."""
         return sum(w.value(block) for w, block in zip(self.maps, self.H.split(y), strict=True))
 
     def gradient(self, y: Array) -> Array:
-        """Return a subgradient of w at ``y``."""
         blocks = zip(self.maps, self.H.split(y), strict=True)
         return self.H.join([w.gradient(block) for w, block in blocks])
 
@@ -116,11 +115,15 @@ class ProductMirror:
         blocks = zip(self._steps, self.H.split(g), strict=True)
         return self.H.join([step(block, lam) for step, block in blocks])
 
+    def step(self, H: Regularizer) -> Step:
+        return partial(self.prox, H)
 
-def _with_shape(part: Any, index: int) -> tuple[Regularizer, tuple[int, ...]]:
-    H, shape = part if isinstance(part, tuple) else (part, getattr(part, "shape", None))
+
+def _with_shape(part: Part, index: int) -> tuple[Regularizer, tuple[int, ...]]:
+    H, shape = part if isinstance(part, tuple) else (part, None)
     if not isinstance(H, Regularizer):
         raise TypeError(f"part {index} must be a regulariser, or (regulariser, shape), found {H!r}")
+    shape = H.shape if shape is None else shape
     if shape is None:
         raise ValueError(f"part {index}, {H!r}, does not know its shape: pass ({H!r}, shape)")
     shape = (shape,) if isinstance(shape, int) else tuple(shape)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 
-from ._base import Array, Regularizer, as_number, strong_convexity
+from ..arrays import Array
+from ..problem.checks import as_number
+from ._base import Regularizer, strong_convexity
 
 
 class SquaredPNorm(Regularizer):
@@ -30,7 +30,7 @@ class SquaredPNorm(Regularizer):
     array([-2.,  1.])
     """
 
-    geometry: ClassVar[str] = "pnorm"
+    geometry = "pnorm"
 
     def __init__(self, mu: float, p: float = 1.5) -> None:
         self.mu = strong_convexity(mu)
@@ -53,11 +53,8 @@ class SquaredPNorm(Regularizer):
             raise ValueError(f"the mirror map's p must be H's, {self.p}, found {p}")
         return square_argmin(g, p) / (self.mu + lam)
 
-    def __repr__(self) -> str:
-        return f"SquaredPNorm(mu={self.mu:g}, p={self.p:g})"
 
-
-def exponent(p: Any) -> float:
+def exponent(p: float) -> float:
     """Return ``p``, checked to lie in (1, 2]."""
     number = as_number(p, "p")
     if not 1 < number <= 2:

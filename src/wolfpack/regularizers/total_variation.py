@@ -14,7 +14,11 @@ from collections import deque
 
 import numpy as np
 
-from ._base import Array, Ridged, nonnegative
+from ..arrays import Array
+from ..problem.checks import as_nonnegative
+from ._base import Ridged
+
+Knots = deque[tuple[float, float, float]]
 
 
 class TotalVariation(Ridged):
@@ -43,17 +47,14 @@ class TotalVariation(Ridged):
     structured = True
 
     def __init__(self, variation: float, mu: float) -> None:
+        self.variation = as_nonnegative(variation, "variation")
         super().__init__(mu)
-        self.variation = nonnegative(variation, "variation")
 
     def rest(self, y: Array) -> float:
         return self.variation * float(abs(np.diff(_signal(y))).sum())
 
     def solve(self, g: Array, c: float) -> Array:
         return denoise(-_signal(g) / c, self.variation / c)
-
-    def __repr__(self) -> str:
-        return f"TotalVariation(variation={self.variation:g}, mu={self.mu:g})"
 
 
 def denoise(v: Array, t: float) -> Array:
@@ -64,7 +65,7 @@ def denoise(v: Array, t: float) -> Array:
     low, high = [0.0] * (n - 1), [0.0] * (n - 1)
     # the derivative is slope * b + offset left of the first knot, and each knot (b, ds, do) adds to
     # slope and offset when it is passed
-    knots: deque[tuple[float, float, float]] = deque()
+    knots: Knots = deque()
     for i, value in enumerate(v.tolist()[:-1]):
         # the clipped derivative is -t at the far left, t at the far right (both 0 before i = 0)
         edge = t if i else 0.0
@@ -84,13 +85,7 @@ def denoise(v: Array, t: float) -> Array:
     return _backtrack(v, t, knots, low, high)
 
 
-def _backtrack(
-    v: Array,
-    t: float,
-    knots: deque[tuple[float, float, float]],
-    low: list[float],
-    high: list[float],
-) -> Array:
+def _backtrack(v: Array, t: float, knots: Knots, low: list[float], high: list[float]) -> Array:
     """Return y: the last entry makes the derivative zero, each other follows its successor."""
     y = np.empty(len(v), dtype=v.dtype)
     slope, offset = 1.0, -t - float(v[-1])

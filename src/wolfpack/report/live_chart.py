@@ -1,4 +1,4 @@
-"""A chart that its reader can turn: axes, scales and series to choose, values under the pointer.
+"""A chart whose reader chooses axes, scales and series, and sees values under the pointer.
 
 The chart is written as JSON with its controls; ``live_chart.js``, once on the page, draws it.
 """
@@ -10,12 +10,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
-from typing import Any
 
 import numpy as np
 
-MOST_POINTS = 600
+MAX_POINTS = 600
 AXES = {
     "round": "rounds",
     "seconds": "seconds",
@@ -28,7 +26,7 @@ AXES = {
 class Series:
     """One curve: its name in the page, label, values, colour of the palette, SVG dashes.
 
-    One that is not ``shown`` waits for its reader to ask for it.
+    ``shown`` says whether it is drawn before the reader asks for it.
     """
 
     name: str
@@ -41,23 +39,10 @@ class Series:
 
 @dataclass(frozen=True)
 class LiveChart:
-    """Series over rounds, seconds, oracle calls or another of `AXES`.
+    """Series over one or several horizontal axes ``x``, by the names of `AXES`.
 
-    Attributes
-    ----------
-    name : str
-        Its id in the page.
-    alt : str
-        What it shows, for those who do not see it.
-    x : mapping of arrays
-        The possible horizontal axes, by the names of `AXES`.
-    series : sequence of Series
-        Of the length of the axes.
-    caption : str
-    log : str
-        Which axes are logarithmic to begin with: "xy", "x", "y" or "".
-    band : tuple of str
-        Names of an upper and a lower series, to be filled between.
+    ``name`` is its id in the page, ``alt`` says what it shows. ``log`` tells which axes start out
+    logarithmic: "xy", "x", "y" or "". Between the two series named by ``band`` the area is filled.
     """
 
     name: str
@@ -71,7 +56,7 @@ class LiveChart:
     def html(self) -> str:
         """Return the figure."""
         rows = thinned(len(next(iter(self.x.values()))))
-        spec: dict[str, Any] = {
+        spec = {
             "x": {axis: _plain(values[rows]) for axis, values in self.x.items()},
             "labels": {axis: AXES[axis] for axis in self.x},
             "series": [
@@ -95,13 +80,7 @@ class LiveChart:
             self._input("radio", "axis", axis, AXES[axis], axis == first) for axis in self.x
         )
         curves = "".join(
-            self._input(
-                "checkbox",
-                "series",
-                s.name,
-                f"{_swatch(s)}{escape(s.label)}",
-                s.shown,
-            )
+            self._input("checkbox", "series", s.name, f"{_swatch(s)}{escape(s.label)}", s.shown)
             for s in self.series
         )
         scales = "".join(
@@ -131,16 +110,11 @@ def _swatch(series: Series) -> str:
     return f'<svg class="swatch" viewBox="0 0 26 10" aria-hidden="true">{path}</svg>'
 
 
-def script() -> str:
-    """Return the script that draws every `LiveChart` of a page."""
-    return files("wolfpack.report").joinpath("live_chart.js").read_text(encoding="utf-8")
-
-
 def thinned(count: int) -> np.ndarray:
-    """Return rows of a long history that show it all: the first ones, then ever further apart."""
-    if count <= MOST_POINTS:
+    """Return about `MAX_POINTS` rows of a long history, dense at first and then sparser."""
+    if count <= MAX_POINTS:
         return np.arange(count)
-    rows = np.geomspace(1, count, MOST_POINTS).round().astype(int) - 1
+    rows = np.geomspace(1, count, MAX_POINTS).round().astype(int) - 1
     return np.unique(np.append(rows, count - 1))
 
 

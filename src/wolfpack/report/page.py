@@ -1,7 +1,6 @@
 """One self-contained HTML page: text, tables and figures, light and dark.
 
-Blocks are data that know how to write themselves; every text is escaped, and `code` between
-backticks is set as code.
+Every text is escaped, and `code` between backticks is set as code.
 """
 
 from __future__ import annotations
@@ -18,17 +17,7 @@ from .palette import DARK, LIGHT, css, themed
 
 @dataclass(frozen=True)
 class Table:
-    """A table; the first column is text, the others are numbers.
-
-    Attributes
-    ----------
-    caption : str
-    headers : sequence of str
-    rows : sequence of sequences of str
-        As many cells in each as there are headers.
-    text_columns : int
-        How many leading columns hold text.
-    """
+    """A table whose first ``text_columns`` columns hold text, the others numbers."""
 
     caption: str
     headers: Sequence[str]
@@ -62,16 +51,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: an SVG element in the palette's light colours, what it shows, and its files.
+    """A figure: an SVG element in the palette's light colours.
 
-    Attributes
-    ----------
-    svg : str
-    alt : str
-        What a reader who cannot see the figure should know.
-    caption : str
-    files : sequence of str
-        Names of files beside the page that hold the same figure or its data.
+    ``alt`` tells a reader who cannot see the figure what it shows. ``files`` are names of files
+    beside the page that hold the same figure or its data.
     """
 
     svg: str
@@ -90,7 +73,7 @@ class Figure:
 
 
 class Block(Protocol):
-    """What knows how to write itself, as `Table` and `Figure` do."""
+    """A part of a page that writes itself as HTML, such as `Table` and `Figure`."""
 
     def html(self) -> str:
         """Return the element."""
@@ -120,25 +103,24 @@ class Section:
 class Page:
     """A page: its title, what it is about in a sentence or two, and its sections.
 
-    ``style`` and ``script`` are added to the page's own, which has no script.
+    A ``live`` page may hold `LiveChart` and `Drawing`, which need a script and more style.
     """
 
     title: str
     lead: str
     sections: Sequence[Section]
     footer: str = ""
-    style: str = ""
-    script: str = ""
+    live: bool = False
 
     def html(self) -> str:
         """Return the whole document."""
-        style = files("wolfpack.report").joinpath("page.css").read_text(encoding="utf-8")
+        style = _file("page.css") + (_file("live_page.css") if self.live else "")
+        script = f"<script>\n{_file('live_chart.js')}</script>\n" if self.live else ""
         contents = "".join(
             f'<li><a href="#{section.anchor}">{_inline(section.title)}</a></li>'
             for section in self.sections
         )
         body = "\n".join(section.html() for section in self.sections)
-        script = f"<script>\n{self.script}</script>\n" if self.script else ""
         return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -151,7 +133,7 @@ class Page:
 <style>
 :root {{ {css(LIGHT)} }}
 @media (prefers-color-scheme: dark) {{ :root {{ {css(DARK)} }} }}
-{style}{self.style}</style>
+{style}</style>
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
@@ -167,6 +149,11 @@ class Page:
 {script}</body>
 </html>
 """
+
+
+def _file(name: str) -> str:
+    """Return the text of a file of this package."""
+    return files("wolfpack.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _block(block: str | list[str] | Block) -> str:

@@ -11,11 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .palette import LIGHT
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 DASHES = {
     "solid": "-",
@@ -53,21 +57,10 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """Panels row by row with one legend below, with logarithmic axes.
+    """Panels, ``columns`` in a row, with logarithmic axes and one legend below.
 
-    Panels with the same horizontal axis share it; when all have the same, they share the vertical
-    one as well.
-
-    Attributes
-    ----------
-    panels : sequence of Panel
-    columns : int
-        Panels in a row.
-    xlabels : dict of str
-        What each horizontal axis is called.
-    ylabel : str
-    linear_y : bool
-        Whether the vertical axes are linear, from 0 to 1.
+    When all panels have the same horizontal axis, they share both axes. ``xlabels`` says what each
+    horizontal axis is called. With ``linear_y``, vertical axes are linear, from 0 to 1.
     """
 
     panels: Sequence[Panel]
@@ -91,7 +84,7 @@ def save(chart: Chart, folder: Path, name: str) -> str:
     need_matplotlib()
     import matplotlib
 
-    # a salt for the ids, one for each figure, so that several can share a page
+    # Each figure has its own salt for the ids, so that several can share a page.
     settings: Any = {**style(), "svg.hashsalt": name}
     with matplotlib.rc_context(settings):
         figure = _draw(chart)
@@ -134,7 +127,7 @@ def style() -> dict[str, Any]:
     }
 
 
-def _draw(chart: Chart) -> Any:
+def _draw(chart: Chart) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullLocator
 
@@ -148,13 +141,15 @@ def _draw(chart: Chart) -> Any:
     kinds = {panel.axis for panel in chart.panels}
     share: Any = len(kinds) == 1
     grid = figure.subplots(rows, chart.columns, sharex=share, sharey=share, squeeze=False)
-    handles: dict[str, Any] = {}
+    handles: dict[str, Line2D] = {}
     for index, axes in enumerate(grid.flat):
         if index >= len(chart.panels):
             axes.remove()
             continue
         for line in chart.panels[index].lines:
-            handles.setdefault(line.label, _plot(axes, line))
+            dash, color = DASHES[line.dash], LIGHT[line.color]
+            (handle,) = axes.plot(line.x, line.y, color=color, ls=dash, lw=line.width)
+            handles.setdefault(line.label, handle)
         axes.set_title(chart.panels[index].title)
         axes.set(xscale="log", yscale="linear" if chart.linear_y else "log")
         axes.xaxis.set_minor_locator(NullLocator())
@@ -168,19 +163,14 @@ def _draw(chart: Chart) -> Any:
             axes.set_xlabel(chart.xlabels[panel.axis])
     for axes in grid[:, 0]:
         axes.set_ylabel(chart.ylabel)
-    figure.legend(
-        handles.values(),
-        handles.keys(),
-        loc="outside lower center",
-        ncols=ncols,
-        handlelength=2.6,
-    )
+    where = "outside lower center"
+    figure.legend(handles.values(), handles.keys(), loc=where, ncols=ncols, handlelength=2.6)
     return figure
 
 
 def _legend_columns(labels: Sequence[str], panels: int, width: float) -> int:
     """Return in how many columns the legend fits: in one or two rows, unless labels are long."""
-    # inches: 0.06 a letter, 0.5 for the line beside it; no commands of mathematics
+    # In inches: 0.06 a letter, 0.5 for the line beside it. Commands of mathematics do not count.
     needs = [0.06 * len(re.sub(r"\\[a-z]+|[${}]", "", label)) + 0.5 for label in labels]
     columns = -(-len(labels) // (1 if len(labels) <= 2 * panels else 2))
     while columns > 1:
@@ -189,17 +179,6 @@ def _legend_columns(labels: Sequence[str], panels: int, width: float) -> int:
             break
         columns -= 1
     return columns
-
-
-def _plot(axes: Any, line: Line) -> Any:
-    (handle,) = axes.plot(
-        line.x,
-        line.y,
-        color=LIGHT[line.color],
-        linestyle=DASHES[line.dash],
-        linewidth=line.width,
-    )
-    return handle
 
 
 def _decades(lines: Sequence[Line]) -> tuple[float, float]:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from importlib.resources import files
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from ..arrays import LowRank, to_host
 from ..loop import Result
+from ..sets import Set
 from . import workers
-from .live_chart import LiveChart, Series, script
+from .live_chart import LiveChart, Series
 from .page import Page, Section, Table
 from .solution import drawings
 
-_MOST_DRAWN = 1_000_000
-"""Entries beyond which an answer is not drawn, unless it has low rank."""
+_MAX_ENTRIES = 1_000_000
+"""Larger answers are not drawn, unless they have low rank."""
 
 
-def run_page(result: Result, K: Any = None, facts: Mapping[str, Any] | None = None) -> str:
+def run_page(result: Result, K: Set | None = None, facts: Mapping[str, Any] | None = None) -> str:
     """Return the page of a run as HTML that needs no other file.
 
     Parameters
@@ -30,8 +30,8 @@ def run_page(result: Result, K: Any = None, facts: Mapping[str, Any] | None = No
     K : Set, optional
         The set: flows are drawn on its graph.
     facts : mapping, optional
-        ``title``, ``problem`` (nested settings), ``versions``, ``command``, ``finished``: what the
-        page is to say besides.
+        What else the page says: ``title``, ``problem`` (nested settings), ``versions``,
+        ``command``, ``finished``.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def run_page(result: Result, K: Any = None, facts: Mapping[str, Any] | None = No
     facts = facts or {}
     sections = [
         Section("Result", [str(result.message), _numbers(result)]),
-        *(_curves(result) if len(result.history["round"]) else []),
+        *(_curves(result.history) if len(result.history["round"]) else []),
         *workers.sections(result.get("engine")),
         *_solution(result, K),
         *_settings(facts),
@@ -53,11 +53,9 @@ def run_page(result: Result, K: Any = None, facts: Mapping[str, Any] | None = No
     proved = f"at most {result.gap:.3g} above the minimum"
     proved = proved if math.isfinite(result.gap) else "with no gap certified"
     lead = f"The run {status}: f(x) = {result.fun:.9g}, {proved}."
-    style = files("wolfpack.report").joinpath("run_page.css").read_text(encoding="utf-8")
-    footer = " ".join(["Written by wolfpack.", str(facts.get("finished", ""))])
-    return Page(
-        str(facts.get("title", "A run of wolfpack")), lead, sections, footer, style, script()
-    ).html()
+    footer = f"Written by wolfpack. {facts.get('finished', '')}"
+    title = str(facts.get("title", "A run of wolfpack"))
+    return Page(title, lead, sections, footer, live=True).html()
 
 
 def _numbers(result: Result) -> Table:
@@ -80,19 +78,10 @@ def _axes(history: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: history[name].astype(float) for name in ("round", "seconds", "nlmo")}
 
 
-def _curves(result: Result) -> list[Section]:
-    """Return what a run that has recorded a round can show of its way."""
-    return [
-        Section("Convergence", _convergence(result)),
-        Section("Certificate", [_certificate(result)]),
-        *_schedule(result),
-    ]
-
-
-def _convergence(result: Result) -> list[Any]:
-    history = result.history
+def _curves(history: Mapping[str, np.ndarray]) -> list[Section]:
+    """Return the sections about a history that has at least one row."""
     own = history["fun"] - history["lower_bound"]
-    chart = LiveChart(
+    gap = LiveChart(
         "gap",
         "Certified gap along the run",
         _axes(history),
@@ -103,60 +92,59 @@ def _convergence(result: Result) -> list[Any]:
         "The certified gap (best value minus best bound so far), and the gap that each round's own "
         "value and bound would prove.",
     )
-    return [chart, _milestones(history)]
-
-
-def _milestones(history: Mapping[str, np.ndarray]) -> Table:
-    """Return about ten rows of the history, ever further apart."""
-    count = len(history["round"])
-    spaced = np.geomspace(1, count, 10).round() if count > 10 else np.arange(1, count + 1)
-    rows = np.unique(spaced.astype(int)) - 1
-    cells = [
-        (
-            f"{history['round'][i]:,}",
-            f"{history['seconds'][i]:.3g}",
-            f"{history['nlmo'][i]:,}",
-            f"{history['fun'][i]:.9g}",
-            f"{history['lower_bound'][i]:.9g}",
-            f"{history['gap'][i]:.4g}",
-        )
-        for i in rows.tolist()
-    ]
-    headers = ["Round", "Seconds", "Oracle calls", "f", "Lower bound", "Certified gap"]
-    if "workers" in history:
-        headers += ["Workers", "Blocks again", "Stragglers", "Bytes", "Busy"]
-        cells = [cell + _effort(history, i) for cell, i in zip(cells, rows.tolist(), strict=True)]
-    return Table("Some rounds; history.csv has all", headers, cells)
-
-
-def _effort(history: Mapping[str, np.ndarray], i: int) -> tuple[str, ...]:
-    """Return what an engine did in the rounds before a row of the history."""
-    counts = (f"{history[name][i]:,}" for name in ("workers", "recomputed", "stragglers", "bytes"))
-    busy = history["busy"][i]
-    return *counts, "" if math.isnan(busy) else f"{busy:.0%}"
-
-
-def _certificate(result: Result) -> LiveChart:
-    history = result.history
-    upper = np.minimum.accumulate(history["fun"])
-    lower = np.maximum.accumulate(history["lower_bound"])
-    return LiveChart(
+    bounds = LiveChart(
         "bounds",
         "Best value and best lower bound along the run",
         _axes(history),
         [
-            Series("upper", "best value", upper, "many"),
-            Series("lower", "best lower bound", lower, "exact", "6 3"),
+            Series("upper", "best value", np.minimum.accumulate(history["fun"]), "many"),
+            Series(
+                "lower",
+                "best lower bound",
+                np.maximum.accumulate(history["lower_bound"]),
+                "exact",
+                "6 3",
+            ),
         ],
         "The minimum lies in the band.",
         "x",
         ("upper", "lower"),
     )
+    convergence = Section("Convergence", [gap, _milestones(history)])
+    return [convergence, Section("Certificate", [bounds]), *_schedule(history)]
 
 
-def _schedule(result: Result) -> list[Section]:
-    """Return how the noise and the number of oracles went, for methods that have them."""
-    alpha, m = result.history["alpha"], result.history["m"]
+def _milestones(history: Mapping[str, np.ndarray]) -> Table:
+    """Return about ten rows of the history, dense at first and then sparser."""
+    count = len(history["round"])
+    spaced = np.geomspace(1, count, 10).round() if count > 10 else np.arange(1, count + 1)
+    columns = {
+        "round": ("Round", ","),
+        "seconds": ("Seconds", ".3g"),
+        "nlmo": ("Oracle calls", ","),
+        "fun": ("f", ".9g"),
+        "lower_bound": ("Lower bound", ".9g"),
+        "gap": ("Certified gap", ".4g"),
+        "workers": ("Workers", ","),
+        "recomputed": ("Blocks again", ","),
+        "stragglers": ("Stragglers", ","),
+        "bytes": ("Bytes", ","),
+        "busy": ("Busy", ".0%"),
+    }
+    columns = {name: column for name, column in columns.items() if name in history}
+    rows = [
+        [
+            "" if np.isnan(history[name][i]) else f"{history[name][i]:{form}}"
+            for name, (_, form) in columns.items()
+        ]
+        for i in np.unique(spaced.astype(int)) - 1
+    ]
+    return Table("Some rounds; history.csv has all", [head for head, _ in columns.values()], rows)
+
+
+def _schedule(history: Mapping[str, np.ndarray]) -> list[Section]:
+    """Return how the noise and the number of oracles changed, for methods that have them."""
+    alpha, m = history["alpha"], history["m"]
     series = []
     if np.isfinite(alpha).any():
         series.append(Series("alpha", "scale of the noise, alpha", alpha, "one"))
@@ -164,24 +152,21 @@ def _schedule(result: Result) -> list[Section]:
         series.append(Series("m", "oracles a round, m", m, "fw-ls", "6 3"))
     if not series:
         return []
-    if len(series) == 1 and np.ptp(series[0].values) == 0:
-        return [
-            Section(
-                "Schedule", [f"Along the whole run: {series[0].label} = {series[0].values[0]:g}."]
-            )
-        ]
-    words = " The smoothing is exact, as with infinitely many oracles." if np.isinf(m).any() else ""
-    caption = f"What the method chose along the run.{words}"
-    alt = "Noise and oracles a round along the run"
-    return [
-        Section("Schedule", [LiveChart("schedule", alt, _axes(result.history), series, caption)])
-    ]
+    only = series[0]
+    if len(series) == 1 and np.ptp(only.values) == 0:
+        block = f"Along the whole run: {only.label} = {only.values[0]:g}."
+    else:
+        exact = " The smoothing is exact, as with infinitely many oracles."
+        caption = f"What the method chose along the run.{exact if np.isinf(m).any() else ''}"
+        alt = "Noise and oracles a round along the run"
+        block = LiveChart("schedule", alt, _axes(history), series, caption)
+    return [Section("Schedule", [block])]
 
 
-def _solution(result: Result, K: Any) -> list[Section]:
+def _solution(result: Result, K: Set | None) -> list[Section]:
     x = result.x
     if not isinstance(x, LowRank):
-        if math.prod(x.shape) > _MOST_DRAWN:
+        if math.prod(x.shape) > _MAX_ENTRIES:
             return []
         x = np.asarray(to_host(x))
     blocks = list(drawings(x, K))
@@ -189,7 +174,7 @@ def _solution(result: Result, K: Any) -> list[Section]:
 
 
 def _settings(facts: Mapping[str, Any]) -> list[Section]:
-    blocks: list[Any] = []
+    blocks: list[str | Table] = []
     if "command" in facts:
         blocks.append(f"To run it again: `{facts['command']}`")
     if "versions" in facts:
@@ -201,7 +186,7 @@ def _settings(facts: Mapping[str, Any]) -> list[Section]:
     return [Section("Settings", blocks)] if blocks else []
 
 
-def _flat(table: Mapping[str, Any], prefix: str = "") -> Any:
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     """Yield the keys and values of nested tables, long values cut."""
     for key, value in table.items():
         if isinstance(value, Mapping):

@@ -1,7 +1,5 @@
 """Compact convex sets, each known through its linear oracle."""
 
-from __future__ import annotations
-
 from ._base import Set
 from .birkhoff import Birkhoff
 from .box import Box

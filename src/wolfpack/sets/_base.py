@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import operator
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from functools import wraps
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from functools import cached_property, wraps
+from typing import Self, TypeVar, cast
 
 import numpy as np
 
@@ -23,45 +22,73 @@ from ..arrays import (
 )
 from ..atoms import Atoms, Dense
 from ..problem import CapabilityError
+from ._laws import NoiseLike
 
-_MANY = 4096
+T = TypeVar("T")
+
+_FAST_CHECK_SIZE = 4096  # larger arrays are checked for NaN by one pass over memory first
 
 
 class Set(ABC):
     """A compact convex set K of arrays of a fixed shape, known through its linear oracle.
 
-    A subclass sets `shape` and gives `_lmo`, `radius` and `violation`; what else it knows (a closed
-    form of the smoothed argmax, the k best vertices, a projection as `_project`) it adds by
-    overriding the method of that name, and methods of the library find out through `has`.
+    To add a set, subclass this class and write four things, for NumPy arrays: `shape` and `radius`
+    (set in ``__init__``), `_lmo` and `violation`. The other attributes have defaults that are
+    always right. The optional methods (`smoothed`, `smoothed_support`, `draw`, `k_best`,
+    `_project`, `core`) raise `CapabilityError` until they are overridden; `has` tells which are.
 
     Attributes
     ----------
     shape : tuple of int
-        Shape of the points of K.
+        Shape of the points of K. Every set sets it.
+    radius : float
+        R_K = max of ||x|| over K, or a number that is not smaller. Every set sets it.
     polytope : bool
-        Whether K has finitely many vertices.
+        Whether K has finitely many vertices. False by default. `method="auto"` reads it.
     releases_gil : bool
-        Whether the oracle frees Python's lock, so that threads run oracles in parallel.
+        Whether the oracle frees Python's lock, so that threads run in parallel. False by default.
     one_by_one : bool
-        Whether each direction of a batch is answered on its own, so that an answer does not depend
-        on what else is in the batch.
+        Whether an answer never depends on the rest of its batch. False by default.
     batch_hint : int or None
-        How many directions a worker should get at least; 1 for expensive oracles. By default the
-        library chooses by the dimension.
+        How many directions a worker should get at least; 1 for expensive oracles. With None, the
+        default, the library chooses by the dimension.
     default_noise : str
-        Law of the perturbation to use when the user names none.
+        Law of the perturbation to use when the user names none; "gaussian" by default.
     closed_forms : tuple of str
-        Laws for which `smoothed` is known exactly.
+        Laws for which `smoothed` and `smoothed_support` are known exactly ("gumbel", "gaussian",
+        "logistic", "lifted"), the preferred one first. Empty by default.
     cheap_projection : bool
-        Whether `project`, where it exists, costs about as much as the oracle.
+        Whether `project`, where it exists, costs about as much as the oracle. True by default.
     cheap_violation : bool
-        Whether `violation` costs about as much as the oracle. Answers are spot-checked with it.
+        Whether `violation` is cheap enough to spot-check answers. True by default.
     unconditional : bool
-        Whether signs do not matter: all points of K are nonnegative, or the sign of any entry of a
-        point can be changed within K.
+        Whether all points of K are nonnegative, or the sign of any entry of a point can be changed
+        within K. False by default. It sharpens `absolute_support`.
+    summary : str
+        What ``repr`` shows in parentheses, a format string in which ``K`` is the set.
+    original, like : Set or None, array or None
+        Of a set on a device (see `at`): the set on the host, and an array on that device.
+
+    Examples
+    --------
+    The interval [-1, 1], complete:
+
+    >>> import numpy as np
+    >>> class Interval(Set):
+    ...     def __init__(self):
+    ...         self.shape, self.radius = (1,), 1.0
+    ...
+    ...     def _lmo(self, g):
+    ...         return Dense(np.where(g < 0, 1.0, -1.0), self.shape)
+    ...
+    ...     def violation(self, x):
+    ...         return float(abs(x).max() - 1.0)
+    >>> Interval().support(np.array([3.0]))
+    3.0
     """
 
     shape: tuple[int, ...]
+    radius: float
     polytope: bool = False
     releases_gil: bool = False
     one_by_one: bool = False
@@ -71,23 +98,107 @@ class Set(ABC):
     cheap_projection: bool = True
     cheap_violation: bool = True
     unconditional: bool = False
-
-    # of a set at another place, see `at`: the set itself, and an array of that place
+    summary: str = "{K.sizes}"
     original: Self | None = None
-    like: Any = None
+    like: Array = None
 
-    def __init_subclass__(cls, anywhere: bool = False, **kwargs: Any) -> None:
+    def __init_subclass__(cls, anywhere: bool = False, **kwargs: object) -> None:
+        """Let methods be called with any library's arrays; ``anywhere`` says that they can be."""
         super().__init_subclass__(**kwargs)
-        for name in () if anywhere else _PLACED:
+        for name in () if anywhere else _DISPATCHED:
             if name in vars(cls):
-                setattr(cls, name, _placed(vars(cls)[name]))
+                setattr(cls, name, _dispatched(vars(cls)[name]))
+
+    @abstractmethod
+    def _lmo(self, g: Array) -> Atoms:
+        """Return minimisers of <g, v> over K; `lmo` has checked ``g``.
+
+        ``g`` has the shape `shape`, or ``(batch, *shape)`` for a batch that is not empty. Ties are
+        broken the same way every time, and a zero direction is answered by some point of K.
+        """
+
+    @abstractmethod
+    def violation(self, x: Array) -> float:
+        """Return by how much ``x`` violates the constraints; at most 0 inside K.
+
+        `contains` and the checks of starting points and answers need it. Any number will do that
+        is positive outside K only and tends to 0 with the distance to K. Sets that are known
+        through their oracle alone use `wolfpack.sets._distance.separation`.
+        """
+
+    diameter: float = cast("float", cached_property(lambda self: 2.0 * self.radius))
+    """The largest distance of two points of K, or a number that is not smaller.
+
+    Twice the radius by default. A set that knows better sets it in ``__init__``."""
+
+    @property
+    def dimension(self) -> int:
+        """Number of entries of a point of K."""
+        return math.prod(self.shape)
+
+    @property
+    def sizes(self) -> str:
+        """The shape as text, "3" or "3, 4"."""
+        return ", ".join(map(str, self.shape))
+
+    def lmo(self, g: Array) -> Atoms:
+        """Return a minimiser of <g, v> over v in K, for one direction or for a batch.
+
+        ``g`` is finite and has the shape `shape` or ``(batch, *shape)``. The answer, structured
+        vertices, behaves like an array of the shape of ``g``; ``to_dense()`` makes it one. Sets
+        override `_lmo`; this method checks the directions.
+        """
+        g = self._check_direction(g)
+        return self.at(g)._answer(g)
+
+    def support(self, u: Array) -> float | Array:
+        """Return s(u) = max of <u, v> over v in K: a float, or one number per direction."""
+        u = self._check_direction(u)
+        value = self.at(u)._answer(-u).dot(u)
+        return float(value) if u.ndim == len(self.shape) else value
+
+    def absolute_support(self, c: np.ndarray) -> float:
+        """Return max <c, |v|> over v in K, or a number that is not smaller, for c >= 0 on the host.
+
+        Bounds on rounding errors need it. By default it is ||c|| R_K, or s(c) where that is smaller
+        and the set is `unconditional`.
+        """
+        largest = norm(c) * self.radius
+        return min(largest, float(self.support(c))) if self.unconditional else largest
+
+    def certify(self, g: Array, vertex: Atoms) -> float:
+        """Return a proved lower bound on min <g, v>, given the oracle's answer to ``g``.
+
+        Every certificate of the library rests on it. By default it is the value of the answer.
+        Sets with an inexact oracle override it and subtract what the oracle may have missed.
+        """
+        return float(vertex.dot(g))
+
+    def contains(self, x: Array, tol: float = 1e-9) -> bool:
+        """Tell whether ``x`` is in K: its `violation` is at most tol max(1, R_K)."""
+        x = check_shape(as_float_array(x, "x"), self.shape, "x")
+        return all_finite(x) and bool(self.violation(x) <= tol * max(1.0, self.radius))
+
+    def start(self) -> Array:
+        """Return a point of K to start from, as a new array.
+
+        By default it is the oracle's answer to zero. A point in the middle of K is better.
+        """
+        return self._lmo(np.zeros(self.shape)).to_dense()
+
+    def near(self, g: Array) -> Atoms:
+        """Return a vertex of small <g, v> for each direction of a batch.
+
+        Methods that collect vertices call it. By default these are the oracle's answers. Sets whose
+        oracle cannot answer every direction answer one nearby.
+        """
+        return self._lmo(g)
 
     def at(self, x: Array) -> Set:
         """Return this set as it answers arrays of the library, device and type of ``x``.
 
-        A set of vectors or matrices then answers where ``x`` is, with its constants (bounds,
-        offsets, points) copied there once; other sets are asked on the host. For NumPy arrays it is
-        the set itself.
+        For NumPy arrays that is the set itself. For other arrays it is a copy of the set with its
+        constants where ``x`` is (`wolfpack.sets.device`), or one that asks the set on the host.
         """
         if not is_foreign(x):
             return self.original or self
@@ -97,122 +208,64 @@ class Set(ABC):
 
         return twin_of(self, x)
 
-    @abstractmethod
-    def _lmo(self, g: Array) -> Atoms:
-        """Answer finite directions of shape `shape` or ``(batch, *shape)``."""
+    def has(self, capability: str) -> bool:
+        """Tell whether this set overrides the optional method of that name.
 
-    @property
-    @abstractmethod
-    def radius(self) -> float:
-        """R_K = max of ||x|| over K, or a number that is not smaller."""
-
-    @abstractmethod
-    def violation(self, x: Array) -> float:
-        """Return by how much ``x`` violates the constraints; at most 0 inside K."""
-
-    @property
-    def diameter(self) -> float:
-        """The largest distance of two points of K, or a number that is not smaller."""
-        return 2.0 * self.radius
-
-    @property
-    def dimension(self) -> int:
-        """Number of entries of a point of K."""
-        return math.prod(self.shape)
-
-    def lmo(self, g: Array) -> Atoms:
-        """Return a minimiser of <g, v> over v in K, for one direction or for a batch.
-
-        Parameters
-        ----------
-        g : array, shape `shape` or ``(batch, *shape)``
-            Finite directions. A zero direction is answered by some point of K.
-
-        Returns
-        -------
-        Atoms
-            Structured vertices with ``to_dense()``; they behave like arrays of the shape of ``g``.
+        A set whose method works only for some parameters overrides `has` as well.
         """
-        g = self._check_direction(g)
-        return self.at(g)._answer(g)
+        names = ("project", "_project") if capability == "project" else (capability,)
+        return any(getattr(type(self), name) is not getattr(Set, name) for name in names)
 
-    def support(self, u: Array) -> Any:
-        """Return s(u) = max of <u, v> over v in K: a float, or one number per direction."""
-        u = self._check_direction(u)
-        value = self.at(u)._answer(-u).dot(u)
-        return float(value) if u.ndim == len(self.shape) else value
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
+        """Return grad s_alpha(y) = E argmax over v in K of <y + alpha Delta, v>, exactly.
 
-    def absolute_support(self, c: np.ndarray) -> float:
-        """Return max <c, |v|> over v in K, or a number that is not smaller, for a host's c >= 0.
-
-        Rounding errors are bounded entry by entry, and this is what they sum up to.
+        Needed for every law in `closed_forms`. ``noise=None`` means the first of them.
         """
-        largest = norm(c) * self.radius
-        return min(largest, float(self.support(c))) if self.unconditional else largest
-
-    def certify(self, g: Array, vertex: Atoms) -> float:
-        """Return a proved lower bound on min <g, v>, given the oracle's answer to ``g``.
-
-        An exact oracle's bound is the value of its answer. Inexact oracles subtract what they may
-        have missed.
-        """
-        return float(vertex.dot(g))
-
-    def contains(self, x: Array, tol: float = 1e-9) -> bool:
-        """Tell whether ``x`` is in K, up to ``tol`` relative to the set's size (at least 1)."""
-        x = check_shape(as_float_array(x, "x"), self.shape, "x")
-        if not all_finite(x):
-            return False
-        return bool(self.violation(x) <= tol * max(1.0, self.radius))
-
-    def start(self) -> Array:
-        """Return a point of K to start from."""
-        return self._lmo(np.zeros(self.shape)).to_dense()
-
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
-        """Return grad s_alpha(y) = E argmax over v in K of <y + alpha Delta, v>, exactly."""
         raise CapabilityError(f"{self} has no closed form for its smoothed argmax")
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
-        """Return s_alpha(y) = E max over v in K of <y + alpha Delta, v>, exactly."""
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
+        """Return s_alpha(y) = E max over v in K of <y + alpha Delta, v>; needed with `smoothed`."""
         raise CapabilityError(f"{self} has no closed form for its smoothed support function")
 
-    def smoothed_supports(self, points: Sequence[Array], alpha: float, noise: Any = None) -> list:
-        """Return s_|alpha|(sign(alpha) y) for several y, perhaps as arrays where the points are."""
+    def smoothed_supports(
+        self, points: Sequence[Array], alpha: float, noise: NoiseLike = None
+    ) -> list[float | Array]:
+        """Return s_|alpha|(sign(alpha) y) for several y; on a device, without waiting for it."""
         sign = 1.0 if alpha > 0 else -1.0
         return [self.smoothed_support(sign * y, abs(alpha), noise) for y in points]
 
-    def smoothed_at_zero(self, noise: Any) -> float | None:
-        """Return s_1(0) = E max over v in K of <Delta, v>, or None when no formula is known."""
+    def smoothed_at_zero(self, noise: NoiseLike) -> float | None:
+        """Return s_1(0) = E max over v in K of <Delta, v>, None (the default) when unknown.
+
+        The parameters of theory need it; where it is unknown it is estimated from samples.
+        """
         return None
 
-    def smoothness(self, noise: Any) -> float | None:
-        """Return c such that s_alpha is c/alpha-smooth, where sharper than R_K M; else None."""
+    def smoothness(self, noise: NoiseLike) -> float | None:
+        """Return c such that s_alpha is c/alpha-smooth, None (the default) when c = R_K M is best.
+
+        M is the constant of the noise. A smaller c allows longer steps.
+        """
         return None
 
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Atoms:
-        """Draw ``count`` answers to ``y`` perturbed by the law `closed_forms`[0], cheaply."""
+        """Draw ``count`` answers to ``y`` perturbed by the law `closed_forms`[0].
+
+        Worth writing where drawing answers is cheaper than perturbing and asking the oracle.
+        """
         raise CapabilityError(f"{self} has no direct sampler of perturbed answers")
 
-    def near(self, g: Array) -> Atoms:
-        """Return vertices of small <g, v>, one for each of a batch of perturbed directions.
-
-        For methods that collect vertices, to which any vertex will do. Sets whose oracle cannot
-        answer every direction may answer one nearby.
-        """
-        return self._lmo(g)
-
     def k_best(self, g: Array, k: int) -> Atoms:
-        """Return k vertices of small <g, v>, the best first."""
+        """Return k vertices of small <g, v>, the best first; fewer if K has no k vertices.
+
+        Corrective methods then gain k vertices from one call.
+        """
         raise CapabilityError(f"{self} has no k-best oracle")
 
     def project(self, x: Array) -> Array:
         """Return the point of K nearest to ``x``, its Euclidean projection, as a new array.
 
-        Parameters
-        ----------
-        x : array, shape `shape`
-            A finite point.
+        Needed by `method="projected"`. Sets override `_project`; this method checks ``x``.
         """
         self._need("project")
         x = as_float_array(x, f"{self}: point")
@@ -229,22 +282,17 @@ class Set(ABC):
     def core(self, shape: tuple[int, int]) -> Set:
         """Return the set of S with U S V' in K, for all U and V with orthonormal columns.
 
-        For sets of matrices of rank-one vertices, whose points are sums of few of them. ``shape``
-        is that of S.
+        For sets of matrices with vertices of rank one: methods that keep x as a product of factors
+        then optimise over S, of shape ``shape``, alone.
         """
         raise CapabilityError(f"{self} is not a set of sums of rank-one matrices")
 
-    def has(self, capability: str) -> bool:
-        """Tell whether this set overrides the optional method of that name."""
-        names = ("project", "_project") if capability == "project" else (capability,)
-        return any(getattr(type(self), name) is not getattr(Set, name) for name in names)
-
     def _answer(self, g: Array) -> Atoms:
-        # an empty batch leaves a set nothing to infer its answers' shape from
+        # from an empty batch a set could not infer the shape of its answers
         return self._lmo(g) if g.shape[0] else Dense(g, self.shape)
 
     def _need(self, capability: str) -> None:
-        """Raise unless this set has what the method of that name needs."""
+        """Raise unless this set has the capability."""
         if not self.has(capability):
             raise CapabilityError(f"{self} has no {capability!r}{self._reason(capability)}")
 
@@ -257,8 +305,8 @@ class Set(ABC):
         if g.ndim == len(self.shape) + 1:
             if tuple(g.shape[1:]) != self.shape:
                 raise ValueError(
-                    f"{self}: a batch of directions must have shape (batch, "
-                    f"{', '.join(map(str, self.shape))}), found {tuple(g.shape)}"
+                    f"{self}: a batch of directions must have shape (batch, {self.sizes}), "
+                    f"found {tuple(g.shape)}"
                 )
         elif tuple(g.shape) != self.shape:
             raise ValueError(f"{self}: direction must have shape {self.shape}, found {g.shape}")
@@ -266,9 +314,9 @@ class Set(ABC):
         return g
 
     def _check_finite(self, g: Array, name: str = "direction") -> None:
-        # many entries at the speed of memory; a sum of squares that is not finite decides nothing
-        many = type(g) is np.ndarray and g.dtype == np.float64 and g.size > _MANY
-        if many and math.isfinite(np.vdot(g, g)):
+        # a finite sum of squares proves that many entries are finite, at the speed of memory
+        large = type(g) is np.ndarray and g.dtype == np.float64 and g.size > _FAST_CHECK_SIZE
+        if large and math.isfinite(np.vdot(g, g)):
             return
         xp = namespace(g)
         finite = xp.isfinite(g)
@@ -277,17 +325,17 @@ class Set(ABC):
             raise ValueError(f"{self}: {name} has {bad} NaN or infinite entries")
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(map(str, self.shape))})"
+        return f"{type(self).__name__}({self.summary.format(K=self)})"
 
 
-_PLACED = ("violation", "smoothed", "smoothed_support", "draw", "k_best")
+_DISPATCHED = ("violation", "smoothed", "smoothed_support", "draw", "k_best")
 
 
-def _placed(method: Any) -> Any:
-    """Let a method that is written for NumPy arrays be asked at the place of any other array."""
+def _dispatched(method: Callable[..., T]) -> Callable[..., T]:
+    """Let a method written for NumPy pass other arrays on to the set at their place."""
 
     @wraps(method)
-    def ask(self: Set, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def ask(self: Set, x: Array, *args: object, **kwargs: object) -> T:
         if type(x) is np.ndarray or not is_foreign(x):
             return method(self, x, *args, **kwargs)
         here = self.at(x)
@@ -296,26 +344,3 @@ def _placed(method: Any) -> Any:
         return getattr(here, method.__name__)(x, *args, **kwargs)
 
     return ask
-
-
-def as_shape(n: Any, name: str = "n") -> tuple[int, ...]:
-    """Return ``n`` (a positive integer or a tuple of them) as a shape."""
-    sizes = n if isinstance(n, tuple | list) else (n,)
-    try:
-        shape = tuple(operator.index(size) for size in sizes)
-    except TypeError:
-        raise TypeError(f"{name} must be a positive integer or a shape, found {n!r}") from None
-    if not shape or min(shape) < 1:
-        raise ValueError(f"{name} must be at least 1, found {n!r}")
-    return shape
-
-
-def as_positive(value: Any, name: str) -> float:
-    """Return ``value`` as a float; raise unless it is positive and finite."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, found {value!r}") from None
-    if not (math.isfinite(number) and number > 0):
-        raise ValueError(f"{name} must be positive and finite, found {value!r}")
-    return number

@@ -7,45 +7,43 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TypeVar, cast
 
-_SMALL = 4
-"""Batches below this many directions stay in the caller's thread."""
+from ..arrays import Array
+
+T = TypeVar("T")
+
+_THREADS_FROM = 4
+"""Smaller batches are answered in the caller's thread."""
 
 _pool: ThreadPoolExecutor | None = None
 _pool_lock = threading.Lock()
-_inside = threading.local()
 
 
-def map_batch(fun: Callable[[Any], Any], batch: Any, threads: bool = False) -> list[Any]:
+class _Thread(threading.local):
+    is_worker = False
+
+
+_this_thread = _Thread()
+
+
+def map_batch(fun: Callable[[Array], T], batch: Array, threads: bool = False) -> list[T]:
     """Return ``[fun(item) for item in batch]``, computed in threads where that pays.
 
-    Parameters
-    ----------
-    fun : callable
-        What to do with one item.
-    batch : sequence
-        The items, for instance the rows of an array of directions.
-    threads : bool
-        Whether ``fun`` frees Python's lock. Small batches, and calls from within a worker, are
-        serial all the same.
-
-    Returns
-    -------
-    list
-        The results in the order of the batch, whatever the number of threads. An exception of
-        ``fun`` is raised as it is, and items not yet begun are then left alone.
+    ``threads`` says whether ``fun`` frees Python's lock. Small batches, and calls from within a
+    worker, are serial all the same. An exception of ``fun`` is raised as it is, and no further
+    items are then taken up.
     """
     count = len(batch)
     helpers = min(_cores(), count) - 1
-    if not threads or count < _SMALL or helpers < 1 or getattr(_inside, "worker", False):
+    if not threads or count < _THREADS_FROM or helpers < 1 or _this_thread.is_worker:
         return [fun(item) for item in batch]
-    results: list[Any] = [None] * count
+    results: list[T | None] = [None] * count
     tickets = itertools.count()  # next() is atomic: each item is taken once, by whoever is free
     failed = threading.Event()
 
     def work() -> None:
-        outer, _inside.worker = getattr(_inside, "worker", False), True
+        outer, _this_thread.is_worker = _this_thread.is_worker, True
         try:
             while not failed.is_set() and (i := next(tickets)) < count:
                 results[i] = fun(batch[i])
@@ -53,23 +51,23 @@ def map_batch(fun: Callable[[Any], Any], batch: Any, threads: bool = False) -> l
             failed.set()
             raise
         finally:
-            _inside.worker = outer
+            _this_thread.is_worker = outer
 
     pool = _shared_pool()
     futures = [pool.submit(work) for _ in range(helpers)]
     try:
         work()
     finally:
-        # also after an exception: no helper may outlive the call and the arrays it reads
+        # wait also after an exception: no helper may outlive the call and the arrays it reads
         errors = [future.exception() for future in futures]
     for error in filter(None, errors):
         raise error
-    return results
+    return cast("list[T]", results)
 
 
 def stay_serial() -> None:
     """Answer the batches of this thread one by one from now on: it is one of several workers."""
-    _inside.worker = True
+    _this_thread.is_worker = True
 
 
 def _shared_pool() -> ThreadPoolExecutor:
@@ -81,9 +79,10 @@ def _shared_pool() -> ThreadPoolExecutor:
 
 
 def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
+    try:
         return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    except AttributeError:  # macOS and Windows
+        return os.cpu_count() or 1
 
 
 def _forget_pool() -> None:

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import qr_delete, qr_insert, solve_triangular
 
 from ..arrays import Array, is_foreign, to_host
+from ._base import Set
 
 
-def separation(K: Any, x: Array, rounds: int = 1000) -> float:
+def separation_of_bases(K: Set, x: Array, rank: int) -> float:
+    """Return the violation of x >= 0 and x(E) = rank; near these, also of all other constraints."""
+    outside = float(np.maximum(-x.min(), abs(x.sum() - rank)))
+    return max(outside, separation(K, x)) if outside <= 1e-6 else outside
+
+
+def separation(K: Set, x: Array, rounds: int = 1000) -> float:
     r"""Return the largest :math:`\langle u, x\rangle - s(u)` found over unit vectors u.
 
-    It is at most the distance of x to K, hence positive only outside, and a proof of that.
+    It is at most the distance of x to K, so that a positive number proves that x is outside. If
+    the rounds (one oracle call each) suffice, it is at least half the distance, or 0 when a convex
+    combination of answers comes within 1e-12 (relative to the size of K and x) of x. Otherwise it
+    is the best proof so far, which may be negative.
 
-    Parameters
-    ----------
-    K : Set
-        The set, asked once per round.
-    x : array
-        The point.
-    rounds : int
-        Most oracle calls.
-
-    Returns
-    -------
-    float
-        At least half the distance if the rounds suffice; 0 when a convex combination of answers
-        comes within 1e-12 (relative to the size of K and x) of x; when neither was reached, the
-        best proof so far, which may be negative.
-
-    Notes
-    -----
     Wolfe's algorithm, a fully corrective Frank-Wolfe method on the distance: z is the shortest
     vector of the hull of the answers minus x, the next answer is the one to z. On a polytope it
     ends after finitely many rounds, each O(n k) beside the oracle with k answers kept.
@@ -54,7 +44,7 @@ def separation(K: Any, x: Array, rounds: int = 1000) -> float:
         length = float(np.linalg.norm(z))
         if length <= 1e-12:
             return 0.0
-        # short of the last digits only the direction of z improves, for a while
+        # when the length has converged, the direction of z still improves for some rounds
         stalls = stalls + 1 if length >= shortest * (1.0 - 1e-9) else 0
         shortest = min(shortest, length)
         direction = z.reshape(K.shape)
@@ -91,7 +81,7 @@ class _Hull:
         return abs(self.r[-1, -1]) > 1e-14 * np.linalg.norm(column)
 
     def shortest(self) -> Array:
-        """Return the shortest vector, and forget the vectors that it does not need."""
+        """Return the shortest vector, and drop the vectors that it does not need."""
         while True:
             target = solve_triangular(self.r, self.q[0], check_finite=False)
             target /= target.sum()
@@ -119,7 +109,7 @@ class _Hull:
     def _drop(self, i: int) -> None:
         q, r = qr_delete(self.q, self.r, i, 1, "col", check_finite=False)
         self.columns = np.delete(self.columns, i, axis=1)
-        # of a square q nothing is deleted
+        # qr_delete leaves a square q as large as it was
         self.q, self.r = q[:, : r.shape[1]], r[: r.shape[1]]
         weights = np.delete(np.maximum(self.weights, 0.0), i)
         self.weights = weights / weights.sum()

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable, Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from ..arrays import Array
 
+Pairs: TypeAlias = Iterable[tuple[Hashable, Hashable]] | np.ndarray
+Edges: TypeAlias = Pairs | tuple[np.ndarray, np.ndarray] | sparse.sparray | sparse.spmatrix
+"""Pairs (tail, head), two integer arrays, or a sparse matrix."""
+
 
 class Graph:
     """Edges between nodes that are numbered 0..n-1, and the labels they had.
 
-    Parameters
-    ----------
-    edges : sequence of pairs, pair of arrays, or scipy sparse matrix
-        Pairs (tail, head) of hashable labels; or the tuple of two integer arrays (tails, heads); or
-        a square sparse matrix whose stored entries are the edges, row by row.
-    name : str
-        The argument's name, for messages.
-    directed : bool
-        Whether entries (u, v) and (v, u) of a matrix are two edges, or one with tail < head.
-
-    Attributes
-    ----------
-    tails, heads : int arrays
-        The nodes' numbers, edge by edge in the order given.
-    nodes : list
-        The label of each node.
+    ``edges`` are pairs (tail, head) of hashable labels; or the tuple of two integer arrays (tails,
+    heads); or a square sparse matrix whose stored entries are the edges, row by row. Entries (u, v)
+    and (v, u) of a matrix are two edges if ``directed``, else one with tail < head. ``name`` is the
+    argument's name in messages. `tails` and `heads` number the nodes, edge by edge in the order
+    given, and `nodes` are the labels.
     """
 
-    def __init__(self, edges: Any, name: str, directed: bool = True) -> None:
+    def __init__(self, edges: Edges, name: str, directed: bool = True) -> None:
         if sparse.issparse(edges):
             tails, heads, nodes = _from_matrix(edges, name, directed)
         else:
@@ -40,33 +34,23 @@ class Graph:
             raise ValueError(f"{name} must have at least one edge, found none")
         self.tails, self.heads = tails.astype(np.intp), heads.astype(np.intp)
         self.nodes = nodes
+        self.edge_count, self.node_count = len(tails), len(nodes)
         self._numbers = {label: i for i, label in enumerate(nodes)}
 
-    @property
-    def edge_count(self) -> int:
-        """Number of edges."""
-        return len(self.tails)
-
-    @property
-    def node_count(self) -> int:
-        """Number of nodes."""
-        return len(self.nodes)
-
-    def number(self, label: Any, name: str) -> int:
-        """Return the number of the node with this label; ``name`` is what it is needed for."""
+    def number(self, label: object, name: str) -> int:
+        """Return the number of the node with this label; ``name`` says in messages what it is."""
         try:
             return self._numbers[label]
         except (KeyError, TypeError):
             raise ValueError(f"{name} must be a node of the graph, found {label!r}") from None
 
-    def matrix(self, weights: Array | None = None) -> sparse.csr_array:
-        """Return the sparse matrix of the weights (1 by default), parallel edges added up."""
-        data = np.ones(self.edge_count) if weights is None else weights
-        n = self.node_count
-        return sparse.csr_array((data, (self.tails, self.heads)), shape=(n, n))
+    def matrix(self) -> sparse.csr_array:
+        """Return the sparse matrix that counts the edges between two nodes."""
+        ends, n = (self.tails, self.heads), self.node_count
+        return sparse.csr_array((np.ones(self.edge_count), ends), shape=(n, n))
 
 
-def _from_matrix(matrix: Any, name: str, directed: bool) -> tuple[Array, Array, list[Any]]:
+def _from_matrix(matrix: Any, name: str, directed: bool) -> tuple[Array, Array, list[Hashable]]:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name} must be a square matrix, found shape {matrix.shape}")
     n = matrix.shape[0]
@@ -77,19 +61,16 @@ def _from_matrix(matrix: Any, name: str, directed: bool) -> tuple[Array, Array, 
     return tails, heads, list(range(n))
 
 
-def _from_pairs(edges: Any, name: str) -> tuple[Array, Array, list[Any]]:
-    ends = edges if _is_array_pair(edges) else None
-    if ends is None:
-        ends = _columns(edges, name)
-    tails, heads = ends
+def _from_pairs(edges: Any, name: str) -> tuple[Array, Array, list[Hashable]]:
+    tails, heads = edges if _is_array_pair(edges) else _columns(edges, name)
     if len(tails) != len(heads):
         raise ValueError(
             f"{name} must have as many tails as heads, found {len(tails)} and {len(heads)}"
         )
-    if isinstance(tails, np.ndarray) and tails.dtype.kind in "iu" and heads.dtype.kind in "iu":
+    if _is_integer(tails) and _is_integer(heads):
         labels, numbers = np.unique(np.concatenate([tails, heads]), return_inverse=True)
         return numbers[: len(tails)], numbers[len(tails) :], labels.tolist()
-    numbering: dict[Any, int] = {}
+    numbering: dict[Hashable, int] = {}
     try:
         both = [numbering.setdefault(label, len(numbering)) for label in [*tails, *heads]]
     except TypeError as error:
@@ -98,7 +79,11 @@ def _from_pairs(edges: Any, name: str) -> tuple[Array, Array, list[Any]]:
     return numbers[: len(tails)], numbers[len(tails) :], list(numbering)
 
 
-def _is_array_pair(edges: Any) -> bool:
+def _is_integer(ends: Array | list) -> bool:
+    return isinstance(ends, np.ndarray) and ends.dtype.kind in "iu"
+
+
+def _is_array_pair(edges: object) -> bool:
     return (
         isinstance(edges, tuple)
         and len(edges) == 2
@@ -106,7 +91,7 @@ def _is_array_pair(edges: Any) -> bool:
     )
 
 
-def _columns(edges: Any, name: str) -> tuple[Any, Any]:
+def _columns(edges: Pairs, name: str) -> tuple[Array | list, Array | list]:
     """Return tails and heads of a sequence of pairs: integer arrays, or lists of labels."""
     wanted = f"{name} must be pairs (tail, head), two integer arrays or a sparse matrix"
     if isinstance(edges, np.ndarray):
@@ -130,14 +115,9 @@ def _columns(edges: Any, name: str) -> tuple[Any, Any]:
 
 
 def heights(tails: Array, heads: Array, n: int) -> tuple[Array, Array]:
-    """Return the length of the longest path that starts at each node of a graph without cycles.
+    """Return the length of the longest path from each node, -1 where a cycle can be reached.
 
-    Returns
-    -------
-    height : int array, shape (n,)
-        The lengths; -1 at the nodes from which a cycle can be reached.
-    on_cycle : bool array, shape (n,)
-        The nodes of height -1; there is a cycle among them if there are any.
+    Also return which nodes have -1. If there are any, some of them form a cycle.
     """
     order = np.argsort(heads, kind="stable")
     starts = np.searchsorted(heads[order], np.arange(n + 1))

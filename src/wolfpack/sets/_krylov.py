@@ -33,7 +33,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-from ._base import Array
+from ..arrays import Array
 
 Apply = Callable[[Array], Array]
 
@@ -43,20 +43,12 @@ RISK = 1e-12
 ACCURACY = 1e-8
 """Relative accuracy at which Lanczos' method stops."""
 
-_LOOK = 10
+_STEPS_BETWEEN_CHECKS = 10
 _ROUNDING = 1e-13
 
 
 class Krylov:
-    """Lanczos' method with full reorthogonalisation, some steps at a time.
-
-    Parameters
-    ----------
-    apply : callable
-        x -> A x for a symmetric A.
-    start : array (n,)
-        Vector to start from.
-    """
+    """Lanczos' method with full reorthogonalisation for x -> A x, some steps at a time."""
 
     def __init__(self, apply: Apply, start: Array) -> None:
         self.apply = apply
@@ -68,7 +60,7 @@ class Krylov:
 
     @property
     def complete(self) -> bool:
-        """Whether the space is invariant, so that it holds all that the start can see."""
+        """Whether the space is invariant, so that further steps would add nothing to it."""
         return len(self.alphas) >= self.n or (bool(self.betas) and self.betas[-1] == 0.0)
 
     def extend(self, steps: int) -> None:
@@ -98,12 +90,13 @@ class Krylov:
 def top_eigenvectors(apply: Apply, n: int, k: int) -> Array:
     """Return about the k top eigenvectors of a symmetric operator as rows, the best first.
 
-    The first is converged; those of a cluster of eigenvalues may be missing, as one start sees one
-    vector of each eigenspace.
+    The first has converged. Others may be missing where eigenvalues coincide, because the space of
+    one start contains one vector of each eigenspace.
     """
     space = Krylov(apply, _start(n, 0))
     while True:
-        space.extend(max(_LOOK, 2 * k) if not space.alphas else _LOOK)
+        steps = _STEPS_BETWEEN_CHECKS
+        space.extend(steps if space.alphas else max(steps, 2 * k))
         values, vectors = space.ritz()
         # Lanczos' residual of the top pair bounds the error of its value, also in clusters
         residual = space.betas[-1] * abs(vectors[-1, -1])
@@ -116,7 +109,7 @@ def top_eigenvalue_ceiling(apply: Apply, n: int) -> float:
     space = Krylov(apply, _start(n, 1))
     eta = RISK * math.sqrt(math.pi / (2.0 * n))
     while True:
-        space.extend(_LOOK)
+        space.extend(_STEPS_BETWEEN_CHECKS)
         values = space.ritz()[0]
         top, size = float(values[-1]), float(abs(values).max())
         if space.complete:
@@ -133,7 +126,7 @@ def _polynomial_ceiling(space: Krylov, top: float, eta: float) -> float:
     while _sum_of_squares(space, outside) < eta**-2:
         inside, outside = outside, top + 2.0 * (outside - top)
     while outside - inside > 0.1 * (outside - top) and outside - top > _ROUNDING * width:
-        # in the logarithm of the distance from the top, over which the sum varies
+        # bisect the logarithm of the distance from the top, with which the sum varies
         middle = top + math.sqrt(max(inside - top, 1e-6 * (outside - top)) * (outside - top))
         if _sum_of_squares(space, middle) < eta**-2:
             inside = middle
@@ -145,7 +138,7 @@ def _polynomial_ceiling(space: Krylov, top: float, eta: float) -> float:
 def _sum_of_squares(space: Krylov, point: float) -> float:
     before, here, total = 0.0, 1.0, 1.0
     beta_before = 0.0
-    # p_j, which needs the last beta, is left out
+    # p_j is left out: it would need the last beta
     for alpha, beta in zip(space.alphas[:-1], space.betas[:-1], strict=True):
         before, here = here, ((point - alpha) * here - beta_before * before) / beta
         beta_before = beta
@@ -157,5 +150,5 @@ def _sum_of_squares(space: Krylov, point: float) -> float:
 
 @lru_cache(maxsize=8)
 def _start(n: int, key: int) -> Array:
-    # bounds need a start that has nothing to do with what the oracle has answered before
+    # the bound needs a start that is independent of the oracle's answers
     return np.random.Generator(np.random.Philox(key=2**64 + key)).standard_normal(n)

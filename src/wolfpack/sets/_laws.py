@@ -1,23 +1,34 @@
-"""Which noise a closed form is meant for: a law's name, a law object, or noise on vertex scores."""
+"""Which noise a closed form is meant for.
+
+Noise is given as a law's name, as a law object, or as "lifted": Gumbel noise on the scores of the
+vertices instead of the coordinates. None stands for the law that the set's closed form has.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
-from ..arrays import as_float_array, check_finite, check_shape, is_foreign
+from ..arrays import Array, as_float_array, check_finite, check_shape, is_foreign
+from ..noise import Noise
 from ..noise import get as get_noise
 from ..problem import CapabilityError
-from ._base import as_positive
+from ._arguments import as_positive
+
+if TYPE_CHECKING:
+    from ._base import Set
+
+NoiseLike: TypeAlias = Noise | str | None
+"""A law object, the name of a law, "lifted", or None."""
 
 LIFTED = "lifted"
 
 
-def is_lifted(noise: Any) -> bool:
+def is_lifted(noise: NoiseLike) -> bool:
     """Tell whether ``noise`` means Gumbel noise on the scores of the vertices."""
     return noise is None or (isinstance(noise, str) and noise == LIFTED)
 
 
-def need_lifted(K: Any, noise: Any) -> None:
+def need_lifted(K: Set, noise: NoiseLike) -> None:
     """Raise unless ``noise`` means Gumbel noise on the scores of the vertices."""
     if not is_lifted(noise):
         raise CapabilityError(
@@ -26,22 +37,24 @@ def need_lifted(K: Any, noise: Any) -> None:
         )
 
 
-def scale_of(noise: Any, law: str) -> float | None:
-    """Return the scale of noise with i.i.d. coordinates of the named law, else None.
+def scales(law: Noise | str) -> float | Array:
+    """Return the scale of a law, a number or one per coordinate; 1 for laws that have none."""
+    return getattr(law, "scale", 1.0)
 
-    No noise at all (None) stands for the named law itself.
-    """
+
+def scale_of(noise: NoiseLike, law: str) -> float | None:
+    """Return the scale if ``noise`` is the named law with equal scales or None, else None."""
     if noise is None:
         return 1.0
     if isinstance(noise, str) and noise == LIFTED:
         return None
     found = get_noise(noise)
-    scale = getattr(found, "scale", 1.0)
+    scale = scales(found)
     return float(scale) if found.name == law and isinstance(scale, float) else None
 
 
-def need_scale(K: Any, noise: Any, law: str) -> float:
-    """Return the scale of noise with i.i.d. coordinates of the named law; raise for other noise."""
+def need_scale(K: Set, noise: NoiseLike, law: str) -> float:
+    """Return what `scale_of` returns; raise where that is None."""
     scale = scale_of(noise, law)
     if scale is None:
         raise CapabilityError(
@@ -50,11 +63,10 @@ def need_scale(K: Any, noise: Any, law: str) -> float:
     return scale
 
 
-def smoothing_arguments(K: Any, y: Any, alpha: Any) -> tuple[Any, float]:
+def smoothing_arguments(K: Set, y: Array, alpha: float) -> tuple[Array, float]:
     """Return ``y`` as a finite array of K's shape and ``alpha`` as a positive float.
 
-    Arrays of other libraries are not looked at entry by entry, for which their device would have
-    to be waited for.
+    Whether arrays of other libraries are finite is not checked: that would wait for their device.
     """
     y = check_shape(as_float_array(y, "y"), K.shape, "y")
     alpha = alpha if is_foreign(alpha) else as_positive(alpha, "alpha")

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.optimize import Bounds, linprog
+from scipy.optimize import Bounds, OptimizeResult, linprog
 
 from ..arrays import Array, as_float_array, check_finite
-from ..atoms import Bounded
+from ..atoms import Atoms, Bounded
+from ._base import Set
+from ._batch import map_batch
 
 COST = 2.0**20
-"""Largest cost handed to the solver: its tolerances are absolute, so larger costs are exacter."""
+"""Largest cost handed to the solver. Its tolerances are absolute: larger costs are more exact."""
 
 _TIGHT = {"primal_feasibility_tolerance": 1e-10}
 _INFINITE = 1e20
-_SINGLY = 128
-"""Up to this many missing bounds are computed one by one; then one-sided ones all at once."""
+_ONE_BY_ONE_UP_TO = 128
+"""If more bounds are missing, those of variables with one bound are computed all at once."""
+
+Matrix: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix | None
+BoundsLike: TypeAlias = Bounds | Sequence[object] | None
+"""None, a pair, a sequence of pairs or scipy.optimize.Bounds."""
 
 
 class Answer(NamedTuple):
@@ -27,44 +36,46 @@ class Answer(NamedTuple):
     bound: float
 
 
-def bounded(answers: list[Answer], directions: Array, shape: tuple[int, ...]) -> Bounded:
-    """Return the answers to rows of directions, a batch or (``directions`` of one axis) one."""
-    if directions.ndim == 1:
-        return Bounded(answers[0].x, shape, answers[0].bound, directions.copy())
-    x, bounds = (np.array(column) for column in zip(*answers, strict=True))
-    return Bounded(x, shape, bounds, directions.copy())
+class ProgramSet(Set):
+    """A set whose oracle solves one program per direction, which also proves a lower bound."""
 
+    polytope = True
+    one_by_one = True
 
-def proved(K: Any, g: Array, vertex: Any) -> float:
-    """Return the bound that came with the answer to ``g``, solving again for any other vertex."""
-    bound = vertex.bound_for(g) if isinstance(vertex, Bounded) else None
-    return float(K._lmo(g).bound) if bound is None else bound
+    @abstractmethod
+    def _minimise(self, c: Array) -> Answer:
+        """Solve the program of one direction."""
+
+    def _lmo(self, g: Array) -> Atoms:
+        g = np.asarray(g, dtype=np.float64)
+        rows = g.reshape(-1, self.shape[0])
+        answers = map_batch(self._minimise, rows, self.releases_gil)
+        if g.ndim == 1:
+            return Bounded(answers[0].x, self.shape, answers[0].bound, g.copy())
+        x, bounds = (np.array(column) for column in zip(*answers, strict=True))
+        return Bounded(x, self.shape, bounds, g.copy())
+
+    def certify(self, g: Array, vertex: Atoms) -> float:
+        """Return the bound that came with the answer to ``g``; solve again for other vertices."""
+        bound = vertex.bound_for(g) if isinstance(vertex, Bounded) else None
+        return self._minimise(np.asarray(g, dtype=np.float64)).bound if bound is None else bound
 
 
 class LinearSystem:
     r"""The polyhedron :math:`\{A_{ub} x \le b_{ub},\ A_{eq} x = b_{eq},\ \ell \le x \le u\}`.
 
-    Parameters
-    ----------
-    A_ub, b_ub, A_eq, b_eq : array, sparse matrix or None
-        The constraints.
-    bounds : None, pair, sequence of pairs or scipy.optimize.Bounds
-        As in `scipy.optimize.linprog`: None stands for x >= 0.
-
-    Raises
-    ------
-    ValueError
-        If the arguments do not fit together, or if there is no solution.
-
-    Attributes
-    ----------
-    n : int
-        Number of variables.
-    low, high : array, shape (n,)
-        Finite bounds of all variables, once `bound_all` has been called.
+    The arguments are those of `scipy.optimize.linprog`. It is an error if they do not fit together,
+    or if there is no solution. ``low`` and ``high`` are finite once `bound_all` has been called.
     """
 
-    def __init__(self, A_ub: Any, b_ub: Any, A_eq: Any, b_eq: Any, bounds: Any) -> None:
+    def __init__(
+        self,
+        A_ub: Matrix,
+        b_ub: ArrayLike | None,
+        A_eq: Matrix,
+        b_eq: ArrayLike | None,
+        bounds: BoundsLike,
+    ) -> None:
         self.A_ub, self.b_ub = _constraint(A_ub, b_ub, "ub")
         self.A_eq, self.b_eq = _constraint(A_eq, b_eq, "eq")
         sizes = {A.shape[1] for A in (self.A_ub, self.A_eq) if A is not None}
@@ -72,30 +83,24 @@ class LinearSystem:
             found = f"{self.A_ub.shape[1]} and {self.A_eq.shape[1]}"
             raise ValueError(f"A_ub and A_eq must have as many columns, found {found}")
         self.low, self.high = _bounds(bounds, sizes.pop() if sizes else None)
-        self.n = len(self.low)
+        self.n = len(self.low)  # number of variables
         wrong = int((self.low > self.high).sum())
         if wrong:
             raise ValueError(f"bounds: lower > upper for {wrong} of {self.n} variables")
-        for numbers, name in (
-            (np.concatenate([self.low, self.high]), "bounds"),
-            (self.b_ub, "b_ub"),
-            (self.b_eq, "b_eq"),
-        ):
-            _check_size(numbers, name)
+        _check_size(np.concatenate([self.low, self.high]), "bounds")
+        _check_size(self.b_ub, "b_ub")
+        _check_size(self.b_eq, "b_eq")
         if self._program(np.zeros(self.n)).status == 2:
             raise ValueError("the constraints have no common solution: the set is empty")
 
     def bound_all(self) -> float:
         """Make all bounds finite, and return a number that no solution's norm exceeds.
 
-        Raises
-        ------
-        ValueError
-            If a variable is not bounded.
+        It is an error if a variable is not bounded.
         """
         free = np.isinf(self.low) & np.isinf(self.high)
         missing = int(np.isinf(self.low).sum() + np.isinf(self.high).sum())
-        at_once = missing > _SINGLY
+        at_once = missing > _ONE_BY_ONE_UP_TO
         for j in np.flatnonzero(free if at_once else np.isinf(self.low) | np.isinf(self.high)):
             for sign, side in ((1.0, self.low), (-1.0, self.high)):
                 if np.isinf(side[j]):
@@ -103,7 +108,7 @@ class LinearSystem:
         above, below = np.isinf(self.high), np.isinf(self.low)
         if not (above | below).any():
             return float(np.linalg.norm(np.maximum(abs(self.low), abs(self.high))))
-        # every one-sided variable's distance to its bound is at most the largest sum of them all
+        # the distance of a variable to its one bound is at most the largest sum of all of them
         direction = below.astype(float) - above
         ends = np.where(above, self.low, np.where(below, self.high, 0.0))
         reach = direction @ ends - self._least(direction, "the sum of the variables")
@@ -118,7 +123,7 @@ class LinearSystem:
 
             min <c, x> >= <b_ub, y_ub> + <b_eq, y_eq> + sum_j min(r_j low_j, r_j high_j);
 
-        the solver's tolerances only make the multipliers worse, and rounding is subtracted.
+        The solver's tolerances can only make the multipliers worse. Rounding is subtracted.
         """
         largest = float(abs(c).max())
         if largest == 0.0:
@@ -149,25 +154,25 @@ class LinearSystem:
         return float(np.max(worst))
 
     def complete(self, x: Array, fixed: Array, c: Array) -> Array | None:
-        """Return the minimiser of <c, x> with the entries ``fixed`` of ``x``; None if none is."""
+        """Return a minimiser of <c, x> with the entries ``fixed`` of ``x``, None if none exists."""
         low, high = np.where(fixed, x, self.low), np.where(fixed, x, self.high)
         result = self._program(c * (COST / (abs(c).max() or 1.0)), (low, high))
         return result.x if result.status == 0 else None
 
     def _least(self, c: Array, name: str) -> float:
-        """Return a little less than min <c, x>, the bounds not being finite yet."""
+        """Return a little less than min <c, x>, before all bounds are finite."""
         result = self._program(c)
         if result.status != 0:
             raise ValueError(f"the constraints do not bound {name}: the set is not compact")
         return float(result.fun) - 1e-6 * (1.0 + abs(float(result.fun)))
 
-    def _solution(self, c: Array) -> Any:
+    def _solution(self, c: Array) -> OptimizeResult:
         result = self._program(c)
         if result.status != 0:
             raise RuntimeError(f"HiGHS found no minimiser: {result.message}")
         return result
 
-    def _program(self, c: Array, bounds: Any = None) -> Any:
+    def _program(self, c: Array, bounds: tuple[Array, Array] | None = None) -> OptimizeResult:
         """Return HiGHS's result for the costs ``c``; status 2 is infeasible, 3 unbounded."""
         low, high = bounds or (self.low, self.high)
         arguments = (c, self.A_ub, self.b_ub, self.A_eq, self.b_eq, np.column_stack([low, high]))
@@ -191,7 +196,7 @@ def _check_size(numbers: Array | None, name: str) -> None:
         )
 
 
-def _constraint(A: Any, b: Any, kind: str) -> tuple[Any, Any]:
+def _constraint(A: Matrix, b: ArrayLike | None, kind: str) -> tuple[Array, Array]:
     """Return the matrix and the right-hand side as checked arrays, or (None, None)."""
     if A is None or b is None:
         if A is not None or b is not None:
@@ -199,20 +204,20 @@ def _constraint(A: Any, b: Any, kind: str) -> tuple[Any, Any]:
             raise ValueError(f"{given}_{kind} was given without {absent}_{kind}")
         return None, None
     if sparse.issparse(A):
-        A = sparse.csr_array(A, dtype=np.float64)
-        check_finite(A.data, f"A_{kind}")
+        matrix: Array = sparse.csr_array(A, dtype=np.float64)
+        check_finite(matrix.data, f"A_{kind}")
     else:
-        A = check_finite(as_float_array(A, f"A_{kind}"), f"A_{kind}").astype(np.float64)
-    b = check_finite(as_float_array(b, f"b_{kind}"), f"b_{kind}").astype(np.float64)
-    if A.ndim != 2 or b.shape != A.shape[:1] or A.shape[1] == 0:
+        matrix = check_finite(as_float_array(A, f"A_{kind}"), f"A_{kind}").astype(np.float64)
+    right = check_finite(as_float_array(b, f"b_{kind}"), f"b_{kind}").astype(np.float64)
+    if matrix.ndim != 2 or right.shape != matrix.shape[:1] or matrix.shape[1] == 0:
         raise ValueError(
-            f"A_{kind} must be a matrix with one row per entry of b_{kind}, found shapes {A.shape} "
-            f"and {b.shape}"
+            f"A_{kind} must be a matrix with one row per entry of b_{kind}, found shapes "
+            f"{matrix.shape} and {right.shape}"
         )
-    return A, b
+    return matrix, right
 
 
-def _bounds(bounds: Any, n: int | None) -> tuple[Array, Array]:
+def _bounds(bounds: BoundsLike, n: int | None) -> tuple[Array, Array]:
     """Return lower and upper bounds of all variables, infinite where there are none."""
     sides = _sides((0.0, None) if bounds is None else bounds)
     given = max(side.size for side in sides)

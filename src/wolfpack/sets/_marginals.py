@@ -1,63 +1,74 @@
-"""Nonnegative matrices with given row and column sums: violation, dual bound, projection.
-
-Shared by the Birkhoff and transport polytopes, {X >= 0, X 1 = a, X' 1 = b}.
-"""
+"""Nonnegative matrices with given row and column sums, {X >= 0, X 1 = a, X' 1 = b}."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import brentq
 
+from ..arrays import Array
 from ..atoms import Atoms
-from ._base import Array
+from ._base import Set
 
 _U = 2.0**-53
 
 _FAR = 100.0
-"""Size of a point, relative to the sums, from which the linear oracle brings it near first."""
+"""Points larger than this times the sums are first brought near by the linear oracle."""
 
 
-def marginal_violation(x: Array, a: Array, b: Array) -> float:
-    """Return by how much ``x`` violates a sum or nonnegativity, at worst."""
-    rows, columns = x.sum(axis=1) - a, x.sum(axis=0) - b
-    return float(max(-x.min(), abs(rows).max(), abs(columns).max()))
+class Marginals(Set):
+    """What the Birkhoff and transport polytopes share: sums a of rows and b of columns."""
 
+    unconditional = True
+    polytope = True
+    one_by_one = True
+    a: Array
+    b: Array
 
-def transport_floor(g: Array, plan: Array, a: Array, b: Array) -> float:
-    r"""Return a proved lower bound on min <g, X>, tight when ``plan`` is optimal.
+    def certify(self, g: Array, vertex: Atoms) -> float:
+        """Return a proved lower bound on min <g, X>, tight when the vertex V is optimal.
 
-    Parameters
-    ----------
-    g : array, shape (p, q)
-        Costs.
-    plan : array, shape (p, q)
-        The oracle's answer; only where it is positive matters.
-    a, b : arrays, shapes (p,) and (q,)
-        Sums of rows and columns.
+        By linear duality <a, alpha> + <b, beta> is a lower bound whenever alpha_i + beta_j <= g_ij
+        for all i, j. Shortest distances in the residual graph (edges i -> j of length g_ij, and
+        back j -> i of length -g_ij where V is positive) make alpha = -d_rows, beta = d_columns
+        feasible, with equality where V is positive if it is optimal. Bellman-Ford sweeps end in
+        feasible potentials whether or not they have converged. O(pq) per sweep, at most p sweeps
+        and few in practice.
+        """
+        g = g.astype(np.float64, copy=False)
+        size = float(abs(g).max())
+        total = max(float(self.a.sum()), float(self.b.sum()))
+        best = -np.inf
+        for rows, columns in _potentials(g, vertex.to_dense(), size):
+            terms = np.concatenate([self.b * columns, -self.a * rows])
+            # rounding may have raised rows + g, hence a column, and the products are rounded too
+            reach = total * (size + float(abs(rows).max())) + float(abs(terms).sum())
+            best = max(best, math.fsum(terms) - 4.0 * _U * reach)
+        return best
 
-    Notes
-    -----
-    By linear duality <a, alpha> + <b, beta> is a lower bound whenever
-    alpha_i + beta_j <= g_ij for all i, j. Shortest distances in the residual graph (edges i -> j of
-    length g_ij, and back j -> i of length -g_ij where the plan is positive) make alpha = -d_rows,
-    beta = d_columns feasible, with equality where the plan is positive if it is optimal.
-    Bellman-Ford sweeps end in feasible potentials whether or not they have converged. O(pq) per
-    sweep, at most p sweeps and few in practice.
-    """
-    g = g.astype(np.float64, copy=False)
-    size = float(abs(g).max())
-    total = max(float(a.sum()), float(b.sum()))
-    best = -np.inf
-    for rows, columns in _potentials(g, plan, size):
-        terms = np.concatenate([b * columns, -a * rows])
-        # rounding of rows + g may have lifted a column, and the products were rounded
-        reach = total * (size + float(abs(rows).max())) + float(abs(terms).sum())
-        best = max(best, math.fsum(terms) - 4.0 * _U * reach)
-    return best
+    def violation(self, x: Array) -> float:
+        rows, columns = x.sum(axis=1) - self.a, x.sum(axis=0) - self.b
+        return float(max(-x.min(), abs(rows).max(), abs(columns).max()))
+
+    def _project(self, x: Array) -> Array:
+        """Return the Euclidean projection X = max(x - lambda 1' - 1 mu', 0).
+
+        Here (lambda, mu) minimise F = ||X||^2/2 + <a, lambda> + <b, mu>, a convex function with
+        gradient (a - X 1, b - X' 1). Semismooth Newton steps on F, with an exact line search,
+        converge in a finite number of steps, about ten; each costs O(pq min(p, q)). If x is farther
+        from K than K is large, smaller multiples of x are projected first, each ten times the last.
+        If x is very far away, the linear oracle first brings it near (`_bring_near`). The sums are
+        met to about 1e-16 (p + q) max(a, b).
+        """
+        a, b, z = self.a, self.b, x.astype(np.float64, copy=False)
+        if float(abs(z).max()) > _FAR * float(max(a.max(), b.max())):
+            z = _bring_near(z, self._lmo(-z).to_dense(), float(a.sum()))
+        if z.shape[0] < z.shape[1]:
+            return _project_near(z.T, b, a).T
+        return _project_near(z, a, b)
 
 
 def _potentials(g: Array, plan: Array, size: float) -> Iterator[tuple[Array, Array]]:
@@ -75,43 +86,14 @@ def _potentials(g: Array, plan: Array, size: float) -> Iterator[tuple[Array, Arr
         rows = shorter
 
 
-def project_marginals(z: Array, a: Array, b: Array, plan: Callable[[Array], Atoms]) -> Array:
-    r"""Return the Euclidean projection of ``z`` onto {X >= 0, X 1 = a, X' 1 = b}.
-
-    Parameters
-    ----------
-    z : array, shape (p, q)
-        The point.
-    a, b : arrays, shapes (p,) and (q,)
-        Sums of rows and columns.
-    plan : callable
-        The linear oracle; asked when z is far away.
-
-    Notes
-    -----
-    The projection is X = max(z - lambda 1' - 1 mu', 0), where (lambda, mu) minimise
-    F = ||X||^2/2 + <a, lambda> + <b, mu>, a convex function with gradient
-    (a - X 1, b - X' 1). Semismooth Newton steps on F, with an exact line search, converge in a
-    finite number of steps, about ten; each costs O(pq min(p, q)). For z away from the set by more
-    than its size, z is brought there by factors of ten; z very far away is first brought near
-    (`_bring_near`). The sums are met to about 1e-16 (p + q) max(a, b).
-    """
-    z = z.astype(np.float64, copy=False)
-    if float(abs(z).max()) > _FAR * float(max(a.max(), b.max())):
-        z = _bring_near(z, plan(-z).to_dense(), float(a.sum()))
-    if z.shape[0] < z.shape[1]:
-        return _project_near(z.T, b, a).T
-    return _project_near(z, a, b)
-
-
 def _bring_near(z: Array, plan: Array, total: float) -> Array:
     """Return a matrix with entries in [-total, 0] that has the same projection.
 
-    Numbers added to rows and columns move all of the polytope's <z, X> alike, so optimal potentials
-    of the linear problem may be taken off: then z <= 0, and z = 0 where an optimal plan V is
-    positive. If the projection has X_ij > 0 and V_ij = 0, then X - V, whose sums are zero, is
-    positive at (i, j) and so at the entries f of a cycle on whose other entries b V_b > X_b. A
-    shift along the cycle cannot bring X closer to z, that is
+    Numbers added to rows and columns change <z, X> by the same amount for all X of the polytope,
+    so optimal potentials of the linear problem may be subtracted: then z <= 0, and z = 0 where an
+    optimal plan V is positive. If the projection has X_ij > 0 and V_ij = 0, then X - V, whose sums
+    are zero, is positive at (i, j) and so at the entries f of a cycle on whose other entries b
+    V_b > X_b. A shift along the cycle cannot bring X closer to z, that is
     sum_f (X_f - z_f) <= sum_b (X_b - z_b) = sum_b X_b < total. So X_ij > 0 only where
     z_ij > -total, and cutting z off there does not change X.
     """
@@ -119,14 +101,14 @@ def _bring_near(z: Array, plan: Array, total: float) -> Array:
     rows, columns = list(_potentials(-z, plan, size))[-1]
     # -rows_i + columns_j <= -z_ij, with equality where the plan is positive
     slack = np.minimum((z - rows[:, None]) + columns, 0.0)
-    slack[plan > 0] = 0.0  # up to rounding, of which a large z has much
+    slack[plan > 0] = 0.0  # exactly: the rounding errors of a large z are large
     return np.maximum(slack, -total)
 
 
 def _project_near(z: Array, a: Array, b: Array) -> Array:
     """Project a matrix with at least as many rows as columns by Newton's method on the dual."""
     p, q = z.shape
-    # start from the projection onto the equations alone; what it leaves says how far z is
+    # start from the projection onto the equations alone; its residual says how far z is
     lam = z.sum(axis=1) / q
     mu = (z.sum(axis=0) - lam.sum()) / p
     largest = float(max(a.max(), b.max()))
@@ -176,7 +158,7 @@ def _line_search(base: Array, step: tuple[Array, Array], a: Array, b: Array) -> 
         return 0.0
     if slope(1.0) <= 0.0:
         return 1.0
-    return float(brentq(slope, 0.0, 1.0, xtol=1e-300, rtol=1e-3))  # pyright: ignore
+    return float(brentq(slope, 0.0, 1.0, xtol=1e-300, rtol=1e-3))
 
 
 def _newton_step(active: Array, rows: Array, columns: Array, far: float) -> tuple[Array, Array]:

@@ -11,8 +11,7 @@ import math
 
 import numpy as np
 
-from ..arrays import SparseMatrix
-from ._base import Array
+from ..arrays import Array, SparseMatrix
 from ._krylov import Apply, top_eigenvalue_ceiling, top_eigenvectors
 from ._spectral_bounds import singular_ceiling, symmetric_ceiling
 
@@ -35,18 +34,18 @@ def sparse_eigenvectors(g: SparseMatrix, k: int) -> Array:
     return top_eigenvectors(_negative_half(g), g.shape[0], min(k, g.shape[0]))
 
 
-def sparse_singular_ceiling(g: SparseMatrix, near: float) -> float:
+def sparse_singular_ceiling(g: SparseMatrix, guess: float) -> float:
     """Return a number above the largest singular value of ``g``, given a guess of it."""
     if _is_small(g):
-        return singular_ceiling(g.to_dense(), near)
+        return singular_ceiling(g.to_dense(), guess)
     apply, n, _ = _gram(g)
     return math.sqrt(max(0.0, top_eigenvalue_ceiling(apply, n)))
 
 
-def sparse_symmetric_ceiling(g: SparseMatrix, near: float) -> float:
+def sparse_symmetric_ceiling(g: SparseMatrix, guess: float) -> float:
     """Return a number above the largest eigenvalue of -(g + g')/2, given a guess of it."""
     if _is_small(g):
-        return symmetric_ceiling(-g.to_dense(), near)
+        return symmetric_ceiling(-g.to_dense(), guess)
     return top_eigenvalue_ceiling(_negative_half(g), g.shape[0])
 
 

@@ -9,21 +9,14 @@ from scipy.sparse import csgraph
 from ..arrays import Array
 from ._graph import Graph
 
-_CELLS = 2**22
+_MAX_DISTANCES = 2**22
 """Most (origin, node) pairs whose distances are in memory at the same time."""
 
 
 class Routing:
     """Shortest paths of a graph whose parallel edges are collapsed to the cheapest.
 
-    Parameters
-    ----------
-    graph : Graph
-        The edges.
-    origins : int array, shape (k,)
-        Nodes at which demands start.
-    demand : array, shape (k, nodes)
-        What each node receives from each origin.
+    ``demand``, shape (origins, nodes), is what each node receives from each origin.
     """
 
     def __init__(self, graph: Graph, origins: Array, demand: Array) -> None:
@@ -36,11 +29,10 @@ class Routing:
         self._indptr = np.searchsorted(tails, np.arange(n + 1))
 
     def unreachable(self) -> tuple[int, int] | None:
-        """Return an origin and a node that it serves in vain, None if there is no such pair."""
+        """Return an origin and a node that it must serve but cannot reach, None if none exists."""
+        matrix = self._matrix(np.ones(len(self._pairs)))
         for part in self._chunks():
-            tree = csgraph.dijkstra(
-                self._matrix(np.ones(len(self._pairs))), indices=self.origins[part], unweighted=True
-            )
+            tree = csgraph.dijkstra(matrix, indices=self.origins[part], unweighted=True)
             missed = np.argwhere(np.isinf(tree) & (self.demand[part] > 0))
             if len(missed):
                 row, node = missed[0]
@@ -78,8 +70,8 @@ class Routing:
 
         The potentials are the lengths of the shortest walks that end in each node, by the
         Bellman-Ford algorithm. A cycle is negative if they still fall after as many rounds as there
-        are nodes, by more than rounding explains. (SciPy's own johnson never ends where rounding
-        makes a reduced cost negative.)
+        are nodes, by more than rounding explains. (SciPy's johnson does not terminate where
+        rounding makes a reduced cost negative.)
         """
         n = self.graph.node_count
         tails, heads = np.divmod(self._pairs, n)
@@ -126,5 +118,5 @@ class Routing:
         return sparse.csr_array((data, self._indices, self._indptr), shape=(n, n))
 
     def _chunks(self) -> list[slice]:
-        size = max(1, _CELLS // self.graph.node_count)
+        size = max(1, _MAX_DISTANCES // self.graph.node_count)
         return [slice(i, i + size) for i in range(0, len(self.origins), size)]

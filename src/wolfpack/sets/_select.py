@@ -6,7 +6,7 @@ import math
 import operator
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import SupportsIndex
 
 import numpy as np
 
@@ -14,28 +14,33 @@ from ..arrays import Array, namespace, take_along, topk
 
 _SCRATCH_SIZE = 2**17
 _CHUNK_SIZE = 2**13
-_local = threading.local()
 
 
-def scratch(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
-    """Return an array with arbitrary content that is this thread's until its next call.
+class _Scratch(threading.local):
+    def __init__(self) -> None:
+        self.buffer = np.empty(_SCRATCH_SIZE)
 
-    Fresh arrays of this size come from the operating system page by page, which takes longer than
-    the selection that they serve.
+
+_scratch = _Scratch()
+
+
+def scratch(shape: tuple[int, ...], dtype: type = np.float64) -> Array:
+    """Return an array with arbitrary content, which the next call in this thread overwrites.
+
+    The operating system hands out fresh arrays of this size page by page, which takes longer than
+    the selection that they are used for.
     """
     size = math.prod(shape)
     if size > _SCRATCH_SIZE:
         return np.empty(shape, dtype)
-    if not hasattr(_local, "buffer"):
-        _local.buffer = np.empty(_SCRATCH_SIZE)
-    return _local.buffer.view(dtype)[:size].reshape(shape)
+    return _scratch.buffer.view(dtype)[:size].reshape(shape)
 
 
 def in_chunks(answer: Callable[[Array], Array], rows: Array) -> Array:
     """Return ``answer(rows)``, a new array like ``rows``, computed on few rows at a time.
 
-    The arrays that ``answer`` makes on its way then stay in the processor's cache, and in memory
-    that the process already has.
+    The intermediate arrays of ``answer`` then stay in the processor's cache, and in memory that
+    the process already has.
     """
     batch, n = rows.shape
     step = max(1, _CHUNK_SIZE // n)
@@ -48,22 +53,11 @@ def in_chunks(answer: Callable[[Array], Array], rows: Array) -> Array:
 
 
 def largest(rows: Array, k: int, key: np.ufunc = np.positive) -> Array:
-    """Return the positions of the k largest entries of each row, in ascending position.
+    """Return the positions of the k largest entries of each row of finite numbers, ascending.
 
-    Parameters
-    ----------
-    rows : array, shape (batch, n)
-        Finite numbers.
-    k : int
-        Between 1 and n.
-    key : ufunc
-        Applied to the entries before they are compared: `numpy.absolute`, `numpy.negative`.
-
-    Returns
-    -------
-    int array, shape (batch, k)
-        Of equal entries the first ones are taken, on every machine: `numpy.argpartition` alone
-        promises nothing about ties.
+    ``key`` (`numpy.absolute`, `numpy.negative`) is applied to the entries before they are compared.
+    Of equal entries the first ones are taken, on every machine: `numpy.argpartition` alone
+    promises nothing about ties.
     """
     if type(rows) is not np.ndarray:  # which of equal entries is taken is up to the library
         return topk(-rows if key is np.negative else abs(rows) if key is np.absolute else rows, k)
@@ -73,9 +67,9 @@ def largest(rows: Array, k: int, key: np.ufunc = np.positive) -> Array:
 def largest_flat(rows: Array, k: int, key: np.ufunc = np.positive) -> Array:
     """Return what `largest` returns, as positions in the flattened rows."""
     batch, n = rows.shape
-    # a row of independent entries has `few` above the level, and less than k once in 10^4 rows
-    few = k + 4 * math.isqrt(k) + 4
-    flat = _above_common_level(rows, k, few, key) if batch >= 8 and n >= 16 * few else None
+    # a row of independent entries has `width` above the level, and less than k once in 10^4 rows
+    width = k + 4 * math.isqrt(k) + 4
+    flat = _above_common_level(rows, k, width, key) if batch >= 8 and n >= 16 * width else None
     if flat is None:
         flat = _largest_each(key(rows, out=scratch(rows.shape)), k)
     return flat.reshape(batch, k)
@@ -84,7 +78,7 @@ def largest_flat(rows: Array, k: int, key: np.ufunc = np.positive) -> Array:
 def _largest_each(values: Array, k: int) -> Array:
     """Return the flat positions of the k largest entries of each row, row after row."""
     batch, n = values.shape
-    # short rows are sorted in less time than selection takes to begin
+    # sorting a short row is faster than setting up a selection
     ordered = np.sort(values, axis=1) if n <= 64 else np.partition(values, n - k, axis=1)
     threshold = ordered[:, n - k, None]
     chosen = values >= threshold
@@ -97,18 +91,19 @@ def _largest_each(values: Array, k: int) -> Array:
     return flat
 
 
-def _above_common_level(rows: Array, k: int, few: int, key: np.ufunc) -> Array | None:
+def _above_common_level(rows: Array, k: int, width: int, key: np.ufunc) -> Array | None:
     """Return what `_largest_each` returns, by a level that at least k entries of each row reach.
 
-    The directions of a round are one vector, perturbed, so that a level at which four of the rows
-    have ``few`` entries each leaves few of every row. One comparison with one number runs at the
-    speed of memory, and what remains is small. None if a row has less than k or too many left.
+    The directions of a round are one vector, perturbed. A level that about ``width`` entries of
+    each of four rows reach is therefore reached by about as many of every row. Comparing all
+    entries with one number runs at the speed of memory, and few entries remain. None if fewer than
+    k or too many of a row remain.
     """
     batch, n = rows.shape
     sample = key(rows[:: batch // 4]).reshape(-1)
-    place = sample.shape[0] - few * (sample.shape[0] // n)
-    sample.partition(place)
-    level = sample[place]
+    rank = sample.shape[0] - width * (sample.shape[0] // n)
+    sample.partition(rank)
+    level = sample[rank]
     above, below = scratch((2, batch, n), np.bool_)
     if key is np.negative:
         np.less_equal(rows, -level, out=above)
@@ -119,10 +114,10 @@ def _above_common_level(rows: Array, k: int, few: int, key: np.ufunc) -> Array |
     flat = above.reshape(-1).nonzero()[0]
     ends = flat.searchsorted(np.arange(0, batch * n + 1, n))
     first, counts = ends[:-1, None], (ends[1:] - ends[:-1])[:, None]
-    width = int(counts.max())
-    if width > 4 * few or int(counts.min()) < k:
+    most = int(counts.max())
+    if most > 4 * width or int(counts.min()) < k:
         return None
-    columns = np.arange(width)
+    columns = np.arange(most)
     positions = flat.take(first + columns, mode="clip")
     left = key(rows.take(positions))
     left[columns >= counts] = -np.inf
@@ -136,7 +131,7 @@ def ranked(values: Array, k: int, key: np.ufunc = np.positive) -> Array:
 
 
 def ordering(rows: Array) -> Array:
-    """Return the stable order of each row, ascending; stability is paid for only if rows tie."""
+    """Return the stable order of each row, ascending; the slower stable sort only if rows tie."""
     if type(rows) is not np.ndarray:
         return namespace(rows).argsort(rows, axis=1, stable=True)
     order = np.argsort(rows, axis=1)
@@ -167,7 +162,7 @@ def first_positions(batch: int, n: int) -> Array:
     return np.arange(0, batch * n, n)[:, None]
 
 
-def as_count(k: Any, name: str = "k") -> int:
+def as_count(k: SupportsIndex, name: str = "k") -> int:
     """Return ``k`` as an integer; raise unless it is at least 1."""
     try:
         count = operator.index(k)

@@ -25,7 +25,7 @@ and eigenvectors v_i; scaled so that lambda_1 = 1, B has rho_i = (1 - t_i)^N, wi
 
 where (1 - c) |y_1| = |x_1 - y_1| <= delta: the value falls short by at most delta/(N c |y_1|),
 1e-13 if |y_1| is near 1. A start that is almost orthogonal to v_1, and stays so through all powers,
-would cost accuracy but no proof: `certify` trusts no vector.
+would cost accuracy, but `certify` stays right: it does not rely on the vector.
 
 Only the product u v' matters, which does not depend on the sign of the pair.
 """
@@ -39,7 +39,7 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from ._base import Array
+from ..arrays import Array
 
 LANCZOS_FROM = 300
 DENSE_SVD = 300
@@ -143,14 +143,14 @@ def _top_right(h: Array) -> Array:
 def _top_dense(a: Array) -> Array:
     n = a.shape[0]
     _, z, found, _, info = lapack.dsyevr(a, range="I", il=n, iu=n, lwork=38 * n)
-    # LAPACK's bisection may miss all of several equal eigenvalues, and says so by found = 0 only
+    # LAPACK's bisection may miss all of several equal eigenvalues; found = 0 is the only sign
     return z[:, 0] if found == 1 and info == 0 else np.linalg.eigh(a)[1][:, -1]
 
 
 def _top_by_squaring(a: Array) -> Array:
     x, todo, b = np.empty(a.shape[:2]), np.arange(a.shape[0]), a
     for times in SQUARINGS:
-        b = _over_trace(b)  # the top eigenvalue is then 1/n at least, and its powers in range
+        b = _over_trace(b)  # the top eigenvalue is then at least 1/n, and its powers are in range
         for _ in range(times):
             b = b @ b
         b = _over_trace(b)
@@ -175,10 +175,10 @@ def _over_trace(b: Array) -> Array:
 
 
 def _lanczos(apply: Callable[[Array], Array], n: int, k: int) -> Array | None:
-    """Return the top k eigenvectors as columns, None where a direct method is due."""
+    """Return the top k eigenvectors as columns, None where a direct method must be used."""
     if n <= LANCZOS_FROM or 4 * k > n or not apply(_start(n)).any():
         return None  # ARPACK fails on the zero matrix
-    operator = LinearOperator((n, n), matvec=apply, dtype=np.float64)  # pyright: ignore
+    operator = LinearOperator((n, n), matvec=apply, dtype=np.float64)
     try:
         values, vectors = eigsh(
             operator, k, which="LA", v0=_start(n), tol=TOLERANCE, maxiter=RESTARTS * k
@@ -190,7 +190,7 @@ def _lanczos(apply: Callable[[Array], Array], n: int, k: int) -> Array | None:
 
 @lru_cache(maxsize=8)
 def _start(n: int) -> Array:
-    # Gaussian, for a vector of ones would be orthogonal to what centred data have on top
+    # Gaussian: a vector of ones would be orthogonal to the top vector of centred data
     return np.random.default_rng(0).standard_normal(n)
 
 

@@ -24,31 +24,23 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from ._base import Array
+from ..arrays import Array
 from ._spectral import unit_scale
 
 _U = 2.0**-53
 
 
 def _gamma(n: int) -> float:
-    # one per cent more pays for the rounding of the bounds' own arithmetic
+    # one per cent more covers the rounding of the bounds' own arithmetic
     return 1.01 * n * _U / (1.0 - n * _U)
 
 
-def eigenvalue_ceiling(a: Array, near: float) -> float:
+def eigenvalue_ceiling(a: Array, guess: float) -> float:
     """Return a proved upper bound on the largest eigenvalue of a symmetric matrix.
 
-    Parameters
-    ----------
-    a : array, shape (n, n)
-        The matrix, in double precision and neither tiny nor huge (`unit_scale`).
-    near : float
-        A guess, best a little below the eigenvalue. A bad guess costs factorisations.
-
-    Notes
-    -----
-    O(n^3/3) per factorisation, and one is enough when the guess is good to rounding. The slack
-    added to the guess grows eightfold after each failure, up to the Frobenius norm.
+    The matrix is in double precision and neither tiny nor huge (`unit_scale`). The guess is best a
+    little below the eigenvalue; a bad one costs factorisations, O(n^3/3) each. One is enough when
+    the guess is good to rounding.
     """
     n = a.shape[0]
     diagonal = np.einsum("ii->i", a)
@@ -59,38 +51,29 @@ def eigenvalue_ceiling(a: Array, near: float) -> float:
         return lapack.dpotrf(m.T, clean=0, overwrite_a=1)[1] == 0
 
     trace, top = float(abs(diagonal).sum()), float(diagonal.max())
-    return cholesky_ceiling(Sizes(n, trace, top, float(np.vdot(a, a))), near, factorises)
+    return cholesky_ceiling(Sizes(n, trace, top, float(np.vdot(a, a))), guess, factorises)
 
 
 class Sizes(NamedTuple):
-    """What the bound by Cholesky factorisations needs to know of a symmetric matrix.
+    """What the bound by Cholesky factorisations needs to know of a symmetric matrix."""
 
-    Attributes
-    ----------
-    n : int
-        Its order.
-    trace, top : float
-        Sum of the absolute values of its diagonal, and the largest of the diagonal.
-    squares : float
-        Sum of its squared entries.
-    """
-
-    n: int
-    trace: float
-    top: float
-    squares: float
+    n: int  # its order
+    trace: float  # sum of the absolute values of its diagonal
+    top: float  # largest entry of its diagonal
+    squares: float  # sum of its squared entries
 
 
-def cholesky_ceiling(sizes: Sizes, near: float, factorises: Callable[[float], bool]) -> float:
+def cholesky_ceiling(sizes: Sizes, guess: float, factorises: Callable[[float], bool]) -> float:
     """Return a proved upper bound on the largest eigenvalue of a matrix A in double precision.
 
-    ``factorises(t)`` tells whether the Cholesky factorisation of t I - A runs to completion.
+    ``factorises(t)`` tells whether the Cholesky factorisation of t I - A runs to completion. The
+    slack added to the guess grows eightfold after each failure, up to the Frobenius norm.
     """
     n, trace, top, squares = sizes
     frobenius = math.sqrt(squares) * (1.0 + _gamma(n * n + 2))
-    near = max(near, top)
-    slack = 2.0 * _gamma(n + 1) * (n * abs(near) + trace)
-    while (t := near + slack) < frobenius:
+    guess = max(guess, top)
+    slack = 2.0 * _gamma(n + 1) * (n * abs(guess) + trace)
+    while (t := guess + slack) < frobenius:
         if factorises(t):
             # tr(M) <= n |t| + trace, and the rounding of M's diagonal and of this sum
             return t + _gamma(n + 1) * (n * abs(t) + trace) + 8.0 * _U * (abs(t) + frobenius)
@@ -98,18 +81,18 @@ def cholesky_ceiling(sizes: Sizes, near: float, factorises: Callable[[float], bo
     return frobenius
 
 
-def singular_ceiling(g: Array, near: float) -> float:
+def singular_ceiling(g: Array, guess: float) -> float:
     """Return a proved upper bound on the largest singular value of ``g``, given a guess of it."""
     h, exponent = unit_scale(g)
     h = h if h.shape[0] >= h.shape[1] else h.T
     gram = h.T @ h
-    guess = max(0.0, math.ldexp(near, -int(exponent))) ** 2
-    top = eigenvalue_ceiling(gram, guess) + gram_rounding(h.shape[0], float(np.trace(gram)))
+    square = max(0.0, math.ldexp(guess, -int(exponent))) ** 2
+    top = eigenvalue_ceiling(gram, square) + gram_rounding(h.shape[0], float(np.trace(gram)))
     return math.ldexp(root(top), int(exponent))
 
 
 def gram_rounding(rows: int, trace: float) -> float:
-    """Return what the rounding of a Gram matrix may have cost its top eigenvalue."""
+    """Return by how much the rounding of a Gram matrix may have lowered its top eigenvalue."""
     # gamma_p || |h|'|h| ||_2 <= gamma_p tr(h'h)
     return _gamma(rows) * trace
 
@@ -119,15 +102,15 @@ def root(top: float) -> float:
     return math.sqrt(top) * (1.0 + 8.0 * _U)
 
 
-def symmetric_ceiling(a: Array, near: float) -> float:
+def symmetric_ceiling(a: Array, guess: float) -> float:
     """Return a proved upper bound on the largest eigenvalue of (a + a')/2, given a guess of it."""
     h, exponent = unit_scale(0.5 * a + 0.5 * a.T)
-    top = eigenvalue_ceiling(h, math.ldexp(near, -int(exponent)))
+    top = eigenvalue_ceiling(h, math.ldexp(guess, -int(exponent)))
     return math.ldexp(top + mean_rounding(float(np.linalg.norm(h))), int(exponent))
 
 
 def mean_rounding(frobenius: float) -> float:
-    """Return what the rounding of the mean of a and a', entry by entry, may have cost."""
+    """Return by how much rounding (a + a')/2 may have lowered its top eigenvalue."""
     return 4.0 * _U * frobenius
 
 

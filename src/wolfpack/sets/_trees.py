@@ -22,62 +22,46 @@ ABSENT = -(2**40)
 
 
 class Stage(NamedTuple):
-    """The elimination of one node.
-
-    Attributes
-    ----------
-    node : int
-        The node k.
-    near : int array
-        Its neighbours at that time.
-    log_share : array, like ``near``
-        log of w_ki/S_k.
-    mesh : array, shape (len(near), len(near))
-        The part of the new weight of each pair of neighbours that came from the star of k.
-    """
+    """The elimination of one node k."""
 
     node: int
-    near: Array
-    log_share: Array
-    mesh: Array
+    neighbours: Array  # at that time
+    log_share: Array  # log of w_ki/S_k for each neighbour i
+    mesh: Array  # the part of each pair's new weight that came from the star of k
 
 
 def elimination_order(u: Array, v: Array, n: int) -> list[tuple[int, Array]]:
     """Return the nodes, each with its neighbours when it goes: fewest neighbours first."""
-    near: list[set[int]] = [set() for _ in range(n)]
+    neighbours: list[set[int]] = [set() for _ in range(n)]
     for a, b in zip(u.tolist(), v.tolist(), strict=True):
-        near[a].add(b)
-        near[b].add(a)
+        neighbours[a].add(b)
+        neighbours[b].add(a)
     left, order = set(range(n)), []
     while len(left) > 1:
-        k = min(left, key=lambda node: (len(near[node]), node))
+        k = min(left, key=lambda node: (len(neighbours[node]), node))
         left.remove(k)
-        for i in near[k]:
-            near[i] |= near[k]
-            near[i] -= {i, k}
-        order.append((k, np.array(sorted(near[k]), dtype=np.intp)))
+        for i in neighbours[k]:
+            neighbours[i] |= neighbours[k]
+            neighbours[i] -= {i, k}
+        order.append((k, np.array(sorted(neighbours[k]), dtype=np.intp)))
     return order
 
 
 def eliminate(
     order: list[tuple[int, Array]], mantissa: Array, exponent: Array
 ) -> tuple[float, list[Stage]]:
-    """Eliminate all nodes but the last; return log Z and the stages.
+    """Eliminate all nodes but the last, in the order of `elimination_order`.
 
-    Parameters
-    ----------
-    order : list of (node, neighbours)
-        From `elimination_order`.
-    mantissa, exponent : float and int arrays, shape (n, n)
-        The symmetric weights mantissa * 2**exponent. Overwritten.
+    The symmetric weights are mantissa * 2**exponent, arrays (n, n), which are overwritten. Return
+    log Z and the stages.
     """
     log_z, stages = 0.0, []
-    for k, near in order:
-        m, e = mantissa[k, near], exponent[k, near]
+    for k, neighbours in order:
+        m, e = mantissa[k, neighbours], exponent[k, neighbours]
         top = int(e.max())
         total = float(np.ldexp(m, e - top).sum())
         log_z += math.log(total) + top * math.log(2.0)
-        pairs = np.ix_(near, near)
+        pairs = np.ix_(neighbours, neighbours)
         mesh, mesh_e = m[:, None] * (m / total), e[:, None] + e - top
         old, old_e = mantissa[pairs], exponent[pairs]
         top_e = np.maximum(mesh_e, old_e)
@@ -88,7 +72,7 @@ def eliminate(
         mantissa[pairs], shift = np.frexp(new)
         exponent[pairs] = top_e + shift
         log_share = np.log(m / total) + (e - top) * math.log(2.0)
-        stages.append(Stage(k, near, log_share, mesh))
+        stages.append(Stage(k, neighbours, log_share, mesh))
     return log_z, stages
 
 
@@ -100,13 +84,13 @@ def marginals(stages: list[Stage], n: int) -> Array:
     by which those were divided, counts against it.
     """
     joined = np.zeros((n, n))
-    for k, near, log_share, mesh in reversed(stages):
-        pairs = np.ix_(near, near)
+    for k, neighbours, log_share, mesh in reversed(stages):
+        pairs = np.ix_(neighbours, neighbours)
         through = joined[pairs] * mesh
         joined[pairs] -= through
         by_node = through.sum(axis=1)
-        joined[k, near] = by_node + np.exp(log_share) * (1.0 - 0.5 * by_node.sum())
-        joined[near, k] = joined[k, near]
+        joined[k, neighbours] = by_node + np.exp(log_share) * (1.0 - 0.5 * by_node.sum())
+        joined[neighbours, k] = joined[k, neighbours]
     return np.clip(joined, 0.0, 1.0)
 
 
@@ -121,30 +105,30 @@ def sample(stages: list[Stage], n: int, count: int, rng: np.random.Generator) ->
     parent = np.full((count, n), -1, dtype=np.intp)
     rows = np.arange(count)[:, None]
     place = np.full(n + 1, -1, dtype=np.intp)  # position among the neighbours; no parent: -1
-    for k, near, log_share, mesh in reversed(stages):
-        place[near] = np.arange(len(near))
-        towards = place[parent[:, near]]
-        probability = np.where(towards >= 0, mesh[np.arange(len(near)), towards], 0.0)
+    for k, neighbours, log_share, mesh in reversed(stages):
+        place[neighbours] = np.arange(len(neighbours))
+        towards = place[parent[:, neighbours]]
+        probability = np.where(towards >= 0, mesh[np.arange(len(neighbours)), towards], 0.0)
         cut = rng.random(towards.shape) < probability
-        place[near] = -1
-        parent[rows, near] = np.where(cut, -1, parent[rows, near])
-        tops = _tops(parent, np.broadcast_to(near, (count, len(near))))
+        place[neighbours] = -1
+        parent[rows, neighbours] = np.where(cut, -1, parent[rows, neighbours])
+        tops = _tops(parent, np.broadcast_to(neighbours, (count, len(neighbours))))
         # the largest perturbed score of each component wins (Gumbel's trick)
         score = log_share + rng.gumbel(size=tops.shape)
         same = tops[:, :, None] == tops[:, None, :]
         winner = np.where(same, score[:, None, :], -np.inf).argmax(axis=2)
-        wins = winner == np.arange(len(near))
+        wins = winner == np.arange(len(neighbours))
         at_root = tops == root
         row, i = np.nonzero(wins & at_root)
-        parent[row, k] = near[i]
+        parent[row, k] = neighbours[i]
         row, i = np.nonzero(wins & ~at_root)
-        _hang(parent, row, near[i], k)
+        _hang(parent, row, neighbours[i], k)
     return parent
 
 
 def last_node(stages: list[Stage]) -> int:
     """Return the node that is never eliminated, the root of the sampled trees."""
-    return int(stages[-1].near[0])
+    return int(stages[-1].neighbours[0])
 
 
 def _tops(parent: Array, nodes: Array) -> Array:
@@ -158,7 +142,7 @@ def _tops(parent: Array, nodes: Array) -> Array:
 
 
 def _hang(parent: Array, row: Array, node: Array, k: int) -> None:
-    """Make ``node`` a child of k, turning round the path from it to its component's top."""
+    """Make ``node`` a child of k, reversing the path from it to the top of its component."""
     above = np.full(len(row), k)
     while len(row):
         onward = parent[row, node]

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ..atoms import Atoms, Permutation
-from ._base import Array, Set
+from ..arrays import Array
+from ..atoms import Permutation
+from ._arguments import as_size
 from ._batch import map_batch
-from ._marginals import marginal_violation, project_marginals, transport_floor
-from ._shapes import square_shape
+from ._marginals import Marginals
 
 _THREADS_FROM = 40
 """Order from which an assignment takes longer than handing it to a thread."""
 
 
-class Birkhoff(Set):
+class Birkhoff(Marginals):
     r"""Doubly stochastic matrices :math:`\{X \ge 0,\ X 1 = 1,\ X^\top 1 = 1\}`.
 
     Parameters
@@ -41,23 +40,15 @@ class Birkhoff(Set):
            [1., 0.]])
     """
 
-    unconditional = True
-    polytope: ClassVar[bool] = True
-    one_by_one: ClassVar[bool] = True
-    releases_gil: ClassVar[bool] = True
+    releases_gil = True
+    summary = "{K.shape[0]}"
 
     def __init__(self, n: int) -> None:
-        self.shape = square_shape(n)
-        self._ones = np.ones(self.shape[0])
-
-    @property
-    def radius(self) -> float:
-        return math.sqrt(self.shape[0])
-
-    @property
-    def diameter(self) -> float:
-        n = self.shape[0]
-        return math.sqrt(2.0 * n) if n > 1 else 0.0
+        n = as_size(n)
+        self.shape = (n, n)
+        self.a = self.b = np.ones(n)
+        self.radius = math.sqrt(n)
+        self.diameter = math.sqrt(2.0 * n) if n > 1 else 0.0
 
     def _lmo(self, g: Array) -> Permutation:
         if g.ndim == 2:
@@ -66,17 +57,5 @@ class Birkhoff(Set):
         columns = [answer[1] for answer in answers]
         return Permutation(np.array(columns, dtype=np.intp).reshape(-1, self.shape[0]))
 
-    def certify(self, g: Array, vertex: Atoms) -> float:
-        return transport_floor(g, vertex.to_dense(), self._ones, self._ones)
-
-    def violation(self, x: Array) -> float:
-        return marginal_violation(x, self._ones, self._ones)
-
     def start(self) -> Array:
         return np.full(self.shape, 1.0 / self.shape[0])
-
-    def _project(self, x: Array) -> Array:
-        return project_marginals(x, self._ones, self._ones, self._lmo)
-
-    def __repr__(self) -> str:
-        return f"Birkhoff({self.shape[0]})"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arrays import (
+    Array,
     amax,
     as_float_array,
     check_finite,
@@ -22,8 +24,8 @@ from ..atoms import Corner
 from ..noise import LAWS
 from ..noise import get as get_noise
 from ..problem import CapabilityError
-from ._base import Array, Set
-from ._laws import smoothing_arguments
+from ._base import Set
+from ._laws import NoiseLike, smoothing_arguments
 
 
 class Box(Set):
@@ -52,10 +54,10 @@ class Box(Set):
     array([0.5, 1. ])
     """
 
-    polytope: ClassVar[bool] = True
-    closed_forms: ClassVar[tuple[str, ...]] = ("gaussian", "logistic", "gumbel")
+    polytope = True
+    closed_forms = ("gaussian", "logistic", "gumbel")
 
-    def __init__(self, lower: Any, upper: Any) -> None:
+    def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
         low = check_finite(as_float_array(lower, "lower"), "lower")
         high = check_finite(as_float_array(upper, "upper"), "upper")
         try:
@@ -75,15 +77,8 @@ class Box(Set):
             )
         self.lower, self.upper = low.copy(), high.copy()
         self.shape = tuple(low.shape)
-
-    @property
-    def radius(self) -> float:
-        K = self.original or self
-        return norm(np.maximum(abs(K.lower), abs(K.upper)))
-
-    @property
-    def diameter(self) -> float:
-        return norm(self._host_width)
+        self.radius = norm(np.maximum(abs(self.lower), abs(self.upper)))
+        self.diameter = norm(self.upper - self.lower)
 
     def _lmo(self, g: Array) -> Corner:
         return Corner(g < 0, self.lower, self.upper, self.shape)
@@ -94,28 +89,28 @@ class Box(Set):
     def start(self) -> Array:
         return 0.5 * self.lower + 0.5 * self.upper
 
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         law = self._law(noise)
         y, alpha = smoothing_arguments(self, y, alpha)
         with np.errstate(over="ignore"):  # a quotient of +-inf has probability 1 or 0
             above = 1.0 - _values(law, "cdf", -y / alpha)
         return self.lower + (self.upper - self.lower) * above
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
         # max over [l, u] of x t is l t + (u - l) max(0, t)
         law = self._law(noise)
         y, alpha = smoothing_arguments(self, y, alpha)
         rise = alpha * _values(law, "positive_part", y / alpha)
         return float(sum_last(self.lower * y + (self.upper - self.lower) * rise, y.ndim))
 
-    def smoothed_at_zero(self, noise: Any) -> float | None:
+    def smoothed_at_zero(self, noise: NoiseLike) -> float | None:
         # E max(l D, u D) = (u - l) E|D| / 2 for centred D
         law = get_noise(noise or self.default_noise)
         if not hasattr(law, "mean_abs"):
             return None
         return 0.5 * float((self._host_width * law.mean_abs).sum())
 
-    def smoothness(self, noise: Any) -> float | None:
+    def smoothness(self, noise: NoiseLike) -> float | None:
         law = get_noise(noise or self.default_noise)
         if not hasattr(law, "peak"):
             return None
@@ -129,7 +124,7 @@ class Box(Set):
         K = self.original or self
         return K.upper - K.lower
 
-    def _law(self, noise: Any) -> Any:
+    def _law(self, noise: NoiseLike) -> Any:
         law = None if noise == "lifted" else get_noise(noise or self.default_noise)
         if not (hasattr(law, "cdf") and hasattr(law, "positive_part")):
             raise CapabilityError(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arrays import (
+    Array,
     amax,
     arange,
     as_float_array,
@@ -23,7 +24,8 @@ from ..arrays import (
     to_host,
 )
 from ..atoms import Atoms, Dense, Sparse
-from ._base import Array, Set, as_positive, as_shape
+from ._arguments import Shape, as_positive, as_shape
+from ._base import Set
 from ._select import in_chunks, largest, ordering, pick, place
 
 
@@ -57,9 +59,10 @@ class CappedSimplex(Set):
     """
 
     unconditional = True
-    polytope: ClassVar[bool] = True
+    polytope = True
+    summary = "{K.sizes}, cap={K._cap_text}, total={K.total:g}"
 
-    def __init__(self, n: Any, cap: Any, total: float = 1.0) -> None:
+    def __init__(self, n: Shape, cap: ArrayLike, total: float = 1.0) -> None:
         self.shape = as_shape(n)
         self.total = as_positive(total, "total")
         caps = as_float_array(cap, "cap")
@@ -78,21 +81,15 @@ class CappedSimplex(Set):
         if room < self.total * (1 - 1e-12):
             raise ValueError(f"the caps sum to {room:g} < total = {self.total:g}: the set is empty")
         self._equal = np.ndim(cap) == 0
+        self._cap_text = f"{self.caps.flat[0]:g}" if self._equal else "array"
         # the oracle with one cap: `_full` coordinates at the cap, `_part` in one more
         self._cap = float(self.caps.max())
         self._full = min(int(self.total / self._cap + 1e-12), self.dimension)
         part = self.total - self._full * self._cap
         self._part = part if part > 1e-12 * self.total else 0.0
-
-    @property
-    def radius(self) -> float:
-        return _greedy_norm((self.original or self).caps, self.total)
-
-    @property
-    def diameter(self) -> float:
-        caps = (self.original or self).caps
-        rest = float(caps.sum()) - self.total
-        return math.sqrt(2.0) * min(self.radius, _greedy_norm(caps, max(rest, 0.0)))
+        self.radius = _greedy_norm(self.caps, self.total)
+        opposite = _greedy_norm(self.caps, max(room - self.total, 0.0))
+        self.diameter = math.sqrt(2.0) * min(self.radius, opposite)
 
     def _lmo(self, g: Array) -> Atoms:
         rows = reshape(g, (-1, self.dimension))
@@ -106,7 +103,7 @@ class CappedSimplex(Set):
         if self._part == 0.0:
             return Sparse(largest(rows, self._full, np.negative), self._cap, self.shape, dtype)
         indices = largest(rows, self._full + 1, np.negative)
-        # the last of the largest g takes the part, as sorting would have it
+        # the last of the largest g takes the part, as it would after sorting
         if dtype is not None:  # other libraries answer in the order of g
             part = 0 * indices + arange(self._full + 1, indices) == self._full
             return Sparse(indices, choose(part, self._part, self._cap, rows), self.shape, dtype)
@@ -119,8 +116,7 @@ class CappedSimplex(Set):
         order = ordering(rows)
         caps = take(reshape(self.caps, (-1,)), order)
         before = cumsum(caps, 1, caps.dtype) - caps
-        filled = namespace(caps).clip(self.total - before, 0.0, caps)
-        return place(order, filled)
+        return place(order, namespace(caps).clip(self.total - before, 0.0, caps))
 
     def violation(self, x: Array) -> float:
         over, under, total = fetch(amax(x - self.caps), amax(-x), sum_last(x, x.ndim))
@@ -133,11 +129,6 @@ class CappedSimplex(Set):
         if self.original is None:
             return clip_to_total(x, self.caps, self.total)
         return like(self.original._project(to_host(x)), x)
-
-    def __repr__(self) -> str:
-        cap = f"{self._cap:g}" if self._equal else "array"
-        n = ", ".join(map(str, self.shape))
-        return f"CappedSimplex({n}, cap={cap}, total={self.total:g})"
 
 
 def clip_to_total(x: Array, caps: Array, total: float) -> Array:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
 
-from ..arrays import as_float_array, check_finite
+from ..arrays import Array, as_float_array, check_finite
 from ..atoms import Rows
-from ._base import Array, Set
 from ._distance import separation
-from ._laws import is_lifted, need_lifted, smoothing_arguments
+from ._laws import NoiseLike, smoothing_arguments
+from ._lifted import LiftedSet, draw_indices, exponentials
 from ._select import as_count
 
-_MANY = 3000
+_ALL_PAIRS_UP_TO = 3000
 """Beyond this many points the diameter is bounded, not computed from all pairs."""
 
 
-class ConvexHull(Set):
+class ConvexHull(LiftedSet):
     r"""The convex hull of N points, :math:`\mathrm{conv}\{p_1, \dots, p_N\}`.
 
     Parameters
@@ -47,10 +47,9 @@ class ConvexHull(Set):
     (True, False)
     """
 
-    polytope: ClassVar[bool] = True
-    closed_forms: ClassVar[tuple[str, ...]] = ("lifted",)
+    summary = "{K.table.shape[0]} points, shape={K.shape}"
 
-    def __init__(self, points: Any) -> None:
+    def __init__(self, points: ArrayLike) -> None:
         array = check_finite(as_float_array(points, "points"), "points")
         if array.ndim < 2 or array.size == 0:
             raise ValueError(
@@ -59,6 +58,8 @@ class ConvexHull(Set):
             )
         self.shape = tuple(array.shape[1:])
         self.table = np.array(array, dtype=np.float64, order="C").reshape(len(array), -1)
+        self.radius = float(np.linalg.norm(self.table, axis=1).max())
+        self.log_count = math.log(len(self.table))
 
     @property
     def points(self) -> Array:
@@ -66,12 +67,8 @@ class ConvexHull(Set):
         return self.table.reshape(-1, *self.shape)
 
     @cached_property
-    def radius(self) -> float:  # type: ignore[override]
-        return float(np.linalg.norm(self.table, axis=1).max())
-
-    @cached_property
-    def diameter(self) -> float:  # type: ignore[override]
-        if len(self.table) <= _MANY:
+    def diameter(self) -> float:
+        if len(self.table) <= _ALL_PAIRS_UP_TO:
             return float(pdist(self.table).max(initial=0.0))
         centred = np.linalg.norm(self.table - self.table.mean(axis=0), axis=1).max()
         return 2.0 * min(float(centred), self.radius)
@@ -80,8 +77,8 @@ class ConvexHull(Set):
         rows = np.asarray(g, dtype=np.float64).reshape(-1, self.table.shape[1])
         scores = rows @ self.table.T
         index = scores.argmin(axis=1)
-        # a product's rounding depends on the size of the batch: nearly equal scores are summed
-        # again, in one order
+        # The rounding of a product depends on the size of the batch. Nearly equal scores are
+        # therefore summed again, always in the same order.
         rounding = 2.0 * np.finfo(np.float64).eps * rows.shape[1] * self.radius
         close = scores.min(axis=1) + rounding * np.linalg.norm(rows, axis=1)
         rivals = scores <= close[:, None]
@@ -96,30 +93,19 @@ class ConvexHull(Set):
     def start(self) -> Array:
         return self.points.mean(axis=0)
 
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
-        need_lifted(self, noise)
-        y, alpha = smoothing_arguments(self, y, alpha)
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
+        y, alpha = self._lifted_arguments(y, alpha, noise)
         weights, _ = self._weights(y, alpha)
         return ((weights / weights.sum()) @ self.table).reshape(self.shape)
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
-        need_lifted(self, noise)
-        y, alpha = smoothing_arguments(self, y, alpha)
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
+        y, alpha = self._lifted_arguments(y, alpha, noise)
         weights, largest = self._weights(y, alpha)
         return largest + alpha * math.log(weights.sum())
 
-    def smoothed_at_zero(self, noise: Any) -> float | None:
-        return math.log(len(self.table)) if is_lifted(noise) else None
-
-    def smoothness(self, noise: Any) -> float | None:
-        return 0.25 * self.diameter**2 if is_lifted(noise) else None
-
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Rows:
         y, alpha = smoothing_arguments(self, y, alpha)
-        cumulative = np.cumsum(self._weights(y, alpha)[0])
-        index = cumulative.searchsorted(rng.random(count) * cumulative[-1], side="right")
-        # a product rounded up to the total would fall past the last point
-        return Rows(self.table, np.minimum(index, len(self.table) - 1), self.shape)
+        return Rows(self.table, draw_indices(self._weights(y, alpha)[0], count, rng), self.shape)
 
     def k_best(self, g: Array, k: int) -> Rows:
         g = self._check_direction(g)
@@ -128,10 +114,4 @@ class ConvexHull(Set):
 
     def _weights(self, y: Array, alpha: float) -> tuple[Array, float]:
         """Return exp((score - max)/alpha) of the points, and max."""
-        scores = self.table @ y.reshape(-1)
-        largest = scores.max()
-        with np.errstate(over="ignore"):  # a quotient of -inf has weight 0, as it should
-            return np.exp((scores - largest) / alpha), float(largest)
-
-    def __repr__(self) -> str:
-        return f"ConvexHull({len(self.table)} points, shape={self.shape})"
+        return exponentials(self.table @ y.reshape(-1), alpha)

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csgraph
 
+from ..arrays import Array
 from ..atoms import Sparse
-from ._base import Array, Set
-from ._graph import Graph, find_cycle, heights
-from ._laws import is_lifted, need_lifted, smoothing_arguments
+from ._graph import Edges, Graph, find_cycle, heights
+from ._laws import NoiseLike, smoothing_arguments
+from ._lifted import LiftedSet
 
 
-class DagFlow(Set):
+class Level(NamedTuple):
+    """Nodes of one height, their edges, and where the edges of each node begin among these."""
+
+    nodes: slice
+    edges: slice
+    starts: Array
+
+
+class DagFlow(LiftedSet):
     r"""Unit flows from a source to a target of a directed graph without cycles.
 
     .. math:: \{x \ge 0,\ \sum_{e \text{ out of } v} x_e - \sum_{e \text{ into } v} x_e
@@ -54,10 +64,9 @@ class DagFlow(Set):
     array([0.5, 0.5, 0.5])
     """
 
-    polytope: ClassVar[bool] = True
-    closed_forms: ClassVar[tuple[str, ...]] = ("lifted",)
+    summary = "{K.graph.edge_count} edges, {K.graph.node_count} nodes"
 
-    def __init__(self, edges: Any, source: Any, target: Any) -> None:
+    def __init__(self, edges: Edges, source: object, target: object) -> None:
         graph = Graph(edges, "edges")
         s, t = graph.number(source, "source"), graph.number(target, "target")
         if s == t:
@@ -72,6 +81,8 @@ class DagFlow(Set):
         self._supply = np.zeros(graph.node_count)
         self._supply[[s, t]] = 1.0, -1.0
         self._arrange(s, t)
+        self.radius = math.sqrt(self.longest)
+        self.diameter = math.sqrt(2.0 * self.longest) if len(self._edges) > self.longest else 0.0
 
     def _arrange(self, s: int, t: int) -> None:
         """Number the nodes on paths by height, so that each sweep works on contiguous slices.
@@ -101,20 +112,10 @@ class DagFlow(Set):
         self._first = np.searchsorted(self._tails, np.arange(len(order) + 1))
         self.longest = int(height[s])
         bounds = np.searchsorted(height[order], np.arange(1, self.longest + 2))
-        self._stages = [self._stage(a, b) for a, b in itertools.pairwise(bounds.tolist())]
-
-    def _stage(self, a: int, b: int) -> tuple[slice, slice, Array]:
-        """Return the nodes a..b-1, their edges, and where the edges of each of them begin."""
-        first, last = self._first[[a, b]].tolist()
-        return slice(a, b), slice(first, last), self._first[a:b] - first
-
-    @property
-    def radius(self) -> float:
-        return math.sqrt(self.longest)
-
-    @property
-    def diameter(self) -> float:
-        return math.sqrt(2.0 * self.longest) if len(self._edges) > self.longest else 0.0
+        self._levels: list[Level] = []
+        for a, b in itertools.pairwise(bounds.tolist()):
+            first, last = self._first[[a, b]].tolist()
+            self._levels.append(Level(slice(a, b), slice(first, last), self._first[a:b] - first))
 
     @cached_property
     def log_count(self) -> float:
@@ -125,10 +126,8 @@ class DagFlow(Set):
         rows = np.asarray(g, dtype=np.float64).reshape(-1, self.shape[0])
         step = self._best_edges(rows.T[self._edges])
         columns = np.arange(rows.shape[0])
-        edges, on_path = self._walk(len(columns), lambda node, _: step[node, columns])
-        if g.ndim == 1:
-            return Sparse(edges[0, on_path[0]], 1.0, self.shape)
-        return self._paths(edges, on_path)
+        answers = self._paths(*self._walk(len(columns), lambda node: step[node, columns]))
+        return answers.take(0) if g.ndim == 1 else answers
 
     def _best_edges(self, cost: Array) -> Array:
         """Return the first edge of the shortest path to t from each node, for columns of costs."""
@@ -136,7 +135,7 @@ class DagFlow(Set):
         length = np.zeros((n, batch))
         best = np.zeros((n, batch), dtype=np.intp)
         position = np.arange(len(cost))[:, None]
-        for nodes, edges, starts in self._stages:
+        for nodes, edges, starts in self._levels:
             through = cost[edges] + length[self._heads[edges]]
             length[nodes] = np.minimum.reduceat(through, starts, axis=0)
             # the first of equally good edges
@@ -145,13 +144,16 @@ class DagFlow(Set):
             best[nodes] = np.minimum.reduceat(ranks, starts, axis=0)
         return best
 
-    def _walk(self, count: int, choose: Any) -> tuple[Array, Array]:
-        """Return the edges of ``count`` paths from s to t, and which of them are not padding."""
+    def _walk(self, count: int, choose: Callable[[Array], Array]) -> tuple[Array, Array]:
+        """Return the edges of ``count`` paths from s to t, and which of them are not padding.
+
+        ``choose`` returns the edge on which each path leaves its node.
+        """
         node = np.full(count, len(self._first) - 2)
         edges = np.zeros((count, self.longest), dtype=np.intp)
         on_path = np.zeros((count, self.longest), dtype=bool)
         for i in range(self.longest):
-            edge = choose(node, i)
+            edge = choose(node)
             on_path[:, i] = node > 0
             edges[:, i] = self._edges[edge]
             node = np.where(node > 0, self._heads[edge], 0)
@@ -170,22 +172,21 @@ class DagFlow(Set):
     def start(self) -> Array:
         return self.smoothed(np.zeros(self.shape), 1.0)
 
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
-        need_lifted(self, noise)
-        y, alpha = smoothing_arguments(self, y, alpha)
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
+        y, alpha = self._lifted_arguments(y, alpha, noise)
         _, share = self._soft_lengths(y[self._edges], alpha)
         through = np.zeros(len(self._first) - 1)  # flow through each node
         through[-1] = 1.0
-        for _, edges, _ in reversed(self._stages):
+        for level in reversed(self._levels):
+            edges = level.edges
             share[edges] *= through[self._tails[edges]]
             np.add.at(through, self._heads[edges], share[edges])
         x = np.zeros(self.shape)
         x[self._edges] = share
         return x
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
-        need_lifted(self, noise)
-        y, alpha = smoothing_arguments(self, y, alpha)
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
+        y, alpha = self._lifted_arguments(y, alpha, noise)
         return self._soft_lengths(y[self._edges], alpha)[0]
 
     def _soft_lengths(self, y: Array, alpha: float) -> tuple[float, Array]:
@@ -196,8 +197,8 @@ class DagFlow(Set):
         """
         potential, share = np.zeros(len(self._first) - 1), np.empty(len(y))
         largest, total = np.zeros_like(potential), np.ones_like(potential)
-        with np.errstate(over="ignore"):  # a quotient of -inf has weight 0, as it should
-            for nodes, edges, starts in self._stages:
+        with np.errstate(over="ignore"):  # a quotient of -inf has weight 0
+            for nodes, edges, starts in self._levels:
                 tails = self._tails[edges]
                 through = y[edges] + potential[self._heads[edges]]
                 largest[nodes] = np.maximum.reduceat(through, starts)
@@ -207,25 +208,16 @@ class DagFlow(Set):
                 share[edges] = weight / total[tails]
         return float(potential[-1]), share
 
-    def smoothed_at_zero(self, noise: Any) -> float | None:
-        return self.log_count if is_lifted(noise) else None
-
-    def smoothness(self, noise: Any) -> float | None:
-        return 0.25 * self.diameter**2 if is_lifted(noise) else None
-
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Sparse:
         y, alpha = smoothing_arguments(self, y, alpha)
         _, share = self._soft_lengths(y[self._edges], alpha)
         cumulative = np.concatenate([[0.0], np.cumsum(share)])
         low, high = cumulative[self._first[:-1]], cumulative[self._first[1:]]
 
-        def choose(node: Array, _: int) -> Array:
+        def choose(node: Array) -> Array:
             mark = low[node] + (high - low)[node] * rng.random(count)
             edge = cumulative[1:].searchsorted(mark, side="right")
-            # rounding must not lead to another node's edges
+            # after rounding errors the edge must still be one of this node
             return np.clip(edge, self._first[node], np.maximum(self._first[node + 1] - 1, 0))
 
         return self._paths(*self._walk(count, choose))
-
-    def __repr__(self) -> str:
-        return f"DagFlow({self.graph.edge_count} edges, {self.graph.node_count} nodes)"

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ..arrays import as_float_array, check_finite
+from ..arrays import Array, as_float_array, check_finite
 from ..atoms import Atoms, Sparse
 from ..problem import CapabilityError
-from ._base import Array, Set
 from ._batch import map_batch
-from ._graph import Graph
-from ._linear import COST, Answer, LinearSystem, bounded, proved
+from ._graph import Edges, Graph
+from ._linear import COST, Answer, LinearSystem, ProgramSet
 from ._routing import Routing
 
-_LARGE = 200_000
+Demands: TypeAlias = Iterable[tuple[object, object, float]] | np.ndarray | sparse.sparray
+
+_EXACT_UP_TO = 200_000
 """Beyond this many (origin, edge) pairs membership is judged without the separate origins."""
 
 
-class FlowPolytope(Set):
+class FlowPolytope(ProgramSet):
     r"""Total flows on the edges of a directed graph that serve all demands.
 
     Without capacities: the convex hull of the routings in which every demand takes one simple path,
@@ -44,16 +47,16 @@ class FlowPolytope(Set):
     -----
     The oracle routes all demands on cheapest paths at once ("all or nothing"): Dijkstra's algorithm
     from each origin, after Johnson's potentials if costs are negative, then one pass up the trees.
-    On a graph with cycles a direction may make a cycle's cost negative. Flow around it would never
-    end: that needs ``capacity`` (the total demand is a natural one), and is an error without. With
-    capacities the routing is right whenever it respects them and no cycle is negative; else the
-    oracle is a linear program in the flows from each origin.
+    If the direction makes the cost of a cycle negative, flow around it is unbounded. That is an
+    error unless ``capacity`` is given; the total demand is a natural choice. With capacities the
+    routing is optimal if it respects them and no cycle is negative; otherwise the oracle is a
+    linear program in the flows from each origin.
 
     A simple path has fewer than \|V\| edges, so R is at most the total demand times
     sqrt(min(\|V\| - 1, \|E\|)), and at most ||c||; two nonnegative points are within sqrt(2) R.
     `violation` asks a linear program for flows from each origin that add up to x and stay within
-    the total demand (it does not see a circulation below that); with more than 200,000 pairs of
-    origins and edges, only whether the nodes' balances add up.
+    the total demand (it does not notice a circulation below that). With more than 200,000 pairs of
+    origins and edges it only checks the balances of the nodes.
 
     Examples
     --------
@@ -63,11 +66,9 @@ class FlowPolytope(Set):
     array([3., 4., 0.])
     """
 
-    polytope: ClassVar[bool] = True
-    one_by_one: ClassVar[bool] = True
-    cheap_violation: ClassVar[bool] = False
+    cheap_violation = False
 
-    def __init__(self, graph: Any, demands: Any, capacity: Any = None) -> None:
+    def __init__(self, graph: Edges, demands: Demands, capacity: ArrayLike | None = None) -> None:
         self.graph = Graph(graph, "graph")
         self.shape = (self.graph.edge_count,)
         origins, demand = _table(self.graph, demands)
@@ -79,61 +80,51 @@ class FlowPolytope(Set):
             raise ValueError(f"demands: no path leads from {o!r} to {d!r}")
         self.capacity = None if capacity is None else _capacity(capacity, self.shape[0])
         # no simple path puts more than the total demand on an edge
-        self._most = self.total if self.capacity is None else self.capacity
+        self._limit = self.total if self.capacity is None else self.capacity
         self._system = None if self.capacity is None else self._flows(self.capacity)
-
-    @property
-    def radius(self) -> float:
         longest = min(self.graph.node_count - 1, self.shape[0])
-        if self.capacity is None:
-            return self.total * math.sqrt(longest)
-        return float(np.linalg.norm(self.capacity))
-
-    @property
-    def diameter(self) -> float:
-        return math.sqrt(2.0) * self.radius
+        self.radius = self.total * math.sqrt(longest)
+        if self.capacity is not None:
+            self.radius = float(np.linalg.norm(self.capacity))
+        self.diameter = math.sqrt(2.0) * self.radius
 
     def _lmo(self, g: Array) -> Atoms:
-        g = np.asarray(g, dtype=np.float64)
-        answers = map_batch(self._route, g.reshape(-1, self.shape[0]))
         if self.capacity is not None:
-            return bounded(answers, g, self.shape)
+            return super()._lmo(g)
+        g = np.asarray(g, dtype=np.float64)
+        answers = map_batch(self._minimise, g.reshape(-1, self.shape[0]))
         x = np.array([answer.x for answer in answers])
-        if g.ndim == 1:
-            edges = np.flatnonzero(x[0])
-            return Sparse(edges, x[0, edges], self.shape)
         # used edges first, unused ones with flow 0 after them
         width = max(1, int(np.count_nonzero(x, axis=1).max()))
         edges = np.argsort(x == 0, axis=1, kind="stable")[:, :width]
-        return Sparse(edges, np.take_along_axis(x, edges, axis=1), self.shape)
+        answer = Sparse(edges, np.take_along_axis(x, edges, axis=1), self.shape)
+        return answer.take(0) if g.ndim == 1 else answer
 
     def near(self, g: Array) -> Atoms:
-        # noise may make a cycle's cost negative, and any routing will do
+        # noise may make the cost of a cycle negative; any routing will do here
         return self._lmo(g if self.capacity is not None else np.maximum(g, 0.0))
 
-    def _route(self, cost: Array) -> Answer:
+    def _minimise(self, cost: Array) -> Answer:
         x = self._routing.load(cost)
+        if x is not None and (self._system is None or bool(np.all(x <= self._limit))):
+            return Answer(x, float(x @ cost) - self._rounding(cost))
         if self._system is None:
-            if x is None:
-                raise CapabilityError(
-                    f"{self}: the direction has a cycle of negative cost, around which flow would "
-                    f"grow without end: pass capacity=... ({self.total:g}, the total demand, for "
-                    "example) to bound the flow on each edge"
-                )
-            return Answer(x, float(x @ cost) - self._rounding(cost))
-        if x is not None and bool(np.all(x <= self._most)):
-            return Answer(x, float(x @ cost) - self._rounding(cost))
+            raise CapabilityError(
+                f"{self}: the direction has a cycle of negative cost, around which flow would "
+                f"grow without end: pass capacity=... ({self.total:g}, the total demand, for "
+                "example) to bound the flow on each edge"
+            )
         origins = len(self._routing.origins)
         flows, bound = self._system.minimise(np.tile(cost, origins))
-        return Answer(np.minimum(flows.reshape(origins, -1).sum(axis=0), self._most), bound)
+        return Answer(np.minimum(flows.reshape(origins, -1).sum(axis=0), self._limit), bound)
 
-    def certify(self, g: Array, vertex: Any) -> float:
+    def certify(self, g: Array, vertex: Atoms) -> float:
         if self.capacity is None:
             return float(vertex.dot(g)) - self._rounding(g)
-        return proved(self, g, vertex)
+        return super().certify(g, vertex)
 
     def _rounding(self, cost: Array) -> float:
-        """Return what the rounding of the potentials may have cost, on all edges of all paths."""
+        """Return what the rounding of the potentials may cost on all edges of all paths."""
         if cost.min() >= 0:
             return 0.0
         ulp = np.finfo(np.float64).eps * float(abs(cost).max())
@@ -144,16 +135,14 @@ class FlowPolytope(Set):
             return np.inf
         incidence, supply = self._incidence(), self._supply()
         balance = abs(incidence @ x - supply.sum(axis=0)).max()
-        outside = float(max(-x.min(), (x - self._most).max(), balance))
+        outside = float(max(-x.min(), (x - self._limit).max(), balance))
         origins = len(supply)
-        if origins == 1 or origins * self.shape[0] > _LARGE or outside > 1e-6 * self.total:
+        if origins == 1 or origins * self.shape[0] > _EXACT_UP_TO or outside > 1e-6 * self.total:
             return outside
         # the least t with flows f_o >= 0 that are within t of x on every edge when added up
-        sums = sparse.hstack([sparse.eye_array(self.shape[0])] * origins)
+        sums, balances = self._per_origin(origins)
         slack = np.ones((self.shape[0], 1))
-        conservation = sparse.block_diag(
-            [sparse.block_diag([incidence] * origins), np.zeros((0, 1))]
-        )
+        conservation = sparse.block_diag([balances, np.zeros((0, 1))])
         cost = np.zeros(conservation.shape[1])
         cost[-1] = COST
         result = linprog(
@@ -175,16 +164,18 @@ class FlowPolytope(Set):
         """Return the system of the flows from each origin within the capacities."""
         supply = self._supply()
         count = len(supply)
+        sums, balances = self._per_origin(count)
         try:
-            return LinearSystem(
-                sparse.hstack([sparse.eye_array(self.shape[0])] * count),
-                capacity,
-                sparse.block_diag([self._incidence()] * count),
-                supply.reshape(-1),
-                np.column_stack([np.zeros(count * self.shape[0]), np.tile(capacity, count)]),
-            )
+            high = np.tile(capacity, count)
+            bounds = np.column_stack([np.zeros(len(high)), high])
+            return LinearSystem(sums, capacity, balances, supply.reshape(-1), bounds)
         except ValueError as error:
             raise ValueError(f"capacity is too small for the demands: {error}") from None
+
+    def _per_origin(self, count: int) -> tuple[sparse.sparray, sparse.sparray]:
+        """Return the matrices of total flows and of balances, given the flows from each origin."""
+        sums = sparse.hstack([sparse.eye_array(self.shape[0])] * count)
+        return sums, sparse.block_diag([self._incidence()] * count)
 
     def _incidence(self) -> sparse.csr_array:
         edges = np.arange(self.shape[0])
@@ -199,10 +190,8 @@ class FlowPolytope(Set):
         return supply
 
     def __repr__(self) -> str:
-        graph, demands = self.graph, np.count_nonzero(self._routing.demand)
-        return (
-            f"FlowPolytope({graph.edge_count} edges, {graph.node_count} nodes, {demands} demands)"
-        )
+        size = f"{self.graph.edge_count} edges, {self.graph.node_count} nodes"
+        return f"FlowPolytope({size}, {np.count_nonzero(self._routing.demand)} demands)"
 
 
 def _table(graph: Graph, demands: Any) -> tuple[Array, Array]:
@@ -226,10 +215,8 @@ def _table(graph: Graph, demands: Any) -> tuple[Array, Array]:
         if not (math.isfinite(amount) and amount >= 0):
             raise ValueError(f"demands must be finite and not negative, found {triple!r}")
         if o != d and amount > 0:
-            origin, node = (
-                graph.number(o, "demands: origin"),
-                graph.number(d, "demands: destination"),
-            )
+            origin = graph.number(o, "demands: origin")
+            node = graph.number(d, "demands: destination")
             table.setdefault(origin, np.zeros(graph.node_count))[node] += amount
     if not table:
         raise ValueError("demands must have a positive amount between different nodes, found none")
@@ -237,7 +224,7 @@ def _table(graph: Graph, demands: Any) -> tuple[Array, Array]:
     return np.array(origins), np.array([table[o] for o in origins])
 
 
-def _capacity(capacity: Any, n: int) -> Array:
+def _capacity(capacity: ArrayLike, n: int) -> Array:
     array = check_finite(as_float_array(capacity, "capacity"), "capacity")
     if array.shape not in ((), (n,)):
         raise ValueError(f"capacity must be a number or one per edge ({n}), found {array.shape}")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..atoms import Sparse
-from ._base import Array, Set, as_positive
+from ._ball import Ball
 from ._select import as_count, ranked
 from .l1_ball import L1Ball
 
+Groups = Sequence[ArrayLike] | np.ndarray
 
-class GroupL1Ball(Set):
+
+class GroupL1Ball(Ball):
     r"""The ball of the group norm, :math:`\{\sum_G \|x_G\|_2 \le r\}`.
 
     Parameters
@@ -37,17 +41,14 @@ class GroupL1Ball(Set):
     """
 
     unconditional = True
+    summary = "{K.sizes}, groups={K._length.size}, radius={K.r:g}"
 
-    def __init__(self, groups: Any, radius: float = 1.0) -> None:
-        self.shape, members = _partition(groups)
-        self.r = as_positive(radius, "radius")
+    def __init__(self, groups: Groups, radius: float = 1.0) -> None:
+        shape, members = _partition(groups)
+        super().__init__(shape, radius)
         self._order = np.concatenate(members)
         self._length = np.array([len(group) for group in members])
         self._start = np.cumsum(self._length) - self._length
-
-    @property
-    def radius(self) -> float:
-        return self.r
 
     @property
     def groups(self) -> list[np.ndarray]:
@@ -55,18 +56,13 @@ class GroupL1Ball(Set):
         return np.split(self._order, self._start[1:])
 
     def _lmo(self, g: Array) -> Sparse:
-        single = g.ndim == len(self.shape)
-        rows = g.reshape(1 if single else g.shape[0], -1)
-        best = self._norms(rows).argmax(axis=-1)
-        answers = self._vertices(rows, best)
-        return answers.take(0) if single else answers
+        rows = g.reshape(-1, self.dimension)
+        answers = self._vertices(rows, self._norms(rows).argmax(axis=-1))
+        return answers.take(0) if g.ndim == len(self.shape) else answers
 
     def violation(self, x: Array) -> float:
         flat = x.reshape(-1)
         return float(abs(flat).max() * self._norms(flat).sum()) - self.r
-
-    def start(self) -> Array:
-        return np.zeros(self.shape)
 
     def k_best(self, g: Array, k: int) -> Sparse:
         """Return the best vertices of the k groups of largest ||g_G||, the best first."""
@@ -105,12 +101,8 @@ class GroupL1Ball(Set):
         length = np.sqrt((unit * unit).sum(axis=-1, keepdims=True))
         return Sparse(indices, unit * (-self.r / length), self.shape)
 
-    def __repr__(self) -> str:
-        n = ", ".join(map(str, self.shape))
-        return f"GroupL1Ball({n}, groups={len(self._length)}, radius={self.r:g})"
 
-
-def _partition(groups: Any) -> tuple[tuple[int, ...], list[np.ndarray]]:
+def _partition(groups: Groups) -> tuple[tuple[int, ...], list[np.ndarray]]:
     """Return the shape of x and the flat positions of each group."""
     if isinstance(groups, list | tuple) and len(groups) and np.ndim(groups[0]) > 0:
         return _from_positions([np.asarray(group) for group in groups])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from ._base import as_shape
+from ._arguments import Shape, as_shape
 from ._select import as_count
 from .capped_simplex import CappedSimplex
 
@@ -32,12 +31,11 @@ class Hypersimplex(CappedSimplex):
     array([0., 1., 1., 0.])
     """
 
-    def __init__(self, n: Any, k: int) -> None:
+    summary = "{K.sizes}, k={K.k}"
+
+    def __init__(self, n: Shape, k: int) -> None:
         shape = as_shape(n)
         self.k = as_count(k)
         if self.k > math.prod(shape):
             raise ValueError(f"k must be at most n = {math.prod(shape)}, found {k!r}")
         super().__init__(shape, 1.0, self.k)
-
-    def __repr__(self) -> str:
-        return f"Hypersimplex({', '.join(map(str, self.shape))}, k={self.k})"

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 import numpy as np
 
+from ..arrays import Array
 from ..atoms import Sparse
-from ._base import Array, Set, as_positive, as_shape
+from ._arguments import Shape, as_shape
+from ._ball import Ball
 from ._select import as_count, first_positions, largest_flat
 from .capped_simplex import clip_to_total
 
 
-class KSparse(Set):
+class KSparse(Ball):
     r"""The k-sparse polytope :math:`\{\|x\|_\infty \le r,\ \|x\|_1 \le k r\}`.
 
     It is the convex hull of the vectors with k entries +-r and zeros elsewhere.
@@ -40,18 +41,15 @@ class KSparse(Set):
     """
 
     unconditional = True
-    polytope: ClassVar[bool] = True
+    polytope = True
+    summary = "{K.sizes}, k={K.k}, radius={K.r:g}"
 
-    def __init__(self, n: Any, k: int, radius: float = 1.0) -> None:
-        self.shape = as_shape(n)
+    def __init__(self, n: Shape, k: int, radius: float = 1.0) -> None:
+        super().__init__(as_shape(n), radius)
         self.k = as_count(k)
         if self.k > self.dimension:
             raise ValueError(f"k must be at most n = {self.dimension}, found {k!r}")
-        self.r = as_positive(radius, "radius")
-
-    @property
-    def radius(self) -> float:
-        return self.r * math.sqrt(self.k)
+        self.radius = self.r * math.sqrt(self.k)
 
     def _lmo(self, g: Array) -> Sparse:
         rows = g.reshape(-1, self.dimension)
@@ -64,14 +62,8 @@ class KSparse(Set):
         size = abs(x)
         return max(float(size.max()) - self.r, float(size.sum()) - self.k * self.r)
 
-    def start(self) -> Array:
-        return np.zeros(self.shape)
-
     def _project(self, x: Array) -> Array:
         size = np.minimum(abs(x), self.r)
         if float(size.sum()) > self.k * self.r:
             size = clip_to_total(abs(x), np.full(self.shape, self.r), self.k * self.r)
         return np.copysign(size, x)
-
-    def __repr__(self) -> str:
-        return f"KSparse({', '.join(map(str, self.shape))}, k={self.k}, radius={self.r:g})"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
 import numpy as np
 
-from ._base import Array, as_positive, as_shape
+from ..arrays import Array
+from ._arguments import Shape, as_shape
+from ._ball import Ball
 from ._select import scratch
 from .weighted_l1_ball import WeightedL1Ball
 
@@ -37,12 +39,10 @@ class L1Ball(WeightedL1Ball):
     array([0., 1., 0.])
     """
 
-    def __init__(self, n: Any, radius: float = 1.0) -> None:
-        self.shape = as_shape(n)
-        self.r = self.reach = as_positive(radius, "radius")
+    def __init__(self, n: Shape, radius: float = 1.0) -> None:
+        Ball.__init__(self, as_shape(n), radius)
+        self.reach = self.r
+        self.log_count = math.log(2 * self.dimension)
 
     def _sizes(self, flat: Array) -> Array:
-        return np.abs(flat, out=scratch(flat.shape))  # times r, which changes no comparison
-
-    def __repr__(self) -> str:
-        return f"L1Ball({', '.join(map(str, self.shape))}, radius={self.r:g})"
+        return np.abs(flat, out=scratch(flat.shape))  # the factor r would change no comparison

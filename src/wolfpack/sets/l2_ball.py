@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import gammaln, hyp1f1
 
-from ..arrays import norm
+from ..arrays import Array, norm
 from ..atoms import Dense
-from ._base import Array, Set, as_positive, as_shape
-from ._laws import need_scale, scale_of, smoothing_arguments
+from ._arguments import Shape, as_shape
+from ._ball import Ball
+from ._laws import NoiseLike, need_scale, scale_of, smoothing_arguments
 
 
-class L2Ball(Set):
+class L2Ball(Ball):
     r"""The Euclidean (Frobenius) ball :math:`\{\|x\|_2 \le r\}`.
 
     Parameters
@@ -46,21 +46,16 @@ class L2Ball(Set):
     """
 
     unconditional = True
-    closed_forms: ClassVar[tuple[str, ...]] = ("gaussian",)
+    closed_forms = ("gaussian",)
 
-    def __init__(self, n: Any, radius: float = 1.0) -> None:
-        self.shape = as_shape(n)
-        self.r = as_positive(radius, "radius")
-
-    @property
-    def radius(self) -> float:
-        return self.r
+    def __init__(self, n: Shape, radius: float = 1.0) -> None:
+        super().__init__(as_shape(n), radius)
 
     def _lmo(self, g: Array) -> Dense:
         flat = g.reshape(*g.shape[: g.ndim - len(self.shape)], -1).astype(np.float64, copy=False)
         square = np.einsum("...i,...i->...", flat, flat)[..., None]
         if not (square.min() > 1e-200 and square.max() < 1e200):
-            # squares that leave the range, or a zero direction: divide by the largest entry first
+            # a zero direction, or squares that overflow or underflow: divide by the largest entry
             largest = abs(flat).max(axis=-1, keepdims=True)
             flat = flat / np.where(largest > 0, largest, 1.0)
             square = np.maximum((flat * flat).sum(axis=-1, keepdims=True), np.finfo(float).tiny)
@@ -69,32 +64,25 @@ class L2Ball(Set):
     def violation(self, x: Array) -> float:
         return norm(x) - self.r
 
-    def start(self) -> Array:
-        return np.zeros(self.shape)
-
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
-        y, alpha = smoothing_arguments(self, y, alpha)
-        alpha *= need_scale(self, noise, "gaussian")
-        answer = self._lmo(-y).to_dense()
-        t, n = self._length(answer, y) / alpha, self.dimension
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
+        answer, length, alpha = self._smoothing(y, alpha, noise)
+        t, n = length / alpha, self.dimension
         if t * t > 1e16 * n:  # phi(t) = 1 - (n - 1)/(2 t^2) + ... rounds to 1
             return answer
         return answer * (self._mean_length * t / n * float(hyp1f1(0.5, n / 2 + 1, -0.5 * t * t)))
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
-        y, alpha = smoothing_arguments(self, y, alpha)
-        alpha *= need_scale(self, noise, "gaussian")
-        length, n = self._length(self._lmo(-y).to_dense(), y), self.dimension
-        t = length / alpha
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
+        _, length, alpha = self._smoothing(y, alpha, noise)
+        t, n = length / alpha, self.dimension
         if t * t > 1e16 * n:
             return self.r * length
         return self.r * alpha * self._mean_length * float(hyp1f1(-0.5, n / 2, -0.5 * t * t))
 
-    def smoothed_at_zero(self, noise: Any) -> float | None:
+    def smoothed_at_zero(self, noise: NoiseLike) -> float | None:
         scale = scale_of(noise, "gaussian")
         return None if scale is None else self.r * scale * self._mean_length
 
-    def smoothness(self, noise: Any) -> float | None:
+    def smoothness(self, noise: NoiseLike) -> float | None:
         scale = scale_of(noise, "gaussian")
         return None if scale is None else self.r * self._mean_length / (scale * self.dimension)
 
@@ -107,9 +95,9 @@ class L2Ball(Set):
         n = self.dimension
         return math.sqrt(2.0) * math.exp(gammaln((n + 1) / 2) - gammaln(n / 2))
 
-    def _length(self, answer: Array, y: Array) -> float:
-        """Return ||y|| as <answer, y>/r, whose terms stay in range."""
-        return float((answer * y).sum()) / self.r
-
-    def __repr__(self) -> str:
-        return f"L2Ball({', '.join(map(str, self.shape))}, radius={self.r:g})"
+    def _smoothing(self, y: Array, alpha: float, noise: NoiseLike) -> tuple[Array, float, float]:
+        """Return the answer to -y, ||y|| as <answer, y>/r, whose terms stay in range, and alpha."""
+        y, alpha = smoothing_arguments(self, y, alpha)
+        alpha *= need_scale(self, noise, "gaussian")
+        answer = self._lmo(-y).to_dense()
+        return answer, float((answer * y).sum()) / self.r, alpha

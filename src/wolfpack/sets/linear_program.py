@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..atoms import Bounded
-from ._base import Array, Set
-from ._batch import map_batch
-from ._linear import LinearSystem, bounded, proved
+from ..arrays import Array
+from ._linear import Answer, BoundsLike, LinearSystem, Matrix, ProgramSet
 
 
-class LinearProgram(Set):
+class LinearProgram(ProgramSet):
     r"""The polytope :math:`\{A_{ub} x \le b_{ub},\ A_{eq} x = b_{eq},\ \ell \le x \le u\}`.
 
     Parameters
@@ -40,40 +37,25 @@ class LinearProgram(Set):
     array([2., 0.])
     """
 
-    polytope: ClassVar[bool] = True
-    one_by_one: ClassVar[bool] = True
-    batch_hint: ClassVar[int | None] = 1
+    batch_hint = 1
+    summary = "{K.shape[0]} variables"
 
     def __init__(
         self,
-        A_ub: Any = None,
-        b_ub: Any = None,
-        A_eq: Any = None,
-        b_eq: Any = None,
-        bounds: Any = None,
+        A_ub: Matrix = None,
+        b_ub: ArrayLike | None = None,
+        A_eq: Matrix = None,
+        b_eq: ArrayLike | None = None,
+        bounds: BoundsLike = None,
     ) -> None:
         self.system = LinearSystem(A_ub, b_ub, A_eq, b_eq, bounds)
         self.shape = (self.system.n,)
-        self._radius = self.system.bound_all()
+        self.radius = self.system.bound_all()
+        box = float(np.linalg.norm(self.system.high - self.system.low))
+        self.diameter = min(2.0 * self.radius, box)
 
-    @property
-    def radius(self) -> float:
-        return self._radius
-
-    @property
-    def diameter(self) -> float:
-        return min(2.0 * self.radius, float(np.linalg.norm(self.system.high - self.system.low)))
-
-    def _lmo(self, g: Array) -> Bounded:
-        g = np.asarray(g, dtype=np.float64)
-        rows = g.reshape(-1, self.shape[0])
-        return bounded(map_batch(self.system.minimise, rows), g, self.shape)
-
-    def certify(self, g: Array, vertex: Any) -> float:
-        return proved(self, g, vertex)
+    def _minimise(self, c: Array) -> Answer:
+        return self.system.minimise(c)
 
     def violation(self, x: Array) -> float:
         return self.system.violation(x)
-
-    def __repr__(self) -> str:
-        return f"LinearProgram({self.shape[0]} variables)"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ._base import as_positive, as_shape
+from ._arguments import Shape, as_positive, as_shape
 from .box import Box
 
 
@@ -34,11 +32,9 @@ class LinfBall(Box):
     """
 
     unconditional = True
+    summary = "{K.sizes}, radius={K.r:g}"
 
-    def __init__(self, n: Any, radius: float = 1.0) -> None:
+    def __init__(self, n: Shape, radius: float = 1.0) -> None:
         shape = as_shape(n)
         self.r = as_positive(radius, "radius")
         super().__init__(np.full(shape, -self.r), np.full(shape, self.r))
-
-    def __repr__(self) -> str:
-        return f"LinfBall({', '.join(map(str, self.shape))}, radius={self.r:g})"

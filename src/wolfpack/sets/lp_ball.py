@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from ..arrays import (
-    amax,
-    choose,
-    foreign_dtype,
-    full,
-    is_foreign,
-    namespace,
-    reshape,
-    sum_last,
-    zeros,
-)
-from ..atoms import Atoms, Corner, Dense, OneHot
-from ._base import Array, Set, as_positive, as_shape
-from ._select import in_chunks, pick
-
-_HOST = np.zeros(0)
+from ..arrays import Array, amax, full, is_foreign, namespace, reshape, sum_last
+from ..atoms import Atoms, Corner, Dense
+from ._arguments import Shape, as_exponent, as_shape
+from ._ball import Ball
+from ._select import in_chunks
+from .l1_ball import L1Ball
 
 
-class LpBall(Set):
+class LpBall(Ball):
     r"""The l_p ball :math:`\{\|x\|_p \le r\}` for :math:`1 \le p \le \infty`.
 
     Parameters
@@ -54,33 +43,22 @@ class LpBall(Set):
     """
 
     unconditional = True
+    summary = "{K.sizes}, p={K.p:g}, radius={K.r:g}"
 
-    def __init__(self, n: Any, p: float, radius: float = 1.0) -> None:
-        self.shape = as_shape(n)
-        try:
-            self.p = float(p)
-        except (TypeError, ValueError):
-            raise TypeError(f"p must be a number, found {p!r}") from None
-        if not self.p >= 1:  # NaN included
-            raise ValueError(f"p must satisfy 1 <= p <= inf, found {p!r}")
-        self.r = as_positive(radius, "radius")
+    def __init__(self, n: Shape, p: float, radius: float = 1.0) -> None:
+        super().__init__(as_shape(n), radius)
+        self.p = as_exponent(p, "p")
+        self.radius = self.r * self.dimension ** max(0.0, 0.5 - 1.0 / self.p)
         self.polytope = self.p in (1.0, math.inf)
-
-    @property
-    def radius(self) -> float:
-        return self.r * self.dimension ** max(0.0, 0.5 - 1.0 / self.p)
 
     def _lmo(self, g: Array) -> Atoms:
         if self.p == math.inf:
             r = full((), self.r, g) if is_foreign(g) else self.r
             return Corner(g < 0, -r, r, self.shape)
-        rows = reshape(g, (-1, self.dimension))
-        if self.p > 1.0:
-            return Dense(reshape(in_chunks(self._equality, rows), tuple(g.shape)), self.shape)
-        index = namespace(g).argmax(abs(rows), axis=1)
-        values = choose(pick(rows, index[:, None])[:, 0] < 0, self.r, -self.r, g)
-        answers = OneHot(index, values, self.shape, foreign_dtype(g))
-        return answers.take(0) if g.ndim == len(self.shape) else answers
+        if self.p == 1.0:
+            return L1Ball(self.shape, self.r).at(g)._lmo(g)
+        answers = in_chunks(self._equality, reshape(g, (-1, self.dimension)))
+        return Dense(reshape(answers, tuple(g.shape)), self.shape)
 
     def _equality(self, rows: Array) -> Array:
         """Return the vectors that attain Hölder's inequality with each row, and their sign."""
@@ -99,9 +77,3 @@ class LpBall(Set):
             return largest - self.r
         total = float(sum_last((size / largest) ** self.p, x.ndim))
         return largest * total ** (1.0 / self.p) - self.r
-
-    def start(self) -> Array:
-        return zeros(self.shape, _HOST if self.like is None else self.like)
-
-    def __repr__(self) -> str:
-        return f"LpBall({', '.join(map(str, self.shape))}, p={self.p:g}, radius={self.r:g})"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Sized
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..arrays import as_float_array, check_finite
+from ..arrays import Array, as_float_array, check_finite
 from ..atoms import Sparse
-from ._base import Array, Set, as_shape
+from ._arguments import as_size
+from ._base import Set
 from ._batch import map_batch
-from ._distance import separation
+from ._distance import separation_of_bases
+
+Function = Callable[[tuple[int, ...]], int | bool]
 
 
 class MatroidBase(Set):
@@ -35,10 +38,9 @@ class MatroidBase(Set):
     -----
     The oracle is the greedy algorithm: go through the elements by ascending g, the first index
     first, and keep those that stay independent until the rank is reached; at most n calls of the
-    function. That all bases are equally large is checked at construction for a few orders of the
-    elements, and by every answer. Columns are independent if NumPy's ``matrix_rank`` of them,
-    scaled to length 1, says so. For the trees of a graph `SpanningTree` is faster and knows more,
-    for "k of each group" a `Product` of `Hypersimplex`.
+    function. A few orders of the elements at construction, and every answer, check that all bases
+    are equally large. Independence of columns is NumPy's ``matrix_rank`` of them, scaled to length
+    1. Prefer `SpanningTree` for trees, and a `Product` of `Hypersimplex` for "k of each group".
 
     Examples
     --------
@@ -58,17 +60,15 @@ class MatroidBase(Set):
     array([0., 1., 1.])
     """
 
-    polytope: ClassVar[bool] = True
-    one_by_one: ClassVar[bool] = True
+    polytope = True
+    one_by_one = True
+    summary = "{K.shape[0]} elements"
 
-    def __init__(self, rank_or_independence: Any, n: int | None = None) -> None:
-        self.fun: Callable[[tuple[int, ...]], Any] = (
-            rank_or_independence
-            if callable(rank_or_independence)
-            else _Columns(rank_or_independence)
-        )
-        self.shape = _ground_set(self.fun, n)
-        n = self.shape[0]
+    def __init__(self, rank_or_independence: Function | ArrayLike, n: int | None = None) -> None:
+        given = rank_or_independence
+        self.fun: Function = given if callable(given) else _Columns(given)
+        n = _element_count(self.fun, n)
+        self.shape = (n,)
         empty = self.fun(())
         if isinstance(empty, bool | np.bool_) and not empty:
             raise ValueError("rank_or_independence must call the empty set () independent")
@@ -85,15 +85,9 @@ class MatroidBase(Set):
         shuffle = np.random.default_rng(0)
         for order in (forward[::-1], *(shuffle.permutation(n) for _ in range(3))):
             self._sorted(self._greedy(order, n))
-
-    @property
-    def radius(self) -> float:
-        return math.sqrt(self.rank)
-
-    @property
-    def diameter(self) -> float:
+        self.radius = math.sqrt(self.rank)
         # two bases share rank - j elements, and j elements outside the first must exist
-        return math.sqrt(2.0 * min(self.rank, self.shape[0] - self.rank))
+        self.diameter = math.sqrt(2.0 * min(self.rank, n - self.rank))
 
     def _lmo(self, g: Array) -> Sparse:
         rows = np.asarray(g, dtype=np.float64).reshape(-1, self.shape[0])
@@ -102,12 +96,11 @@ class MatroidBase(Set):
         return Sparse(bases[0] if g.ndim == 1 else bases, 1.0, self.shape)
 
     def violation(self, x: Array) -> float:
-        outside = np.maximum(-x.min(), abs(x.sum() - self.rank))
-        return max(float(outside), separation(self, x)) if outside <= 1e-6 else float(outside)
+        return separation_of_bases(self, x, self.rank)
 
     def start(self) -> Array:
         n = self.shape[0]
-        shifts = range(0, n, -(-n // 20))  # at most 20 bases, begun at different elements
+        shifts = range(0, n, -(-n // 20))  # at most 20 bases, from different first elements
         bases = np.array([self._base(np.roll(np.arange(n), -i)) for i in shifts])
         return Sparse(bases, 1.0, self.shape).mean()
 
@@ -136,14 +129,11 @@ class MatroidBase(Set):
         value = self.fun(subset)
         return value == len(subset) if self._is_rank else bool(value)
 
-    def __repr__(self) -> str:
-        return f"MatroidBase({self.shape[0]} elements)"
-
 
 class _Columns:
     """The rank of sets of columns of a matrix."""
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: ArrayLike) -> None:
         name = "rank_or_independence"
         A = np.asarray(matrix)
         if A.dtype.kind not in "iufb" or A.ndim != 2:
@@ -162,17 +152,17 @@ class _Columns:
         return int(np.linalg.matrix_rank(self.columns[:, list(subset)])) if subset else 0
 
 
-def _ground_set(fun: Any, n: Any) -> tuple[int]:
-    """Return (number of elements,) from ``n`` or from what ``fun`` says of itself."""
-    known = len(fun) if hasattr(fun, "__len__") else None
-    if n is None and known is None:
+def _element_count(fun: Function, n: int | None) -> int:
+    """Return the number of elements: ``n``, or the length of ``fun``."""
+    known = len(fun) if isinstance(fun, Sized) else None
+    if n is None:
+        if known is not None:
+            return as_size(known)
         raise ValueError(
             "n, the number of elements, must be given: rank_or_independence is neither a matrix "
             "nor a callable with a length"
         )
-    sizes = as_shape(known if n is None else n)
-    if len(sizes) != 1:
-        raise ValueError(f"n must be a positive integer, found {n!r}")
-    if known is not None and known != sizes[0]:
+    count = as_size(n)
+    if known not in (None, count):
         raise ValueError(f"n must be the length {known} of rank_or_independence, found {n!r}")
-    return sizes
+    return count

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ..atoms import Sums
-from ._base import Array, Set
-from ._composite import Composite
+from ..arrays import Array
+from ..atoms import Atoms, Sums
+from ._base import Set
+from ._combination import Combination
 from ._distance import separation
-from ._laws import LIFTED, smoothing_arguments
+from ._laws import LIFTED, NoiseLike, smoothing_arguments
 
 
-class MinkowskiSum(Composite):
+class MinkowskiSum(Combination):
     r"""The sum :math:`K_1 + \dots + K_p = \{x_1 + \dots + x_p : x_i \in K_i\}`.
 
     Parameters
@@ -45,23 +44,17 @@ class MinkowskiSum(Composite):
                 raise ValueError(
                     f"MinkowskiSum needs sets of one shape, found {self.parts[0]} and {part}"
                 )
-
-    @property
-    def radius(self) -> float:
-        return sum(part.radius for part in self.parts)
-
-    @property
-    def diameter(self) -> float:
-        return sum(part.diameter for part in self.parts)
+        self.radius = sum(part.radius for part in self.parts)
+        self.diameter = sum(part.diameter for part in self.parts)
 
     def _lmo(self, g: Array) -> Sums:
         return Sums([part._lmo(g) for part in self.parts])
 
-    def certify(self, g: Array, vertex: Any) -> float:
+    def certify(self, g: Array, vertex: Atoms) -> float:
         vertex = vertex if isinstance(vertex, Sums) else self._lmo(g)
         answers = zip(self.parts, vertex.parts, strict=True)
         values = np.array([part.certify(g, answer) for part, answer in answers])
-        # where they cancel, the rounding of the larger numbers is what is left
+        # values may cancel, so that the rounding errors of the larger ones remain
         rounding = 4.0 * np.finfo(np.float64).eps * abs(values).sum()
         return float(values.sum() - rounding)
 
@@ -71,23 +64,13 @@ class MinkowskiSum(Composite):
     def start(self) -> Array:
         return sum(part.start() for part in self.parts)
 
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         law = self._closed_form(noise)
         return sum(part.smoothed(y, alpha, law) for part in self.parts)
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
         law = self._closed_form(noise)
         return sum(part.smoothed_support(y, alpha, law) for part in self.parts)
-
-    def smoothed_at_zero(self, noise: Any) -> float | None:
-        law = self._law(noise)
-        values = self._at_zero(law, [(part, law) for part in self.parts])
-        return None if values is None else sum(values)
-
-    def smoothness(self, noise: Any) -> float | None:
-        law = self._law(noise)
-        values = self._curvatures(law, [(part, law) for part in self.parts])
-        return None if values is None else sum(values)
 
     def has(self, capability: str) -> bool:
         # noise on the coordinates perturbs all summands alike: their draws are not independent
@@ -99,8 +82,3 @@ class MinkowskiSum(Composite):
         self._need("draw")
         y, alpha = smoothing_arguments(self, y, alpha)
         return Sums([part.draw(y, alpha, count, rng) for part in self.parts])
-
-    def __repr__(self) -> str:
-        names = [type(part).__name__ for part in self.parts]
-        listed = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
-        return f"MinkowskiSum({len(names)} sets: {listed}; shape={self.shape})"

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 
-from ..arrays import as_float_array
-from ..atoms import Bounded
-from ._base import Array, Set, as_positive
-from ._batch import map_batch
+from ..arrays import Array, as_float_array
+from ._arguments import as_positive
 from ._distance import separation
 from ._hush import hushed
-from ._linear import COST, Answer, LinearSystem, bounded, proved
+from ._linear import COST, Answer, BoundsLike, LinearSystem, Matrix, ProgramSet
 
 _ABSOLUTE_GAP = 2e-6
-"""HiGHS drops branches that gain less than 1e-6 and ends at a gap of 1e-6, whatever is asked."""
+"""HiGHS drops branches that gain less than 1e-6 and stops at a gap of 1e-6, in spite of options."""
 
 
-class MixedInteger(Set):
+class MixedInteger(ProgramSet):
     r"""The hull :math:`\mathrm{conv}\{A_{ub} x \le b_{ub},\ A_{eq} x = b_{eq},\ \ell \le x \le u,\
     x_j \in \mathbb{Z}\ (j \in J)\}`.
 
     Parameters
     ----------
-    A_ub, b_ub : array or sparse matrix, array
-        The inequalities.
-    A_eq, b_eq : array or sparse matrix, array
-        The equations.
-    bounds : pair or sequence of pairs (low, high), or scipy.optimize.Bounds
-        Bounds on the variables, None for no bound; x >= 0 by default.
+    A_ub, b_ub, A_eq, b_eq, bounds
+        As for `LinearProgram`; x >= 0 by default.
     integrality : 0/1 or array of 0/1
         Which variables are integers; all of them by default.
     time_limit : float, optional
@@ -42,11 +35,10 @@ class MixedInteger(Set):
     Notes
     -----
     The oracle is one mixed-integer program, by HiGHS; a batch runs in threads. `certify` is the
-    solver's own lower bound, so an answer that a gap or a time limit left inexact never makes a
-    certificate smaller than what was proved. `violation` first asks the constraints, then Wolfe's
-    algorithm for a direction in which x sticks out of the hull: one program per round. Costs are
-    scaled to 2**20 before they are solved for, which makes the solver's absolute gap of 2e-6 one of
-    2e-12 of the largest cost; that much is subtracted from its bound.
+    solver's own lower bound, so a certificate stays right when a gap or a time limit makes an
+    answer inexact. `violation` checks the constraints, then searches a direction that separates x
+    from the hull by Wolfe's algorithm, one program per round. Costs are scaled to 2**20, so that
+    the solver's absolute gap of 2e-6, which its bound is lowered by, is 2e-12 of the largest cost.
 
     Examples
     --------
@@ -56,20 +48,18 @@ class MixedInteger(Set):
     array([0., 1.])
     """
 
-    polytope: ClassVar[bool] = True
-    one_by_one: ClassVar[bool] = True
-    cheap_violation: ClassVar[bool] = False
-    batch_hint: ClassVar[int | None] = 1
-    releases_gil: ClassVar[bool] = True
+    cheap_violation = False
+    batch_hint = 1
+    releases_gil = True
 
     def __init__(
         self,
-        A_ub: Any = None,
-        b_ub: Any = None,
-        A_eq: Any = None,
-        b_eq: Any = None,
-        bounds: Any = None,
-        integrality: Any = 1,
+        A_ub: Matrix = None,
+        b_ub: ArrayLike | None = None,
+        A_eq: Matrix = None,
+        b_eq: ArrayLike | None = None,
+        bounds: BoundsLike = None,
+        integrality: ArrayLike = 1,
         *,
         time_limit: float | None = None,
         mip_gap: float = 0.0,
@@ -84,6 +74,8 @@ class MixedInteger(Set):
         # + 0.0 turns -0.0, which answers would inherit, into 0.0
         low[self.integer] = np.ceil(low[self.integer] - 1e-9) + 0.0
         high[self.integer] = np.floor(high[self.integer] + 1e-9) + 0.0
+        self.radius = float(np.linalg.norm(np.maximum(abs(low), abs(high))))
+        self.diameter = min(2.0 * self.radius, float(np.linalg.norm(high - low)))
         self._constraints = _constraints(self.system)
         self._known = self._some_point()
 
@@ -99,23 +91,6 @@ class MixedInteger(Set):
         if point is None:
             raise ValueError(empty)
         return point
-
-    @property
-    def radius(self) -> float:
-        reach = np.maximum(abs(self.system.low), abs(self.system.high))
-        return float(np.linalg.norm(reach))
-
-    @property
-    def diameter(self) -> float:
-        return min(2.0 * self.radius, float(np.linalg.norm(self.system.high - self.system.low)))
-
-    def _lmo(self, g: Array) -> Bounded:
-        g = np.asarray(g, dtype=np.float64)
-        rows = g.reshape(-1, self.shape[0])
-        return bounded(map_batch(self._minimise, rows, threads=True), g, self.shape)
-
-    def certify(self, g: Array, vertex: Any) -> float:
-        return proved(self, g, vertex)
 
     def violation(self, x: Array) -> float:
         outside = self.system.violation(x)
@@ -143,8 +118,8 @@ class MixedInteger(Set):
             bound = max(bound, float(proved))
         return Answer(x, largest * min(bound, float(unit @ x)))
 
-    def _program(self, c: Array) -> Any:
-        options: dict[str, Any] = {"mip_rel_gap": self.mip_gap}
+    def _program(self, c: Array) -> OptimizeResult:
+        options: dict[str, float] = {"mip_rel_gap": self.mip_gap}
         if self.time_limit is not None:
             options["time_limit"] = self.time_limit
         with hushed():
@@ -172,7 +147,7 @@ class MixedInteger(Set):
         return f"MixedInteger({self.shape[0]} variables, {integers} integers)"
 
 
-def _flags(integrality: Any, n: int) -> Array:
+def _flags(integrality: ArrayLike, n: int) -> Array:
     """Return which variables are integers."""
     flags = as_float_array(integrality, "integrality")
     if flags.shape not in ((), (n,)) or not np.isin(flags, (0.0, 1.0)).all():
@@ -183,9 +158,7 @@ def _flags(integrality: Any, n: int) -> Array:
 
 
 def _constraints(system: LinearSystem) -> list[LinearConstraint]:
-    found = []
-    if system.A_ub is not None:
-        found.append(LinearConstraint(sparse.csc_array(system.A_ub), -np.inf, system.b_ub))
-    if system.A_eq is not None:
-        found.append(LinearConstraint(sparse.csc_array(system.A_eq), system.b_eq, system.b_eq))
-    return found
+    rows = ((system.A_ub, -np.inf, system.b_ub), (system.A_eq, system.b_eq, system.b_eq))
+    return [
+        LinearConstraint(sparse.csc_array(A), low, high) for A, low, high in rows if A is not None
+    ]

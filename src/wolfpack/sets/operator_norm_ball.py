@@ -30,8 +30,7 @@ class OperatorNormBall(SchattenBall):
     7.0
     """
 
+    summary = "{K.shape}, radius={K.r:g}"
+
     def __init__(self, shape: tuple[int, int], radius: float = 1.0) -> None:
         super().__init__(shape, math.inf, radius)
-
-    def __repr__(self) -> str:
-        return f"OperatorNormBall({self.shape}, radius={self.r:g})"

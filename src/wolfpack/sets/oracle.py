@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..atoms import Atoms, Dense
-from ._base import Array, Set, as_positive, as_shape
+from ._arguments import Shape, as_positive, as_shape
+from ._base import Set
 from ._batch import map_batch
 from ._distance import separation
 
@@ -38,9 +40,9 @@ class Oracle(Set):
 
     Notes
     -----
-    Answers are taken to be exact: certificates are only as good as they are. Without
-    ``contains``, membership is judged with the oracle, by Wolfe's algorithm: up to 1,000 calls, a
-    few in low dimension, and a point counts as outside only if a direction proves it.
+    Certificates assume that the answers are exact. Without ``contains``, membership is judged with
+    the oracle, by Wolfe's algorithm: up to 1,000 calls, a few in low dimension. A point counts as
+    outside only if a direction proves it.
 
     Examples
     --------
@@ -54,8 +56,8 @@ class Oracle(Set):
 
     def __init__(
         self,
-        lmo: Callable[[Array], Any],
-        shape: Any,
+        lmo: Callable[[Array], ArrayLike | Atoms],
+        shape: Shape,
         radius: float,
         *,
         diameter: float | None = None,
@@ -63,14 +65,15 @@ class Oracle(Set):
         contains: Callable[[Array], bool] | None = None,
         anywhere: bool = False,
     ) -> None:
-        for name, fun in (("lmo", lmo), ("contains", contains)):
-            if not (callable(fun) or (name == "contains" and fun is None)):
-                raise TypeError(f"{name} must be callable, found {type(fun).__name__}")
+        if not callable(lmo):
+            raise TypeError(f"lmo must be callable, found {type(lmo).__name__}")
+        if not (contains is None or callable(contains)):
+            raise TypeError(f"contains must be callable, found {type(contains).__name__}")
         self.fun = lmo
         self.shape = as_shape(shape, "shape")
-        self.r = as_positive(radius, "radius")
-        widest = 2.0 * self.r
-        self.d = widest if diameter is None else min(widest, as_positive(diameter, "diameter"))
+        self.r = self.radius = as_positive(radius, "radius")
+        if diameter is not None:
+            self.diameter = min(2.0 * self.r, as_positive(diameter, "diameter"))
         self.batched = batched
         self.one_by_one = not batched
         self.batch_hint = None if batched else 1
@@ -78,14 +81,6 @@ class Oracle(Set):
         # without it, judging one point takes many calls of the oracle
         self.cheap_violation = contains is not None
         self.anywhere = anywhere
-
-    @property
-    def radius(self) -> float:
-        return self.r
-
-    @property
-    def diameter(self) -> float:
-        return self.d
 
     def _lmo(self, g: Array) -> Atoms:
         if g.ndim == len(self.shape) or self.batched:
@@ -113,7 +108,7 @@ class Oracle(Set):
             )
         return answer
 
-    def _as_array(self, answer: Any) -> Array:
+    def _as_array(self, answer: ArrayLike) -> Array:
         if np.iscomplexobj(answer):
             raise TypeError(f"{self}: lmo must answer real numbers, found complex ones")
         try:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
 
-from ..arrays import as_float_array, check_finite, norm
+from ..arrays import Array, as_float_array, check_finite, norm
 from ..atoms import Dense
-from ._base import Array, Set
+from ._base import Set
 from ._select import in_chunks, ordering, place
 
 
@@ -34,22 +33,16 @@ class Permutahedron(Set):
     array([1., 3., 2.])
     """
 
-    polytope: ClassVar[bool] = True
+    polytope = True
 
-    def __init__(self, vector: Any) -> None:
+    def __init__(self, vector: ArrayLike) -> None:
         w = check_finite(as_float_array(vector, "vector"), "vector")
         if w.ndim != 1 or w.size == 0:
             raise ValueError(f"vector must be one-dimensional and non-empty, found shape {w.shape}")
         self.descending = np.sort(w.astype(np.float64))[::-1].copy()
         self.shape = (w.shape[0],)
-
-    @property
-    def radius(self) -> float:
-        return norm(self.descending)
-
-    @property
-    def diameter(self) -> float:
-        return norm(self.descending - self.descending[::-1])
+        self.radius = norm(self.descending)
+        self.diameter = norm(self.descending - self.descending[::-1])
 
     def _lmo(self, g: Array) -> Dense:
         rows = g.reshape(-1, self.dimension)
@@ -64,19 +57,18 @@ class Permutahedron(Set):
         return np.full(self.shape, self.descending.mean())
 
     def _project(self, x: Array) -> Array:
-        # with x sorted downwards, x - p is the closest nonincreasing vector to x - w. It is
-        # constant on blocks, where p depends on differences of x; no block reaches over a gap of x
-        # that is as wide as w, so wider ones may be narrowed, which leaves the digits to the others
+        # With x sorted downwards, x - p is the closest nonincreasing vector to x - w. It is
+        # constant on blocks, on which p depends on differences of x. No block crosses a gap of x
+        # as wide as w, so wider gaps are narrowed. That saves the digits of the other differences.
         order, w = np.argsort(-x, kind="stable"), self.descending
         with np.errstate(over="ignore"):
             gaps = np.minimum(-np.diff(x[order].astype(np.float64)), w[0] - w[-1])
-        near = w[0] - np.concatenate([[0.0], np.cumsum(gaps)])
+        narrowed = w[0] - np.concatenate([[0.0], np.cumsum(gaps)])
         p = np.empty(self.shape)
-        p[order] = near - isotonic_regression(near - w, increasing=False).x
+        p[order] = narrowed - isotonic_regression(narrowed - w, increasing=False).x
         return p
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{w:g}" for w in self.descending[:4])
-        return (
-            f"Permutahedron([{shown}{', ...' if self.dimension > 4 else ''}], n={self.dimension})"
-        )
+        more = ", ..." if self.dimension > 4 else ""
+        return f"Permutahedron([{shown}{more}], n={self.dimension})"

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..arrays import as_float_array
+from ..arrays import Array, as_float_array
 from ..atoms import Atoms, BlockAtoms, join_blocks, split_blocks
-from ._base import Array, Set
-from ._composite import Composite
-from ._laws import smoothing_arguments
+from ._base import Set
+from ._combination import Combination, Law
+from ._laws import NoiseLike, scales, smoothing_arguments
 
 
-class Product(Composite):
+class Product(Combination):
     r"""The product :math:`K_1 \times \dots \times K_p`.
 
     A point is the vector of the parts' points, flattened and joined: `split` and `join` go from
@@ -48,14 +47,8 @@ class Product(Composite):
         super().__init__(sets)
         self._shapes = [part.shape for part in self.parts]
         self.shape = (sum(part.dimension for part in self.parts),)
-
-    @property
-    def radius(self) -> float:
-        return math.hypot(*(part.radius for part in self.parts))
-
-    @property
-    def diameter(self) -> float:
-        return math.hypot(*(part.diameter for part in self.parts))
+        self.radius = math.hypot(*(part.radius for part in self.parts))
+        self.diameter = math.hypot(*(part.diameter for part in self.parts))
 
     def split(self, x: Array) -> list[Array]:
         """Return the parts' points of ``x``, a vector or a batch of vectors."""
@@ -77,7 +70,7 @@ class Product(Composite):
     def _lmo(self, g: Array) -> BlockAtoms:
         return BlockAtoms([part._lmo(block) for part, block in self._blocks(g)])
 
-    def certify(self, g: Array, vertex: Any) -> float:
+    def certify(self, g: Array, vertex: Atoms) -> float:
         vertex = vertex if isinstance(vertex, BlockAtoms) else self._lmo(g)
         answers = zip(self._blocks(g), vertex.parts, strict=True)
         return sum(part.certify(block, answer) for (part, block), answer in answers)
@@ -88,25 +81,23 @@ class Product(Composite):
     def start(self) -> Array:
         return self.join([part.start() for part in self.parts])
 
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         law = self._closed_form(noise)
         y, alpha = smoothing_arguments(self, y, alpha)
-        return self.join([K.smoothed(block, alpha, own) for K, block, own in self._with(y, law)])
+        return self.join(
+            [K.smoothed(block, alpha, own) for K, block, own in self._with_laws(y, law)]
+        )
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
         law = self._closed_form(noise)
         y, alpha = smoothing_arguments(self, y, alpha)
-        return sum(K.smoothed_support(block, alpha, own) for K, block, own in self._with(y, law))
+        return sum(
+            K.smoothed_support(block, alpha, own) for K, block, own in self._with_laws(y, law)
+        )
 
-    def smoothed_at_zero(self, noise: Any) -> float | None:
-        law = self._law(noise)
-        values = self._at_zero(law, zip(self.parts, self._laws(law), strict=True))
-        return None if values is None else sum(values)
-
-    def smoothness(self, noise: Any) -> float | None:
-        law = self._law(noise)
-        values = self._curvatures(law, zip(self.parts, self._laws(law), strict=True))
-        return None if values is None else max(values)
+    def smoothness(self, noise: NoiseLike) -> float | None:
+        constants = self._part_smoothness(self._law(noise))
+        return None if constants is None else max(constants)
 
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Atoms:
         self._need("draw")
@@ -116,21 +107,17 @@ class Product(Composite):
     def _project(self, x: Array) -> Array:
         return self.join([part._project(block) for part, block in self._blocks(x)])
 
-    def _blocks(self, x: Array) -> Any:
+    def _blocks(self, x: Array) -> Iterator[tuple[Set, Array]]:
         return zip(self.parts, split_blocks(x, self._shapes), strict=True)
 
-    def _with(self, y: Array, law: Any) -> Any:
-        return zip(self.parts, split_blocks(y, self._shapes), self._laws(law), strict=True)
+    def _with_laws(self, y: Array, law: Law) -> Iterator[tuple[Set, Array, Law]]:
+        blocks = split_blocks(y, self._shapes)
+        return zip(self.parts, blocks, self._part_laws(law), strict=True)
 
-    def _laws(self, law: Any) -> list[Any]:
+    def _part_laws(self, law: Law) -> Sequence[Law]:
         """Return the law of each part's noise: blocks of the scales, if there is one per entry."""
-        scale = getattr(law, "scale", 1.0)
-        if np.ndim(scale) == 0:
-            return [law] * len(self.parts)
+        scale = scales(law)
+        if np.ndim(scale) == 0 or isinstance(law, str):
+            return super()._part_laws(law)
         blocks = split_blocks(np.broadcast_to(scale, self.shape), self._shapes)
         return [dataclasses.replace(law, scale=block) for block in blocks]
-
-    def __repr__(self) -> str:
-        names = [type(part).__name__ for part in self.parts]
-        listed = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
-        return f"Product({len(names)} sets: {listed}; shape={self.shape})"

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from ..atoms import Affine
-from ._base import Array, Set
-from ._composite import Composite
-from ._laws import LIFTED, smoothing_arguments
+from ..arrays import Array
+from ..atoms import Affine, Atoms
+from ._arguments import as_number
+from ._base import Set
+from ._combination import Combination, Law
+from ._laws import LIFTED, NoiseLike, smoothing_arguments
 
 _SYMMETRIC = ("gaussian", "logistic", LIFTED)
 """Noise that keeps its law when the set is reflected."""
 
 
-class Scale(Composite):
+class Scale(Combination):
     r"""The set times a number, :math:`c K = \{c x : x \in K\}`.
 
     Parameters
@@ -41,37 +42,26 @@ class Scale(Composite):
     array([-0., -3.])
     """
 
+    summary = "{K.K}, factor={K.factor:g}"
+
     def __init__(self, K: Set, factor: float) -> None:
-        super().__init__((K,))
-        self.shape = K.shape
-        try:
-            self.factor = float(factor)
-        except (TypeError, ValueError):
-            raise TypeError(f"factor must be a number, found {factor!r}") from None
+        self.factor = as_number(factor, "factor")
         if not math.isfinite(self.factor) or self.factor == 0.0:
             raise ValueError(f"factor must be finite and not 0, found {factor!r}")
+        super().__init__((K,))
+        self.shape = K.shape
+        self.radius = abs(self.factor) * K.radius
+        self.diameter = abs(self.factor) * K.diameter
 
     @property
     def K(self) -> Set:
         """The set that was scaled."""
         return self.parts[0]
 
-    @property
-    def closed_forms(self) -> tuple[str, ...]:  # type: ignore[override]
-        return tuple(law for law in self.K.closed_forms if self._keeps(law))
-
-    @property
-    def radius(self) -> float:
-        return abs(self.factor) * self.K.radius
-
-    @property
-    def diameter(self) -> float:
-        return abs(self.factor) * self.K.diameter
-
     def _lmo(self, g: Array) -> Affine:
         return Affine(self.K._lmo(g if self.factor > 0 else -g), self.factor)
 
-    def certify(self, g: Array, vertex: Any) -> float:
+    def certify(self, g: Array, vertex: Atoms) -> float:
         vertex = vertex if isinstance(vertex, Affine) else self._lmo(g)
         return abs(self.factor) * self.K.certify(g if self.factor > 0 else -g, vertex.base)
 
@@ -81,25 +71,23 @@ class Scale(Composite):
     def start(self) -> Array:
         return self.factor * self.K.start()
 
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         return self.factor * self.K.smoothed(*self._rescaled(y, alpha, self._closed_form(noise)))
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
         return self.K.smoothed_support(*self._rescaled(y, alpha, self._closed_form(noise)))
 
-    def smoothed_at_zero(self, noise: Any) -> float | None:
-        law = self._law(noise)
-        values = self._at_zero(law, [(self.K, law)]) if self._keeps(self._name(law)) else None
-        if values is None:
-            return None
-        return values[0] if self._name(law) == LIFTED else abs(self.factor) * values[0]
+    def smoothed_at_zero(self, noise: NoiseLike) -> float | None:
+        value = super().smoothed_at_zero(noise)
+        if value is None or self._law(noise) == LIFTED:
+            return value
+        return abs(self.factor) * value
 
-    def smoothness(self, noise: Any) -> float | None:
-        law = self._law(noise)
-        values = self._curvatures(law, [(self.K, law)]) if self._keeps(self._name(law)) else None
-        if values is None:
+    def smoothness(self, noise: NoiseLike) -> float | None:
+        value = super().smoothness(noise)
+        if value is None:
             return None
-        return values[0] * (self.factor**2 if self._name(law) == LIFTED else abs(self.factor))
+        return value * (self.factor**2 if self._law(noise) == LIFTED else abs(self.factor))
 
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Affine:
         self._need("draw")
@@ -114,7 +102,7 @@ class Scale(Composite):
     def _project(self, x: Array) -> Array:
         return self.factor * self.K._project(x / self.factor)
 
-    def _rescaled(self, y: Array, alpha: float, law: Any) -> tuple[Array, float, Any]:
+    def _rescaled(self, y: Array, alpha: float, law: Law) -> tuple[Array, float, Law]:
         """Return direction, smoothing and law for K."""
         y, alpha = smoothing_arguments(self, y, alpha)
         lifted = isinstance(law, str) and law == LIFTED
@@ -122,6 +110,3 @@ class Scale(Composite):
 
     def _keeps(self, law: str) -> bool:
         return self.factor > 0 or law in _SYMMETRIC
-
-    def __repr__(self) -> str:
-        return f"Scale({self.K}, factor={self.factor:g})"

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..atoms import Atoms, Dense
-from ._base import Array, Set, as_positive
-from ._shapes import matrix_shape
+from ._arguments import as_exponent, matrix_shape
+from ._ball import Ball
+from ._laws import NoiseLike
 from ._spectral import singular_values
 from ._spectral_bounds import schatten_ceiling
 from .l2_ball import L2Ball
 from .simplex import Simplex
 
 
-class SchattenBall(Set):
+class SchattenBall(Ball):
     r"""Matrices with :math:`(\sum_i \sigma_i^p)^{1/p} \le r`, the sum over singular values.
 
     Parameters
@@ -33,8 +34,8 @@ class SchattenBall(Set):
     With g = U diag(s) V' and s* the conjugate exponent of the order, the oracle is
     -r U diag(w) V', w_i = (s_i/||s||_{s*})^(s* - 1), and the support function is r ||s||_{s*}: one
     SVD, O(pq min(p, q)), vectorised over a batch; order 2 (the Frobenius ball) needs none.
-    `certify` proves its bound from the residual of the SVD. Orders 1 and infinity are known better
-    to `TraceNormBall` and `OperatorNormBall`. The projection is given for orders 1, 2 and infinity.
+    `certify` proves its bound from the residual of the SVD. For orders 1 and infinity use
+    `TraceNormBall` and `OperatorNormBall`. The projection exists for orders 1, 2 and infinity.
 
     Examples
     --------
@@ -43,25 +44,15 @@ class SchattenBall(Set):
     5.0
     """
 
+    summary = "{K.shape}, order={K.order:g}, radius={K.r:g}"
+
     def __init__(self, shape: tuple[int, int], order: float, radius: float = 1.0) -> None:
-        self.shape = matrix_shape(shape)
-        try:
-            self.order = float(order)
-        except (TypeError, ValueError):
-            raise TypeError(f"order must be a number, found {order!r}") from None
-        if not self.order >= 1:  # NaN included
-            raise ValueError(f"order must satisfy 1 <= order <= inf, found {order!r}")
-        self.r = as_positive(radius, "radius")
-
-    @property
-    def radius(self) -> float:
-        return self.r * min(self.shape) ** max(0.0, 0.5 - 1.0 / self.order)
-
-    @property
-    def _conjugate(self) -> float:
-        if self.order == 1:
-            return math.inf
-        return 1.0 if self.order == math.inf else self.order / (self.order - 1.0)
+        super().__init__(matrix_shape(shape), radius)
+        self.order = as_exponent(order, "order")
+        self._conjugate = 1.0 if self.order == math.inf else math.inf
+        if 1.0 < self.order < math.inf:
+            self._conjugate = self.order / (self.order - 1.0)
+        self.radius = self.r * min(self.shape) ** max(0.0, 0.5 - 1.0 / self.order)
 
     def _lmo(self, g: Array) -> Dense:
         if self.order == 2:
@@ -94,10 +85,7 @@ class SchattenBall(Set):
         top = float(s[0])
         return top * float(np.linalg.norm(s / top, self.order)) if top > 0 else top
 
-    def start(self) -> Array:
-        return np.zeros(self.shape)
-
-    def smoothed_at_zero(self, noise: Any) -> float | None:
+    def smoothed_at_zero(self, noise: NoiseLike) -> float | None:
         return L2Ball(self.shape, self.r).smoothed_at_zero(noise) if self.order == 2 else None
 
     def has(self, capability: str) -> bool:
@@ -115,6 +103,3 @@ class SchattenBall(Set):
             return x + 0.0
         kept = Simplex(s.size, self.r)._project(s) if self.order == 1 else np.minimum(s, self.r)
         return (U * kept) @ Vt
-
-    def __repr__(self) -> str:
-        return f"SchattenBall({self.shape}, order={self.order:g}, radius={self.r:g})"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 import numpy as np
 
+from ..arrays import Array
 from ..atoms import OneHot, Tally
-from ._base import Array, Set, as_positive, as_shape
-from ._laws import need_scale, scale_of, smoothing_arguments
+from ._arguments import Shape, as_positive, as_shape
+from ._base import Set
+from ._laws import NoiseLike, need_scale, scale_of, smoothing_arguments
+from ._lifted import draw_indices, exponentials
 from ._select import as_count, ranked
-from ._water import above_level
 
 
 class Simplex(Set):
@@ -39,21 +40,15 @@ class Simplex(Set):
     """
 
     unconditional = True
-    polytope: ClassVar[bool] = True
-    default_noise: ClassVar[str] = "gumbel"
-    closed_forms: ClassVar[tuple[str, ...]] = ("gumbel",)
+    polytope = True
+    default_noise = "gumbel"
+    closed_forms = ("gumbel",)
+    summary = "{K.sizes}, radius={K.r:g}"
 
-    def __init__(self, n: Any, radius: float = 1.0) -> None:
+    def __init__(self, n: Shape, radius: float = 1.0) -> None:
         self.shape = as_shape(n)
-        self.r = as_positive(radius, "radius")
-
-    @property
-    def radius(self) -> float:
-        return self.r
-
-    @property
-    def diameter(self) -> float:
-        return self.r * math.sqrt(2.0) if self.dimension > 1 else 0.0
+        self.r = self.radius = as_positive(radius, "radius")
+        self.diameter = self.r * math.sqrt(2.0) if self.dimension > 1 else 0.0
 
     def _lmo(self, g: Array) -> OneHot:
         if g.ndim == len(self.shape):
@@ -66,35 +61,32 @@ class Simplex(Set):
     def start(self) -> Array:
         return np.full(self.shape, self.r / self.dimension)
 
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         y, alpha = smoothing_arguments(self, y, alpha)
-        weights, _ = _exponentials(y, alpha * need_scale(self, noise, "gumbel"))
+        weights, _ = exponentials(y, alpha * need_scale(self, noise, "gumbel"))
         return weights * (self.r / weights.sum())
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
         y, alpha = smoothing_arguments(self, y, alpha)
         alpha *= need_scale(self, noise, "gumbel")
-        weights, largest = _exponentials(y, alpha)
+        weights, largest = exponentials(y, alpha)
         return self.r * (largest + alpha * math.log(weights.sum()))
 
-    def smoothed_at_zero(self, noise: Any) -> float | None:
+    def smoothed_at_zero(self, noise: NoiseLike) -> float | None:
         scale = scale_of(noise, "gumbel")
         return None if scale is None else self.r * scale * math.log(self.dimension)
 
-    def smoothness(self, noise: Any) -> float | None:
+    def smoothness(self, noise: NoiseLike) -> float | None:
         scale = scale_of(noise, "gumbel")
         return None if scale is None else 0.5 * self.r / scale
 
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> OneHot:
-        weights = _exponentials(y.reshape(-1), alpha)[0].astype(np.float64, copy=False)
+        weights = exponentials(y.reshape(-1), alpha)[0].astype(np.float64, copy=False)
         if count > weights.size and isinstance(rng, np.random.Generator):
             # how often each vertex is drawn: one multinomial, whatever the count
             times = rng.multinomial(count, weights / np.add.reduce(weights))
             return Tally(times, count, self.r, self.shape)
-        cumulative = np.cumsum(weights)
-        index = cumulative.searchsorted(rng.random(count) * cumulative[-1], side="right")
-        # a product rounded up to the total would fall past the last entry
-        return OneHot(np.minimum(index, self.dimension - 1), self.r, self.shape)
+        return OneHot(draw_indices(weights, count, rng), self.r, self.shape)
 
     def k_best(self, g: Array, k: int) -> OneHot:
         g = self._check_direction(g).reshape(-1)
@@ -103,15 +95,19 @@ class Simplex(Set):
     def _project(self, x: Array) -> Array:
         return above_level(x.reshape(-1), np.ones(self.dimension), self.r).reshape(self.shape)
 
-    def __repr__(self) -> str:
-        return f"Simplex({', '.join(map(str, self.shape))}, radius={self.r:g})"
 
+def above_level(u: Array, weights: Array, total: float) -> Array:
+    r"""Return max(u - t, 0) for the t with :math:`\sum_i w_i \max(u_i - t, 0) = s`.
 
-def _exponentials(y: Array, alpha: float) -> tuple[Array, float]:
-    """Return exp((y - max y) / alpha) and max y: softmax without overflow."""
-    largest, smallest = y.item(y.argmax()), y.item(y.argmin())
-    below = y - largest
-    if largest - smallest > 1e30 * alpha:
-        # such entries have weight 0, and their quotients would overflow
-        below = np.maximum(below, -1e30 * alpha)
-    return np.exp(below / alpha), largest
+    Here w > 0 are the weights and s > 0 is the total. With u sorted downwards, the mass above u_k
+    is :math:`F_k = \sum_{i<k} W_i (u_i - u_{i+1})`, :math:`W_i = w_1 + \dots + w_i`; for the last k
+    with F_k < s the level is :math:`t = u_k - (s - F_k)/W_k`. O(n log n). Sums of differences keep
+    the relative accuracy of u, also where u is far away and its leading digits agree.
+    """
+    order = np.argsort(-u)
+    sorted_u, mass = u[order], np.cumsum(weights[order])
+    with np.errstate(over="ignore"):  # a mass of inf counts as above s
+        above = np.cumsum(mass[:-1] * (sorted_u[:-1] - sorted_u[1:]))
+        k = int(np.searchsorted(above, total))  # F_1 = 0 is left out
+        depth = (total - (above[k - 1] if k else 0.0)) / mass[k]
+        return np.maximum((u - sorted_u[k]) + depth, 0.0)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from ..arrays import Array
 from ..atoms import Sparse
-from ._base import Array, Set
-from ._distance import separation
-from ._graph import Graph
-from ._laws import is_lifted, need_lifted, smoothing_arguments
-from ._trees import ABSENT, eliminate, elimination_order, last_node, marginals, sample
+from ._distance import separation_of_bases
+from ._graph import Edges, Graph
+from ._laws import NoiseLike, smoothing_arguments
+from ._lifted import LiftedSet
+from ._trees import ABSENT, Stage, eliminate, elimination_order, last_node, marginals, sample
 
 _NEGLIGIBLE = 40.0
 """exp(-40) is far below the rounding of a probability."""
 
 
-class SpanningTree(Set):
+class SpanningTree(LiftedSet):
     r"""The spanning tree polytope of an undirected connected graph.
 
     .. math:: \mathrm{conv}\{1_T : T \text{ a spanning tree}\} = \{x \ge 0,\ x(E) = |V| - 1,\
@@ -56,10 +56,9 @@ class SpanningTree(Set):
     array([0.666667, 0.666667, 0.666667])
     """
 
-    polytope: ClassVar[bool] = True
-    closed_forms: ClassVar[tuple[str, ...]] = ("lifted",)
+    summary = "{K.graph.edge_count} edges, {K.graph.node_count} nodes"
 
-    def __init__(self, graph: Any) -> None:
+    def __init__(self, graph: Edges) -> None:
         self.graph = Graph(graph, "graph", directed=False)
         n = self.graph.node_count
         if n < 2:
@@ -80,21 +79,12 @@ class SpanningTree(Set):
         by_pair = np.argsort(key, kind="stable")
         self._edges = proper[by_pair]
         self._pairs, self._first = np.unique(key[by_pair], return_index=True)
+        self._multiplicity = np.diff(np.append(self._first, len(self._edges)))
         self._low, self._high = np.divmod(self._pairs, n)
-
-    @property
-    def rank(self) -> int:
-        """Number of edges of a tree."""
-        return self.graph.node_count - 1
-
-    @property
-    def radius(self) -> float:
-        return math.sqrt(self.rank)
-
-    @property
-    def diameter(self) -> float:
+        self.rank = n - 1  # number of edges of a tree
+        self.radius = math.sqrt(self.rank)
         # two trees share rank - j edges, and j edges outside the first must exist
-        return math.sqrt(2.0 * min(self.rank, len(self._edges) - self.rank))
+        self.diameter = math.sqrt(2.0 * min(self.rank, len(self._edges) - self.rank))
 
     @cached_property
     def log_count(self) -> float:
@@ -119,44 +109,35 @@ class SpanningTree(Set):
         return Sparse(edges if g.ndim == 2 else edges[0], 1.0, self.shape)
 
     def violation(self, x: Array) -> float:
-        outside = np.maximum(-x.min(), abs(x.sum() - self.rank))
-        return max(float(outside), separation(self, x)) if outside <= 1e-6 else float(outside)
+        return separation_of_bases(self, x, self.rank)
 
     def start(self) -> Array:
         return self.smoothed(np.zeros(self.shape), 1.0)
 
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
-        need_lifted(self, noise)
-        y, alpha = smoothing_arguments(self, y, alpha)
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
+        y, alpha = self._lifted_arguments(y, alpha, noise)
         log_weight = self._log_weights(y, alpha)
         _, stages = self._eliminate(log_weight)
         joined = marginals(stages, self.graph.node_count)[self._low, self._high]
         x = np.zeros(self.shape)
-        x[self._edges] = self._shares(log_weight) * np.repeat(joined, self._multiplicity())
+        x[self._edges] = self._shares(log_weight) * np.repeat(joined, self._multiplicity)
         return x
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
-        need_lifted(self, noise)
-        y, alpha = smoothing_arguments(self, y, alpha)
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
+        y, alpha = self._lifted_arguments(y, alpha, noise)
         best = self._lmo(-y)
         log_weight = np.zeros(self.shape)
         log_weight[self._edges] = self._log_weights(y, alpha)
         log_z, _ = self._eliminate(log_weight[self._edges])
-        # the rise above the best tree: relative weights alone matter
+        # the rise above the best tree, for which only relative weights matter
         return float(best.dot(y)) + alpha * float(log_z - best.dot(log_weight))
-
-    def smoothed_at_zero(self, noise: Any) -> float | None:
-        return self.log_count if is_lifted(noise) else None
-
-    def smoothness(self, noise: Any) -> float | None:
-        return 0.25 * self.diameter**2 if is_lifted(noise) else None
 
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Sparse:
         y, alpha = smoothing_arguments(self, y, alpha)
         log_weight = self._log_weights(y, alpha)
         _, stages = self._eliminate(log_weight)
         n = self.graph.node_count
-        widest = max(len(stage.near) for stage in stages)
+        widest = max(len(stage.neighbours) for stage in stages)
         chunk = max(1, 2**22 // widest**2)
         sizes = [min(chunk, count - start) for start in range(0, count, chunk)]
         parent = np.concatenate([sample(stages, n, size, rng) for size in sizes])
@@ -175,10 +156,10 @@ class SpanningTree(Set):
         return np.clip(edge, self._first[pair], last)
 
     def _log_weights(self, y: Array, alpha: float) -> Array:
-        """Return log weights with the law of y/alpha in which no gap is larger than matters.
+        """Return log weights that give the same law as y/alpha and stay in range.
 
-        Below a gap of log N + 40 edges are used only where no better edge joins the same parts, and
-        a wider gap changes nothing any more: shrunk gaps keep all numbers in range.
+        Edges below a gap of log N + 40 are used only where no better edge joins the same parts.
+        A wider gap changes nothing, so wider gaps are shrunk to this.
         """
         y = y[self._edges].astype(np.float64)
         order = np.argsort(-y, kind="stable")
@@ -189,12 +170,12 @@ class SpanningTree(Set):
         log_weight[order[1:]] = -fall
         return log_weight
 
-    def _eliminate(self, log_weight: Array) -> tuple[float, Any]:
+    def _eliminate(self, log_weight: Array) -> tuple[float, list[Stage]]:
         whole = np.floor(log_weight / math.log(2.0))
         part = np.exp(log_weight - whole * math.log(2.0))
         whole = whole.astype(np.int64)
         top = np.maximum.reduceat(whole, self._first)
-        weight = np.ldexp(part, whole - np.repeat(top, self._multiplicity()))
+        weight = np.ldexp(part, whole - np.repeat(top, self._multiplicity))
         n = self.graph.node_count
         mantissa, exponent = np.zeros((n, n)), np.full((n, n), ABSENT)
         for ends in ((self._low, self._high), (self._high, self._low)):
@@ -206,15 +187,8 @@ class SpanningTree(Set):
     def _order(self) -> list[tuple[int, Array]]:
         return elimination_order(self._low, self._high, self.graph.node_count)
 
-    def _multiplicity(self) -> Array:
-        return np.diff(np.append(self._first, len(self._edges)))
-
     def _shares(self, log_weight: Array) -> Array:
         """Return the share of each edge in the weight of its pair of nodes."""
-        times = self._multiplicity()
         top = np.maximum.reduceat(log_weight, self._first)
-        weight = np.exp(log_weight - np.repeat(top, times))
-        return weight / np.repeat(np.add.reduceat(weight, self._first), times)
-
-    def __repr__(self) -> str:
-        return f"SpanningTree({self.graph.edge_count} edges, {self.graph.node_count} nodes)"
+        weight = np.exp(log_weight - np.repeat(top, self._multiplicity))
+        return weight / np.repeat(np.add.reduceat(weight, self._first), self._multiplicity)

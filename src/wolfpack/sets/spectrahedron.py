@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from ..arrays import SparseMatrix
+from ..arrays import Array, SparseMatrix
 from ..atoms import Atoms, RankOne
-from ._base import Array, Set, as_positive
+from ._arguments import as_positive, as_size
+from ._base import Set
 from ._operators import sparse_eigenvectors, sparse_symmetric_ceiling
 from ._select import as_count
-from ._shapes import square_shape
 from ._spectral import DENSE_SVD, leading_eigenvectors, top_eigenvector
 from ._spectral_bounds import symmetric_ceiling
 from .simplex import Simplex
@@ -46,19 +46,14 @@ class Spectrahedron(Set):
     """
 
     def __init__(self, n: int, trace: float = 1.0, equality: bool = True) -> None:
-        self.shape = square_shape(n)
-        self.r = as_positive(trace, "trace")
+        n = as_size(n)
+        self.shape = (n, n)
+        self.r = self.radius = as_positive(trace, "trace")
         self.equality = bool(equality)
-
-    @property
-    def radius(self) -> float:
-        return self.r
-
-    @property
-    def diameter(self) -> float:
-        if self.shape[0] == 1:
-            return 0.0 if self.equality else self.r
-        return self.r * math.sqrt(2.0)
+        self.diameter = self.r * math.sqrt(2.0)
+        if n == 1:
+            self.diameter = 0.0 if self.equality else self.r
+        self.cheap_projection = n <= DENSE_SVD
 
     def _lmo(self, g: Array) -> RankOne:
         if isinstance(g, SparseMatrix):
@@ -70,9 +65,9 @@ class Spectrahedron(Set):
         return RankOne(v, v, self.r)
 
     def certify(self, g: Array, vertex: Atoms) -> float:
-        near = -float(vertex.dot(g)) / self.r
+        guess = -float(vertex.dot(g)) / self.r
         sparse = isinstance(g, SparseMatrix)
-        ceiling = sparse_symmetric_ceiling(g, near) if sparse else symmetric_ceiling(-g, near)
+        ceiling = sparse_symmetric_ceiling(g, guess) if sparse else symmetric_ceiling(-g, guess)
         return -self.r * (ceiling if self.equality else max(0.0, ceiling))
 
     def violation(self, x: Array) -> float:
@@ -85,8 +80,7 @@ class Spectrahedron(Set):
         return max(skew, -least, abs(excess) if self.equality else excess)
 
     def start(self) -> Array:
-        n = self.shape[0]
-        return (self.r / n) * np.eye(n)
+        return (self.r / self.shape[0]) * np.eye(self.shape[0])
 
     def k_best(self, g: Array, k: int) -> RankOne:
         """Return the k best vertices among the orthogonal eigenvectors of g (and 0, if allowed)."""
@@ -103,10 +97,6 @@ class Spectrahedron(Set):
 
     def core(self, shape: tuple[int, int]) -> Spectrahedron:
         return Spectrahedron(shape[0], self.r, self.equality)
-
-    @property
-    def cheap_projection(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.shape[0] <= DENSE_SVD
 
     def _project(self, x: Array) -> Array:
         values, V = np.linalg.eigh(0.5 * x + 0.5 * x.T)

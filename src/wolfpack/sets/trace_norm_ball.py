@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import SparseMatrix
+from ..arrays import Array, SparseMatrix
 from ..atoms import Atoms, RankOne
-from ._base import Array, Set, as_positive
+from ._arguments import matrix_shape
+from ._ball import Ball
 from ._operators import sparse_singular, sparse_singular_ceiling
 from ._select import as_count
-from ._shapes import matrix_shape
 from ._spectral import DENSE_SVD, leading_singular, singular_values, top_singular
 from ._spectral_bounds import singular_ceiling
 from .simplex import Simplex
 
 
-class TraceNormBall(Set):
+class TraceNormBall(Ball):
     r"""Matrices whose singular values sum to at most r, :math:`\{\|X\|_{tr} \le r\}`.
 
     Parameters
@@ -42,13 +42,11 @@ class TraceNormBall(Set):
            [ 0.,  0.]])
     """
 
-    def __init__(self, shape: tuple[int, int], radius: float = 1.0) -> None:
-        self.shape = matrix_shape(shape)
-        self.r = as_positive(radius, "radius")
+    summary = "{K.shape}, radius={K.r:g}"
 
-    @property
-    def radius(self) -> float:
-        return self.r
+    def __init__(self, shape: tuple[int, int], radius: float = 1.0) -> None:
+        super().__init__(matrix_shape(shape), radius)
+        self.cheap_projection = min(self.shape) <= DENSE_SVD
 
     def _lmo(self, g: Array) -> RankOne:
         if isinstance(g, SparseMatrix):
@@ -62,9 +60,6 @@ class TraceNormBall(Set):
     def violation(self, x: Array) -> float:
         return float(singular_values(x).sum()) - self.r
 
-    def start(self) -> Array:
-        return np.zeros(self.shape)
-
     def k_best(self, g: Array, k: int) -> RankOne:
         if isinstance(g, SparseMatrix):
             return RankOne(*sparse_singular(g, as_count(k)), -self.r)
@@ -74,15 +69,8 @@ class TraceNormBall(Set):
     def core(self, shape: tuple[int, int]) -> TraceNormBall:
         return TraceNormBall(shape, self.r)
 
-    @property
-    def cheap_projection(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return min(self.shape) <= DENSE_SVD
-
     def _project(self, x: Array) -> Array:
         U, s, Vt = np.linalg.svd(x, full_matrices=False)
         if s.sum() <= self.r:
             return x + 0.0
         return (U * Simplex(s.size, self.r)._project(s)) @ Vt
-
-    def __repr__(self) -> str:
-        return f"TraceNormBall({self.shape}, radius={self.r:g})"

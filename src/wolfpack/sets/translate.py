@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..arrays import as_float_array, check_finite, epsilon, inner, norm
-from ..atoms import Affine
-from ._base import Array, Set
-from ._composite import Composite
-from ._laws import smoothing_arguments
+from ..arrays import Array, as_float_array, check_finite, epsilon, inner, norm
+from ..atoms import Affine, Atoms
+from ._base import Set
+from ._combination import Combination
+from ._laws import NoiseLike, smoothing_arguments
 
 
-class Translate(Composite):
+class Translate(Combination):
     r"""The set moved by an offset, :math:`K + b`.
 
     Parameters
@@ -36,7 +35,9 @@ class Translate(Composite):
     array([ 2., -1.])
     """
 
-    def __init__(self, K: Set, offset: Any) -> None:
+    summary = "{K.K}"
+
+    def __init__(self, K: Set, offset: ArrayLike) -> None:
         super().__init__((K,))
         self.shape = K.shape
         array = check_finite(as_float_array(offset, "offset"), "offset")
@@ -46,6 +47,7 @@ class Translate(Composite):
             raise ValueError(
                 f"offset must have the shape {K.shape} of {K}, found {array.shape}"
             ) from None
+        self.diameter = K.diameter
 
     @property
     def K(self) -> Set:
@@ -56,17 +58,13 @@ class Translate(Composite):
     def radius(self) -> float:
         return self.K.radius + norm(self.offset)
 
-    @property
-    def diameter(self) -> float:
-        return self.K.diameter
-
     def _lmo(self, g: Array) -> Affine:
         return Affine(self.K._lmo(g), 1.0, self.offset)
 
-    def certify(self, g: Array, vertex: Any) -> float:
+    def certify(self, g: Array, vertex: Atoms) -> float:
         vertex = vertex if isinstance(vertex, Affine) else self._lmo(g)
         least, shift = self.K.certify(g, vertex.base), inner(g, self.offset)
-        # where they cancel, the rounding of the larger numbers is what is left
+        # the two may cancel, so that their rounding errors remain
         return least + shift - 4.0 * epsilon(self.offset) * (abs(least) + abs(shift))
 
     def violation(self, x: Array) -> float:
@@ -75,23 +73,13 @@ class Translate(Composite):
     def start(self) -> Array:
         return self.K.start() + self.offset
 
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         return self.K.smoothed(y, alpha, self._closed_form(noise)) + self.offset
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
         law = self._closed_form(noise)
         y, alpha = smoothing_arguments(self, y, alpha)
         return self.K.smoothed_support(y, alpha, law) + inner(self.offset, y)
-
-    def smoothed_at_zero(self, noise: Any) -> float | None:
-        law = self._law(noise)
-        values = self._at_zero(law, [(self.K, law)])
-        return None if values is None else values[0]
-
-    def smoothness(self, noise: Any) -> float | None:
-        law = self._law(noise)
-        values = self._curvatures(law, [(self.K, law)])
-        return None if values is None else values[0]
 
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Affine:
         self._need("draw")
@@ -103,6 +91,3 @@ class Translate(Composite):
 
     def _project(self, x: Array) -> Array:
         return self.K._project(x - self.offset) + self.offset
-
-    def __repr__(self) -> str:
-        return f"Translate({self.K})"

@@ -6,22 +6,21 @@ import importlib
 import math
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment, linprog
 
-from ..arrays import as_float_array, check_finite
-from ..atoms import Atoms, Sparse
+from ..arrays import Array, as_float_array, check_finite
+from ..atoms import Sparse
 from ..problem import CapabilityError
-from ._base import Array, Set
-from ._marginals import marginal_violation, project_marginals, transport_floor
+from ._marginals import Marginals
 
 _SOLVERS = ("auto", "assignment", "network", "highs")
 
 
-class TransportPolytope(Set):
+class TransportPolytope(Marginals):
     r"""Transport plans :math:`\{X \ge 0,\ X 1 = a,\ X^\top 1 = b\}`.
 
     Parameters
@@ -50,11 +49,9 @@ class TransportPolytope(Set):
            [2., 0.]])
     """
 
-    unconditional = True
-    polytope: ClassVar[bool] = True
-    one_by_one: ClassVar[bool] = True
+    summary = "{K.shape}, total={K.total:g}"
 
-    def __init__(self, a: Any, b: Any, solver: str = "auto") -> None:
+    def __init__(self, a: ArrayLike, b: ArrayLike, solver: str = "auto") -> None:
         self.a, self.b = _marginal(a, "a"), _marginal(b, "b")
         total, other = float(self.a.sum()), float(self.b.sum())
         if not math.isclose(total, other, rel_tol=1e-9):
@@ -63,6 +60,12 @@ class TransportPolytope(Set):
         self.shape = (self.a.size, self.b.size)
         self.total = total
         self.solver = self._resolve(solver)
+        # ||X||^2 <= sum_ij X_ij min(a_i, b_j) <= sum_i a_i min(a_i, max b), and by columns
+        by_rows = self.a @ np.minimum(self.a, self.b.max())
+        by_columns = self.b @ np.minimum(self.b, self.a.max())
+        self.radius = math.sqrt(min(by_rows, by_columns))
+        # <X, Y> >= 0 for nonnegative matrices
+        self.diameter = self.radius * math.sqrt(2.0) if min(self.shape) > 1 else 0.0
 
     def _resolve(self, solver: str) -> str:
         if solver not in _SOLVERS:
@@ -79,18 +82,6 @@ class TransportPolytope(Set):
             return solver
         return "assignment" if level else "network" if find_spec("ot") else "highs"
 
-    @property
-    def radius(self) -> float:
-        # ||X||^2 <= sum_ij X_ij min(a_i, b_j) <= sum_i a_i min(a_i, max b), and by columns
-        by_rows = self.a @ np.minimum(self.a, self.b.max())
-        by_columns = self.b @ np.minimum(self.b, self.a.max())
-        return math.sqrt(min(by_rows, by_columns))
-
-    @property
-    def diameter(self) -> float:
-        # <X, Y> >= 0 for nonnegative matrices
-        return self.radius * math.sqrt(2.0) if min(self.shape) > 1 else 0.0
-
     def _lmo(self, g: Array) -> Sparse:
         g = g.astype(np.float64, copy=False)
         plans = [self._plan(row) for row in g.reshape(-1, *self.shape)]
@@ -100,9 +91,8 @@ class TransportPolytope(Set):
             flat = plan.reshape(-1)
             kept = np.flatnonzero(flat > 0)
             indices[i, : kept.size], values[i, : kept.size] = kept, flat[kept]
-        if g.ndim == 2:
-            indices, values = indices[0], values[0]
-        return Sparse(indices, values, self.shape)
+        answers = Sparse(indices, values, self.shape)
+        return answers.take(0) if g.ndim == 2 else answers
 
     def _plan(self, g: Array) -> Array:
         """Return an optimal vertex as a dense array."""
@@ -117,23 +107,11 @@ class TransportPolytope(Set):
         a, b = self.a / unit, self.b / unit
         return unit * (_by_network if self.solver == "network" else _by_highs)(a, b, g)
 
-    def certify(self, g: Array, vertex: Atoms) -> float:
-        return transport_floor(g, vertex.to_dense(), self.a, self.b)
-
-    def violation(self, x: Array) -> float:
-        return marginal_violation(x, self.a, self.b)
-
     def start(self) -> Array:
         return np.multiply.outer(self.a, self.b / self.total)
 
-    def _project(self, x: Array) -> Array:
-        return project_marginals(x, self.a, self.b, self._lmo)
 
-    def __repr__(self) -> str:
-        return f"TransportPolytope({self.shape}, total={self.total:g})"
-
-
-def _marginal(sums: Any, name: str) -> Array:
+def _marginal(sums: ArrayLike, name: str) -> Array:
     array = check_finite(as_float_array(sums, name), name).astype(np.float64)
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name} must be a vector of sums, found shape {array.shape}")
@@ -154,7 +132,7 @@ def _by_network(a: Array, b: Array, g: Array) -> Array:
 
 
 @lru_cache(maxsize=4)
-def _sums(p: int, q: int) -> Any:
+def _sums(p: int, q: int) -> sp.csc_array:
     rows = sp.kron(sp.eye_array(p), np.ones((1, q)))
     columns = sp.kron(np.ones((1, p)), sp.eye_array(q))
     return sp.vstack([rows, columns], format="csc")

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..arrays import as_float_array, check_finite
+from ..arrays import Array, as_float_array, check_finite
 from ..atoms import OneHot
-from ._base import Array, Set, as_positive
-from ._laws import is_lifted, need_lifted, smoothing_arguments
+from ._ball import Ball
+from ._laws import NoiseLike, is_lifted
+from ._lifted import LiftedSet, draw_indices, exponentials
 from ._select import as_count, ranked, scratch
-from ._water import above_level
+from .simplex import above_level
 
 
-class WeightedL1Ball(Set):
+class WeightedL1Ball(Ball, LiftedSet):
     r"""The weighted l1 ball :math:`\{\sum_i w_i |x_i| \le r\}`.
 
     Parameters
@@ -50,66 +51,48 @@ class WeightedL1Ball(Set):
     """
 
     unconditional = True
-    polytope: ClassVar[bool] = True
-    closed_forms: ClassVar[tuple[str, ...]] = ("lifted",)
-    reach: Any  # r / w: how far K reaches along each axis, a number or an array
+    reach: Array  # r / w: how far K reaches along each axis, a number or an array
 
-    def __init__(self, weights: Any, radius: float = 1.0) -> None:
+    def __init__(self, weights: ArrayLike, radius: float = 1.0) -> None:
         w = check_finite(as_float_array(weights, "weights"), "weights")
         if w.ndim == 0 or w.size == 0:
             raise ValueError(f"weights must be a non-empty array, found shape {w.shape}")
         bad = int((w <= 0).sum())
         if bad:
             raise ValueError(f"weights must be positive, found {bad} of {w.size} that are not")
-        self.shape = tuple(w.shape)
-        self.r = as_positive(radius, "radius")
+        super().__init__(tuple(w.shape), radius)
         self.reach = self.r / w.astype(np.float64)
-
-    @property
-    def radius(self) -> float:
-        return float(np.max(self.reach))
+        self.radius = float(np.max(self.reach))
+        self.log_count = math.log(2 * self.dimension)
 
     def _lmo(self, g: Array) -> OneHot:
-        single = g.ndim == len(self.shape)
-        rows = g.reshape(1 if single else g.shape[0], -1)
+        rows = g.reshape(-1, self.dimension)
         index = self._sizes(rows).argmax(axis=1)
         value = self._values(rows[np.arange(rows.shape[0]), index], index)
-        return (
-            OneHot(index[0], value[0], self.shape) if single else OneHot(index, value, self.shape)
-        )
+        answers = OneHot(index, value, self.shape)
+        return answers.take(0) if g.ndim == len(self.shape) else answers
 
     def violation(self, x: Array) -> float:
         return self.radius * (float((abs(x) / self.reach).sum()) - 1.0)
 
-    def start(self) -> Array:
-        return np.zeros(self.shape)
-
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
-        need_lifted(self, noise)
-        y, alpha = smoothing_arguments(self, y, alpha)
-        up, down, _ = self._weights(y, alpha)
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
+        y, alpha = self._lifted_arguments(y, alpha, noise)
+        (up, down), _ = self._weights(y, alpha)
         return self.reach * (up - down) / (up + down).sum()
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
-        need_lifted(self, noise)
-        y, alpha = smoothing_arguments(self, y, alpha)
-        up, down, largest = self._weights(y, alpha)
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
+        y, alpha = self._lifted_arguments(y, alpha, noise)
+        (up, down), largest = self._weights(y, alpha)
         return largest + alpha * math.log((up + down).sum())
 
-    def smoothed_at_zero(self, noise: Any) -> float | None:
-        return math.log(2 * self.dimension) if is_lifted(noise) else None
-
-    def smoothness(self, noise: Any) -> float | None:
+    def smoothness(self, noise: NoiseLike) -> float | None:
         if not is_lifted(noise):
             return None
         return self.radius**2 * (0.5 if self.dimension > 1 else 1.0)
 
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> OneHot:
-        up, down, _ = self._weights(y, alpha)
-        cumulative = np.cumsum(np.concatenate([up.reshape(-1), down.reshape(-1)]))
-        drawn = cumulative.searchsorted(rng.random(count) * cumulative[-1], side="right")
-        # a product rounded up to the total would fall past the last entry
-        below, index = np.divmod(np.minimum(drawn, 2 * self.dimension - 1), self.dimension)
+        drawn = draw_indices(self._weights(y, alpha)[0].reshape(-1), count, rng)
+        below, index = np.divmod(drawn, self.dimension)
         return OneHot(index, self._values(below - 0.5, index), self.shape)
 
     def k_best(self, g: Array, k: int) -> OneHot:
@@ -145,13 +128,7 @@ class WeightedL1Ball(Set):
         reach = self.reach.reshape(-1)[index] if np.ndim(self.reach) else self.reach
         return np.where(g < 0, reach, -reach)
 
-    def _weights(self, y: Array, alpha: float) -> tuple[Array, Array, float]:
+    def _weights(self, y: Array, alpha: float) -> tuple[Array, float]:
         """Return exp((score - max)/alpha) of the vertices up and down each axis, and max."""
         score = self.reach * y
-        largest = abs(score).max()
-        with np.errstate(over="ignore"):  # a quotient of -inf has weight 0, as it should
-            up, down = np.exp((score - largest) / alpha), np.exp((-score - largest) / alpha)
-        return up, down, float(largest)
-
-    def __repr__(self) -> str:
-        return f"WeightedL1Ball({', '.join(map(str, self.shape))}, radius={self.r:g})"
+        return exponentials(np.stack([score, -score]), alpha)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..noise import Noise
-from ..problem import Objective
+from ..objectives import Objective
 from ..sets import Set
 from ._base import Smoothing
 from .ambient import Ambient

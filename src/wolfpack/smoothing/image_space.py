@@ -16,7 +16,8 @@ import numpy as np
 
 from ..arrays import Streams, inner, to_host
 from ..noise import Noise
-from ..problem import CapabilityError, Objective
+from ..objectives import Objective
+from ..problem import CapabilityError
 from ..sets import Set
 from ._base import Array, Smoothing, draw_noise, perturbed
 
@@ -42,7 +43,7 @@ class ImageSpace(Smoothing):
 
     def __init__(self, K: Set, law: Noise, objective: Objective | None) -> None:
         super().__init__(K, law)
-        if not hasattr(objective, "pull_back"):
+        if objective is None or objective.image_shape is None:
             raise CapabilityError(
                 f"smoothing='image' needs an objective of the form loss(Ax), and "
                 f"{type(objective).__name__} is none; use smoothing='ambient'"

@@ -16,7 +16,7 @@ from .job import Job, Partial, Question
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..engines._driver import Driver
+    from ..engines._driver import Driver, EngineLog
 
 
 class Answer(NamedTuple):
@@ -83,6 +83,11 @@ class Oracles:
         return self.smoothing is not None and self.smoothing.exact
 
     @property
+    def log(self) -> EngineLog | None:
+        """What the engine recorded so far, None without one."""
+        return None if self.driver is None else self.driver.log
+
+    @property
     def punctual(self) -> bool:
         """Whether all answers of a round arrive in it: no stragglers dropped, no late answers."""
         policy = None if self.driver is None else self.driver.policy
@@ -117,7 +122,7 @@ class Oracles:
         """Return the clean answer to ``g``."""
         self.problem.counts.nlmo += 1
         if self.driver is not None and self.driver.guards:
-            return self.driver.clean(g)
+            return cast("Atoms", self.driver.clean(g))
         if self.job is not None:
             return self.job.clean(g)
         return self.problem.set._lmo(g)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from .anytime import Anytime
 from .away import AwayStep
 from .blended_pairwise import BlendedPairwise
-from .composite.accelerated import ConvergingComposite, StochasticComposite
-from .composite.searched import SearchedComposite
+from .composite import ConvergingComposite, SearchedComposite, StochasticComposite
 from .conjugate import Conjugate
 from .corrective import Corrective
 from .frank_wolfe import FrankWolfe
 from .fully_corrective import FullyCorrective
 from .lazy import LazyFrankWolfe
+from .low_rank import LowRankCorrective
 from .momentum import Momentum
 from .pairwise import Pairwise
 from .parallel_fw import ParallelFrankWolfe
@@ -32,6 +32,7 @@ __all__ = [
     "FullyCorrective",
     "LazyFrankWolfe",
     "LineSearch",
+    "LowRankCorrective",
     "Momentum",
     "OpenLoop",
     "Pairwise",

@@ -44,17 +44,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, epsilon, fetch, lazy_inner, mix, same_type
 from ..problem import Evaluation, Problem
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
 from .parts.compiled import need_compilable, replay
-from .parts.tuner import Control, Step, Tuner, passes_step_test, test_numbers
+from .parts.tuner import Control, Step, Tuner, compared_numbers, passes_step_test
 
-_MOST = 2.0**60
-"""Where kappa ends: more is a step of no length, and less than its inverse is no smoothing."""
+_MAX_KAPPA = 2.0**60
+"""A larger kappa is a step of no length, and one below its inverse is no smoothing."""
 
 
 class State(NamedTuple):
@@ -64,7 +64,7 @@ class State(NamedTuple):
     x: Array
     at: Evaluation
     y: Array
-    dual: Any
+    dual: Array | float
     alpha: float
     m: int | str
     L: float
@@ -141,21 +141,21 @@ class Anytime:
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
-        k, x, _, _, _, _, m, L, control = state
-        tau = self.order / (k + 1 + self.order)
+        m, L, control = state.m, state.L, state.control
+        tau = self.order / (state.k + 1 + self.order)
         step = self._try(problem, state, oracles, tau, control.kappa)
         if self._tested(oracles, m):
             kappa, failed = control.kappa, control.floor
-            while kappa < _MOST and not passes_step_test(tau, state.at.value, step):
+            while kappa < _MAX_KAPPA and not passes_step_test(tau, state.at.value, step):
                 kappa, failed = 2.0 * kappa, kappa
                 step = self._try(problem, state, oracles, tau, kappa)
-            # carefully where kappa failed lately, faster where it has not
+            # kappa falls slowly where it failed lately, and faster where it has not
             fall = 0.95 if kappa <= 4.0 * failed else 0.8
-            control = control._replace(kappa=max(fall * kappa, 1 / _MOST), floor=0.99 * failed)
+            control = control._replace(kappa=max(fall * kappa, 1 / _MAX_KAPPA), floor=0.99 * failed)
         elif problem.L is None:
-            L = max(_curvature(x, step.x, step.numbers, oracles), 0.9 * L)
-        control = control.saw(step.at.value, step.variance)
-        state = State(k + 1, step.x, step.at, step.y, step.dual, step.alpha, m, L, control)
+            L = max(_curvature(state.x, step.x, step.numbers, oracles), 0.9 * L)
+        control = control.updated(step.at.value, step.variance)
+        state = State(state.k + 1, step.x, step.at, step.y, step.dual, step.alpha, m, L, control)
         return self._adapt(problem, state, oracles)
 
     def _try(
@@ -164,28 +164,29 @@ class Anytime:
         """Return the step that smoothing with this kappa takes from a state."""
         alpha = self._alpha(oracles, tau, state.L, state.m, kappa)
         if self.compile:
-            return replay(self, problem, state, oracles, (tau, alpha))
+            return replay(self, problem, state, oracles, tau, alpha)
         step = self.propose(problem, state, oracles, tau, alpha)
         at, found = problem.settle(step.at, step.numbers)
         return step._replace(at=at, numbers=found)
 
     def propose(
-        self, problem: Problem, state: State, oracles: Any, tau: float, alpha: float
+        self, problem: Problem, state: State, oracles: Oracles, tau: float, alpha: float
     ) -> Step:
         """Return the step of given tau and alpha; another device is not waited for."""
-        k, x, at, y, dual, _, m, _, _ = state
+        k, m, x, at, y = state.k, state.m, state.x, state.at, state.y
         v = mix(y, at.gradient, tau)
         if self.m == "auto":
             answer, variance = oracles.sample(v, alpha, m, k)
         else:
             answer, variance = oracles.mean(v, alpha, m, k), math.nan
         x_next = mix(x, same_type(answer, x), tau)
-        at_next = problem.look(x_next)
+        at_next = problem.evaluate_lazily(x_next)
         y_next = mix(y, at_next.gradient, tau)
-        dual_next = mix(dual, at_next.dual, tau)
+        dual_next = mix(state.dual, at_next.dual, tau)
         step = Step(v, answer, x_next, y_next, dual_next, at_next, alpha, variance)
         if self._tested(oracles, m):
-            return step._replace(numbers=test_numbers(oracles.smoothing, x, y, step))
+            assert oracles.smoothing is not None
+            return step._replace(numbers=compared_numbers(oracles.smoothing, x, y, step))
         if problem.L is None:
             return step._replace(numbers=_curvature_numbers(x, at, x_next, at_next))
         return step
@@ -193,8 +194,8 @@ class Anytime:
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the dual value at y_k, with the conjugate bounded as in docs/theory.
 
-        Every sixteenth round the Frank-Wolfe gap at x_k is asked for as well: where f was much
-        steeper at the start than it is now, the average remembers that for long.
+        Every sixteenth round computes the Frank-Wolfe gap at x_k as well. Where f was much steeper
+        at the start than it is now, the average gradient stays poor for many rounds.
         """
         bound = problem.dual_bound(state.y, state.dual, oracles.lmo(state.y))
         if state.k % 16 == 0 and state.k > 0:
@@ -203,24 +204,25 @@ class Anytime:
             bound = max(bound, own)
         return bound
 
-    def _alpha(self, oracles: Oracles, tau: float, L: float, m: Any, kappa: float) -> float:
+    def _alpha(self, oracles: Oracles, tau: float, L: float, m: int | str, kappa: float) -> float:
         if oracles.smoothing is None:
             return 0.0
         sure = m == "exact" or self.kappa == "auto"
         theta = (0.0 if sure else 0.5) if self.theta is None else self.theta
         return kappa * L * oracles.smoothing.smoothness * tau**2 / ((1 - theta) * (1 - tau))
 
-    def _tested(self, oracles: Oracles, m: Any) -> bool:
+    def _tested(self, oracles: Oracles, m: int | str) -> bool:
         """Tell whether kappa is chosen by the step test."""
-        way = oracles.smoothing
-        return self.kappa == "auto" and m == "exact" and way is not None and way.tells_support
+        if self.kappa != "auto" or m != "exact":
+            return False
+        return oracles.smoothing is not None and oracles.smoothing.tells_support
 
     def _adapt(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state with kappa and m chosen for the next round."""
         control, m = state.control, state.m
         if oracles.smoothing is None or self._tested(oracles, m):
             return state
-        if self.kappa == "auto" and state.k >= control.next_look:
+        if self.kappa == "auto" and state.k >= control.next_check:
             bound = self.lower_bound(problem, state, oracles)
             bias = state.alpha * oracles.smoothing.bias
             control = Tuner().adapt(control, state.k, bound, bias)
@@ -235,8 +237,10 @@ class Anytime:
         return state._replace(control=control, m=m)
 
 
-def _curvature_numbers(x: Array, at: Evaluation, x_next: Array, at_next: Evaluation) -> list[Any]:
-    """Return ||x' - x||^2, ||x||^2 and the slopes of f along x' - x at both, not waited for."""
+def _curvature_numbers(
+    x: Array, at: Evaluation, x_next: Array, at_next: Evaluation
+) -> list[Array | float]:
+    """Return ||x' - x||^2, ||x||^2 and the slopes of f along x' - x at both, not yet fetched."""
     step = x_next - x
     pairs = (step, step), (x, x), (at_next.gradient, step), (at.gradient, step)
     return [lazy_inner(a, b) for a, b in pairs]
@@ -247,8 +251,8 @@ def _curvature(x: Array, x_next: Array, numbers: Sequence[float], oracles: Oracl
     square, reach, slope_next, slope = numbers
     if square <= (1e2 * epsilon(x)) ** 2 * reach:
         return 0.0
-    way = oracles.smoothing
-    size = square if way is None or way.euclidean else way.size(x_next - x)
+    smoothing = oracles.smoothing
+    size = square if smoothing is None or smoothing.euclidean else smoothing.size(x_next - x)
     return (slope_next - slope) / size if size > 0 else 0.0
 
 

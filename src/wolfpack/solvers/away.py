@@ -36,34 +36,19 @@ Sources
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ..arrays import Array, inner
+from ..arrays import inner
 from ..problem import Problem
 from ..smoothing import Oracles
-from .parts.moves import State, ask, begin, travel
-from .parts.step_rules import LineSearch, as_rule
+from .parts.active_set import ActiveSetMethod, State, ask_oracle
 
 
 @dataclass(frozen=True)
-class AwayStep:
-    """Frank-Wolfe steps to the best vertex of K, or away from the worst active one.
+class AwayStep(ActiveSetMethod):
+    """Frank-Wolfe steps to the best vertex of K, or away from the worst active one."""
 
-    Parameters
-    ----------
-    rule : Rule or str
-        Step rule of `wolfpack.solvers.step_rules`; exact line search by default.
-    """
-
-    rule: Any = LineSearch()
     name: ClassVar[str] = "away"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rule", as_rule(self.rule))
-
-    def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
-        return begin(problem, x0, oracles, self.rule)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
@@ -73,12 +58,7 @@ class AwayStep:
         worst = active.worst(scores)
         if here - value >= scores[worst] - here:
             active, best = active.admit(vertex, value, scores)
-            move = None, best
+            state = self.move(problem, state._replace(active=active), source=None, target=best)
         else:
-            move = worst, None
-        state = travel(problem, state._replace(active=active), self.rule, move)
-        return ask(problem, state, oracles)
-
-    def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
-        """Return the bound of the oracle's answer to the gradient at x_k."""
-        return state.bound
+            state = self.move(problem, state, source=worst, target=None)
+        return ask_oracle(problem, state, oracles)

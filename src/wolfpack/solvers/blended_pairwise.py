@@ -39,45 +39,42 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..arrays import Array, inner
 from ..problem import Problem
 from ..problem.checks import check_positive
 from ..smoothing import Oracles
-from .parts.moves import State, ask, begin, travel
-from .parts.step_rules import LineSearch, as_rule
+from .parts.active_set import ActiveSetMethod, State, ask_oracle
 
 
 @dataclass(frozen=True)
-class BlendedPairwise:
+class BlendedPairwise(ActiveSetMethod):
     """Pairwise steps within the active set, Frank-Wolfe steps to enlarge it.
 
     Parameters
     ----------
     rule : Rule or str
-        Step rule of `wolfpack.solvers.step_rules`; exact line search by default.
+        Step rule of `wolfpack.solvers`, or its name; exact line search by default.
     lazy : bool
         Whether to ask the oracle only when the active set has too little to offer.
     J : float
-        Laziness: how far, as a factor >= 1, the gap may fall below phi before phi follows.
+        Laziness: the factor >= 1 by which the gap may fall below phi before phi follows.
     """
 
-    rule: Any = LineSearch()
     lazy: bool = False
     J: float = 2.0
     name: ClassVar[str] = "bpcg"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rule", as_rule(self.rule))
+        super().__post_init__()
         check_positive("J", self.J)
         if self.J < 1:
             raise ValueError(f"J must be at least 1, found {self.J!r}")
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         """Return the state of round 0."""
-        state = begin(problem, x0, oracles, self.rule)
-        return state._replace(phi=math.inf)
+        return super().init(problem, x0, oracles)._replace(phi=math.inf)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
@@ -86,20 +83,17 @@ class BlendedPairwise:
         worst, best = active.worst(scores), active.best(scores)
         local = scores[worst] - scores[best]
         if self.lazy and local >= phi:
-            return travel(problem, state, self.rule, (worst, best))
+            return self.move(problem, state, source=worst, target=best)
         if state.vertex is None:
-            state = ask(problem, state, oracles)
-        assert state.vertex is not None
-        value = float(state.vertex.dot(g))
+            state = ask_oracle(problem, state, oracles)
+        vertex = state.vertex
+        assert vertex is not None
+        value = float(vertex.dot(g))
         gap = inner(g, state.x) - value
-        move: tuple[int | None, int] = worst, best
+        state = state._replace(phi=phi if gap >= phi / self.J else 0.5 * gap)
         if local < gap:
-            active, target = active.admit(state.vertex, value, scores)
-            move = None, target
-        phi = phi if gap >= phi / self.J else 0.5 * gap
-        state = travel(problem, state._replace(active=active, phi=phi), self.rule, move)
-        return state if self.lazy else ask(problem, state, oracles)
-
-    def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
-        """Return the bound of the oracle's last answer."""
-        return state.bound
+            active, best = active.admit(vertex, value, scores)
+            state = self.move(problem, state._replace(active=active), source=None, target=best)
+        else:
+            state = self.move(problem, state, source=worst, target=best)
+        return state if self.lazy else ask_oracle(problem, state, oracles)

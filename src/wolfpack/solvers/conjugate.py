@@ -44,15 +44,16 @@ Sources
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, inner
 from ..atoms import Atoms
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
+from .parts.active_set import towards
 from .parts.curvature import hessian_product
-from .parts.moves import Patience, towards
-from .parts.step_rules import LineSearch, Ray, as_rule
+from .parts.stall import Stall
+from .parts.step_rules import LineSearch, Memory, Ray, Rule, as_rule
 
 
 class State(NamedTuple):
@@ -65,13 +66,13 @@ class State(NamedTuple):
     bound: float
     targets: tuple[Array, ...]
     gamma: float
-    memory: Any
-    patience: Patience
+    memory: Memory
+    stall: Stall
 
     @property
     def stalled(self) -> bool:
         """Whether rounding errors keep the method from going on."""
-        return self.patience.over
+        return self.stall.reached
 
 
 @dataclass(frozen=True)
@@ -83,14 +84,14 @@ class Conjugate:
     order : {1, 2}
         To how many former directions the new one is conjugate: 1 is CFW, 2 is BFW.
     rule : Rule or str
-        Step rule of `wolfpack.solvers.step_rules`; exact line search by default.
+        Step rule of `wolfpack.solvers`, or its name; exact line search by default.
     delta : float
         The oracle's answer always has at least this share of s_k (CFW), and steps above 1 - delta
         forget the past; in (0, 1).
     """
 
     order: int = 1
-    rule: Any = LineSearch()
+    rule: Rule | str = LineSearch()
     delta: float = 0.01
     name: ClassVar[str] = "conjugate"
 
@@ -106,22 +107,23 @@ class Conjugate:
         at = problem.evaluate(x0)
         vertex = oracles.lmo(at.gradient)
         bound = problem.dual_bound(at.gradient, at.dual, vertex)
-        memory = self.rule.start(problem, x0, at)
-        return State(0, x0, at, vertex, bound, (), 0.0, memory, Patience(at.value, bound))
+        memory = as_rule(self.rule).start(problem, x0, at)
+        return State(0, x0, at, vertex, bound, (), 0.0, memory, Stall(at.value, bound))
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
-        k, x, at, vertex, bound, targets, _, memory, patience = state
-        d = self._direction(problem, state, towards(vertex, x))
-        gamma, memory = self.rule(problem, Ray(k, x, at, d, 1.0, memory))
+        x = state.x
+        d = self._direction(problem, state, towards(state.vertex, x))
+        ray = Ray(state.k, x, state.at, d, 1.0, state.memory)
+        gamma, memory = as_rule(self.rule)(problem, ray)
         x_next = x + gamma * d
         at_next = problem.evaluate(x_next)
         vertex_next = oracles.lmo(at_next.gradient)
         bound_next = problem.dual_bound(at_next.gradient, at_next.dual, vertex_next)
-        targets = (x + d, *targets[: self.order - 1]) if gamma < 1 - self.delta else ()
-        patience = patience.saw(at_next.value, bound)
+        former = (x + d, *state.targets[: self.order - 1]) if gamma < 1 - self.delta else ()
+        stall = state.stall.updated(at_next.value, state.bound)
         return State(
-            k + 1, x_next, at_next, vertex_next, bound_next, targets, gamma, memory, patience
+            state.k + 1, x_next, at_next, vertex_next, bound_next, former, gamma, memory, stall
         )
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
@@ -156,12 +158,12 @@ class Conjugate:
         return (d + nu * bar + mu * older) / (1.0 + mu + nu)
 
 
-def conjugate(rule: Any = "line-search", delta: float = 0.01) -> Conjugate:
+def conjugate(rule: Rule | str = "line-search", delta: float = 0.01) -> Conjugate:
     """Frank-Wolfe along directions conjugate to the last one."""
     return Conjugate(1, rule, delta)
 
 
-def biconjugate(rule: Any = "line-search", delta: float = 0.01) -> Conjugate:
+def biconjugate(rule: Rule | str = "line-search", delta: float = 0.01) -> Conjugate:
     """Frank-Wolfe along directions conjugate to the last two."""
     return Conjugate(2, rule, delta)
 

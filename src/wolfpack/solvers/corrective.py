@@ -5,7 +5,7 @@ Problem
     solutions and for oracles that cost more than gradients.
 
 Iteration
-    P_k is a pool of vertices, x_k a point of its hull, h_k a bound on f(x_k) - min f, r_k the
+    P_k is a set of vertices, x_k a point of its hull, h_k a bound on f(x_k) - min f, r_k the
     largest distance so far of an iterate from its vertex.
 
     .. math::
@@ -16,11 +16,11 @@ Iteration
         &x_{k+1} \approx \arg\min \{ f(x) : x \in \operatorname{conv}(P_{k+1}) \}, \qquad
             P_{k+1} = P_k \cup \{v_k, v_{k,1}, \dots, v_{k,m-1}\}.
 
-    Sets that can list their k best vertices do so instead of being perturbed. On sets of low-rank
-    matrices the correction is over a small matrix instead of weights (`low_rank`). One of the m - 1
+    Sets that can list their k best vertices do so instead of being perturbed. One of the m - 1
     questions is the average of the gradients so far, without noise: its answer is a vertex like the
-    others, and gives a second lower bound. The scales sigma_i are learned (`_scales`): those whose
-    answers got weight in the correction are used more.
+    others, and gives a second lower bound. The scales sigma_i are learned (`parts.scales`): those
+    whose answers got weight in the correction are used more. On sets of low-rank matrices another
+    solver takes over, which corrects a small matrix instead of weights (`low_rank`).
 
 Guarantee
     That of fully corrective Frank-Wolfe, whatever m and the noise (docs/theory/corrective.md):
@@ -28,12 +28,12 @@ Guarantee
     Theorem R3. That m > 1 saves rounds is measured, not proved.
 
 Symbols
-    P_k ``state.pool``, v_k the first of ``state.answers``, h_k f(x_k) less the best bound, which is
-    ``state.progress.bound``, r_k ``state.reach``.
+    P_k ``state.hull``, v_k the first of ``state.answers.vertices``, h_k f(x_k) less the best bound,
+    which is ``state.stall.bound``, r_k ``state.scales.reach``.
 
 Cost of a round
     m oracle calls, which may run in parallel. Quadratics: one gradient and m products with the
-    Hessian; otherwise a few gradients more (`_correction`). Memory: the pool and its Gram matrix.
+    Hessian; otherwise a few gradients more (`parts.correction`). Memory: P_k and its Gram matrix.
 
 Sources
     C. Holloway, An extension of the Frank and Wolfe method of feasible directions, Mathematical
@@ -47,50 +47,66 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from ..arrays import Array, epsilon, inner, norm
 from ..atoms import Atoms, join
-from ..problem import Evaluation, Problem
+from ..problem import Evaluation, Problem, Region
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
 from .low_rank import LowRankCorrective
 from .parts.average import Average
-from .parts.correction import correct, metric_of, way_of
-from .parts.pool import Pool
-from .parts.progress import Progress
+from .parts.correction import CorrectionKind, correct, correction_kind, metric_of
+from .parts.hull import Hull
 from .parts.scales import Scales
+from .parts.stall import Stall
 
 _FIRST_RUNG = -3
+_NO_RUNGS = np.zeros(0, dtype=int)
+
+
+class Answers(NamedTuple):
+    """The oracles' answers to the gradient at x, the clean vertex first.
+
+    ``rungs`` holds the scale of each perturbed answer, which are the last ones; ``alpha`` is the
+    current scale of the noise, ``m`` the number of questions a round.
+    """
+
+    vertices: Atoms
+    rungs: Array
+    alpha: float
+    m: int
 
 
 class State(NamedTuple):
-    """Iterate with its evaluation, then the oracles' answers to it, then what is remembered.
-
-    ``answers`` holds the clean vertex first, ``rungs`` the scale of each perturbed answer at its
-    end; ``reach`` is the largest distance of an iterate from its clean vertex.
-    """
+    """Iterate with its evaluation and hull, the oracles' answers to it, and what is remembered."""
 
     k: int
     x: Array
     at: Evaluation
-    answers: Atoms
-    rungs: Array
-    pool: Pool
-    way: str
+    hull: Hull
+    answers: Answers
     scales: Scales
     average: Average
-    progress: Progress
-    reach: float
-    alpha: float
-    m: int
+    stall: Stall
+    kind: CorrectionKind
 
     @property
     def stalled(self) -> bool:
         """Whether rounding errors keep the method from going on."""
-        return self.progress.over
+        return self.stall.reached
+
+    @property
+    def alpha(self) -> float:
+        """The current scale of the noise."""
+        return self.answers.alpha
+
+    @property
+    def m(self) -> int:
+        """Questions a round."""
+        return self.answers.m
 
 
 @dataclass(frozen=True)
@@ -128,114 +144,118 @@ class Corrective:
         check_count("max_age", self.max_age)
         check_count("max_rank", self.max_rank)
 
-    def init(self, problem: Problem, x0: Array, oracles: Oracles) -> Any:
+    def for_set(self, K: Region) -> Corrective | LowRankCorrective:
+        """Return the solver for K: `LowRankCorrective` where K consists of low-rank matrices."""
+        if not K.has("core"):
+            return self
+        return LowRankCorrective(self.m, max(self.accuracy, 0.1), self.max_rank)
+
+    def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         """Return the state of round 0."""
-        if problem.set.has("core"):
-            return self._spectral.init(problem, x0, oracles)
-        at, way = problem.evaluate(x0), way_of(problem, x0)
+        at, kind = problem.evaluate(x0), correction_kind(problem, x0)
         vertex = oracles.lmo(at.gradient)
         bound = problem.dual_bound(at.gradient, at.dual, vertex)
+        reach = norm(vertex.to_dense() - x0) or problem.set.diameter
         state = State(
             k=0,
             x=x0,
             at=at,
-            answers=join([vertex]),
-            rungs=np.zeros(0, dtype=int),
-            pool=Pool.start(x0, metric_of(way, problem, x0)),
-            way=way,
-            scales=Scales.start(_FIRST_RUNG),
+            hull=Hull.start(x0, metric_of(kind, problem, x0)),
+            answers=Answers(join([vertex]), _NO_RUNGS, math.nan, self.m),
+            scales=Scales.start(_FIRST_RUNG, reach),
             average=Average.start(at),
-            progress=Progress.start(at.value, bound, x0),
-            reach=norm(vertex.to_dense() - x0) or problem.set.diameter,
-            alpha=math.nan,
-            m=self.m,
+            stall=Stall.beyond_rounding(at.value, bound, x0),
+            kind=kind,
         )
         return self._ask(problem, state, oracles) if self.m > 1 else state
 
-    def step(self, problem: Problem, state: Any, oracles: Oracles) -> Any:
+    def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
-        if problem.set.has("core"):
-            return self._spectral.step(problem, state, oracles)
-        x, at, pool, way = state.x, state.at, state.pool, state.way
-        scores = pool.scores(at.gradient)
-        pool = pool.trimmed(self.max_pool - self.m, self.max_age, scores)
-        known = pool.size
-        pool, places = pool.extend(state.answers, metric_of(way, problem, x))
-        clean = float(state.answers.take(0).dot(at.gradient))
-        gap = min(inner(at.gradient, x) - clean, at.value - state.progress.bound)
-        # what rounding leaves of the slopes is no tolerance
-        floor = 16.0 * epsilon(x) * max(abs(clean), float(abs(scores).max()))
-        tol = max(self.accuracy * gap, floor)
-        found = correct(way, problem, pool, x, at, (int(places[0]), tol))
-        pool = pool.reweighted(found.weights)
-        perturbed = places[len(places) - len(state.rungs) :]
+        x, at, kind = state.x, state.at, state.kind
+        vertices, rungs = state.answers.vertices, state.answers.rungs
+        scores = state.hull.scores(at.gradient)
+        hull = state.hull.trimmed(self.max_pool - self.m, self.max_age, scores)
+        known = len(hull.weights)
+        hull, places = hull.extend(vertices, metric_of(kind, problem, x))
+        clean = float(vertices.take(0).dot(at.gradient))
+        gap = min(inner(at.gradient, x) - clean, at.value - state.stall.bound)
+        # the tolerance must exceed the rounding error of the slopes
+        rounding = 16.0 * epsilon(x) * max(abs(clean), float(abs(scores).max()))
+        tol = max(self.accuracy * gap, rounding)
+        found = correct(kind, problem, hull, x, at, int(places[0]), tol)
+        hull = hull.reweighted(found.weights)
+        perturbed = places[len(places) - len(rungs) :]
         new = perturbed >= known
         state = state._replace(
             k=state.k + 1,
             x=found.x,
             at=found.at,
-            pool=pool,
-            scales=state.scales.learned(state.rungs, new, new & (pool.weights[perturbed] > 0)),
-            average=state.average.saw(found.at),
+            hull=hull,
+            scales=state.scales.learned(rungs, new, new & (hull.weights[perturbed] > 0)),
+            average=state.average.updated(found.at),
         )
         return self._ask(problem, state, oracles)
 
-    def lower_bound(self, problem: Problem, state: Any, oracles: Oracles) -> float:
+    def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the best bound of the clean answers so far."""
-        return state.progress.bound
-
-    @property
-    def _spectral(self) -> LowRankCorrective:
-        return LowRankCorrective(self.m, max(self.accuracy, 0.1), self.max_rank)
+        return state.stall.bound
 
     def _ask(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state with the oracles' answers to the gradient at x, and their bounds."""
-        at, average = state.at, state.average if self.m > 1 and state.k > 0 else None
-        found = self._collect(problem, state, oracles, None if average is None else average.y)
+        at, average, scales = state.at, state.average, state.scales
+        y = average.y if self.m > 1 and state.k > 0 else None
+        found = self._collect(problem, state, oracles, y)
         bound = problem.dual_bound(at.gradient, at.dual, found.clean)
         vertices = [found.clean, *found.others]
-        if average is not None and found.average is not None:
+        if found.average is not None:
             bound = max(bound, problem.dual_bound(average.y, average.dual, found.average))
             vertices.insert(1, found.average)
+        reach = max(scales.reach, norm(found.clean.to_dense() - state.x))
         return state._replace(
-            answers=join(vertices),
-            rungs=found.rungs,
-            progress=state.progress.saw(at.value, bound),
-            reach=max(state.reach, norm(found.clean.to_dense() - state.x)),
-            alpha=found.alpha,
+            answers=Answers(join(vertices), found.rungs, found.alpha, self.m),
+            stall=state.stall.updated(at.value, bound),
+            scales=scales._replace(reach=reach),
         )
 
-    def _collect(self, problem: Problem, state: State, oracles: Oracles, y: Array) -> Found:
+    def _collect(self, problem: Problem, state: State, oracles: Oracles, y: Array | None) -> _Found:
         """Return the m answers of a round, one of them to y unless that is None."""
         K, g, count = problem.set, state.at.gradient, self.m - (y is not None)
         if self.m > 1 and oracles.punctual and not K.has("k_best"):
             rungs, noise, alpha = self._noise(problem, state, oracles, count - 1)
             parts = oracles.answers(g, np.concatenate([[0.0], noise]), count, state.k, y)
             average = None if y is None else parts.pop().take(0)
-            return Found(parts[0].take(0), average, parts, rungs, alpha)
+            return _Found(parts[0].take(0), average, parts, rungs, alpha)
         average = None if y is None else oracles.lmo(y)
         if count == 1:
-            return Found(oracles.lmo(g), average)
+            return _Found(oracles.lmo(g), average)
         if K.has("k_best"):
             problem.counts.nlmo += count
             best = K.k_best(g, count)
-            return Found(best.take(0), average, [best])
-        # answers that may be late or missing leave the clean ones to be asked by themselves
+            return _Found(best.take(0), average, [best])
+        # perturbed answers may come late or not at all, so the clean one is asked by itself
         _, noise, alpha = self._noise(problem, state, oracles, count - 1)
         others = oracles.answers(g, noise, count - 1, state.k)
-        return Found(oracles.lmo(g), average, others, alpha=alpha)
+        return _Found(oracles.lmo(g), average, others, alpha=alpha)
 
     def _noise(
         self, problem: Problem, state: State, oracles: Oracles, count: int
     ) -> tuple[Array, Array, float]:
-        """Return the rungs and scales of ``count`` perturbed questions, and the current scale."""
-        gap = max(0.0, state.at.value - state.progress.bound)
-        unit = gap * _unit(problem, oracles, state.reach)
-        rungs = state.scales.rungs(count, state.k)
-        return rungs, unit * np.exp2(rungs), unit * 2.0**state.scales.rung
+        """Return the rungs and scales of ``count`` perturbed questions, and the current scale.
+
+        Noise of scale ``unit`` changes the values of vertices ``reach`` apart by about the gap.
+        """
+        smoothing, scales = oracles.smoothing, state.scales
+        assert smoothing is not None
+        unit = max(0.0, state.at.value - state.stall.bound)
+        if smoothing.name != "lifted":
+            ambient = smoothing.name == "ambient"
+            stretch = 1.0 if ambient else smoothing.smoothness / problem.set.radius
+            unit *= 1.0 / max(stretch * scales.reach, 1e-300)
+        rungs = scales.rungs(count, state.k)
+        return rungs, unit * np.exp2(rungs), unit * 2.0**scales.rung
 
 
-class Found(NamedTuple):
+class _Found(NamedTuple):
     """A round's clean answer, that to the average, the others (which may hold the clean one again),
     the rungs of the last of them, and the current scale of noise.
     """
@@ -243,15 +263,5 @@ class Found(NamedTuple):
     clean: Atoms
     average: Atoms | None
     others: Sequence[Atoms] = ()
-    rungs: Array = np.zeros(0, dtype=int)
+    rungs: Array = _NO_RUNGS
     alpha: float = math.nan
-
-
-def _unit(problem: Problem, oracles: Oracles, reach: float) -> float:
-    """Return the scale of noise that moves values of vertices ``reach`` apart by about one."""
-    smoothing = oracles.smoothing
-    assert smoothing is not None
-    if smoothing.name == "lifted":
-        return 1.0
-    stretch = 1.0 if smoothing.name == "ambient" else smoothing.smoothness / problem.set.radius
-    return 1.0 / max(stretch * reach, 1e-300)

@@ -27,13 +27,13 @@ Sources
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, same_type
 from ..atoms import Atoms
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
-from .parts.step_rules import LineSearch, OpenLoop, Ray, ShortStep, as_rule
+from .parts.step_rules import LineSearch, Memory, OpenLoop, Ray, Rule, ShortStep, as_rule
 
 
 class State(NamedTuple):
@@ -43,7 +43,7 @@ class State(NamedTuple):
     x: Array
     at: Evaluation
     vertex: Atoms
-    memory: Any = None
+    memory: Memory = None
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class FrankWolfe:
     Parameters
     ----------
     rule : Rule or str
-        How far to go: a rule of `wolfpack.solvers.step_rules` ("open-loop" is 2/(k+2),
+        How far to go: a rule of `wolfpack.solvers`, or its name ("open-loop" is 2/(k+2),
         "short-step" needs L, "backtracking" estimates it, "secant", "line-search").
     """
 
-    rule: Any = OpenLoop()
+    rule: Rule | str = OpenLoop()
     name: ClassVar[str] = "fw"
 
     def __post_init__(self) -> None:
@@ -66,17 +66,17 @@ class FrankWolfe:
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         """Return the state of round 0."""
         at = problem.evaluate(x0)
-        memory = self.rule.start(problem, x0, at)
+        memory = as_rule(self.rule).start(problem, x0, at)
         return State(0, x0, at, oracles.lmo(at.gradient), memory)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
-        k, x, at, vertex, memory = state
-        d = vertex.to_dense() - x if self.rule.looks else None
-        gamma, memory = self.rule(problem, Ray(k, x, at, d, 1.0, memory))
-        x_next = same_type(vertex.add_scaled(x, 1.0 - gamma, gamma), x)
+        x, rule = state.x, as_rule(self.rule)
+        d = state.vertex.to_dense() - x if rule.looks else None
+        gamma, memory = rule(problem, Ray(state.k, x, state.at, d, 1.0, state.memory))
+        x_next = same_type(state.vertex.add_scaled(x, 1.0 - gamma, gamma), x)
         at_next = problem.evaluate(x_next)
-        return State(k + 1, x_next, at_next, oracles.lmo(at_next.gradient), memory)
+        return State(state.k + 1, x_next, at_next, oracles.lmo(at_next.gradient), memory)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return f(x) - <grad f(x), x - v>, or better where the conjugate is known."""

@@ -44,21 +44,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..arrays import Array, epsilon, inner, namespace, reshape, to_host
 from ..problem import Problem
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
-from .parts.active_set import ActiveSet
+from .parts.active_set import ActiveSetMethod, State, ask_oracle
 from .parts.barycentric import minimize_quadratic
 from .parts.curvature import hessian_product
-from .parts.moves import State, ask, begin
-from .parts.step_rules import LineSearch, Ray, as_rule
+from .parts.hull import Hull
+from .parts.step_rules import Ray, as_rule
 
 
 @dataclass(frozen=True)
-class FullyCorrective:
+class FullyCorrective(ActiveSetMethod):
     """Frank-Wolfe that minimises f over the hull of all vertices it keeps.
 
     Parameters
@@ -71,32 +71,27 @@ class FullyCorrective:
         Limit on the steps of a correction where f is not quadratic.
     """
 
-    rule: Any = LineSearch()
     accuracy: float = 0.01
     inner: int = 20
     name: ClassVar[str] = "fcfw"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rule", as_rule(self.rule))
+        super().__post_init__()
         check_positive("accuracy", self.accuracy)
         check_count("inner", self.inner)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         """Return the state of round 0."""
-        state = begin(problem, x0, oracles, self.rule)
+        state = super().init(problem, x0, oracles)
         product = partial(problem.objective.hessian_product, x0)
         if problem.objective.curvature(x0, x0) is None or product(x0) is None:
             return state
-        return state._replace(active=ActiveSet.start(x0, product))
+        return state._replace(active=Hull.start(x0, product))
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
         correct = self._descend if state.active.gram is None else self._solve
-        return ask(problem, correct(problem, state), oracles)
-
-    def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
-        """Return the bound of the oracle's answer to the gradient at x_k."""
-        return state.bound
+        return ask_oracle(problem, correct(problem, state)._replace(k=state.k + 1), oracles)
 
     def _solve(self, problem: Problem, state: State) -> State:
         """Return the state at the minimiser of a quadratic f over the hull."""
@@ -107,20 +102,15 @@ class FullyCorrective:
         G, w, scores = active.gram, active.weights, active.scores(g)
         assert G is not None
         tol = 4.0 * epsilon(g) * float(abs(scores).max())
-        active = active.reweighted(minimize_quadratic(G, scores - G @ w, w, tol))
-        x_next = active.point()
-        at_next = problem.evaluate(x_next)
-        patience = state.patience.saw(at_next.value, state.bound)
-        return state._replace(
-            k=state.k + 1, x=x_next, at=at_next, vertex=None, active=active, patience=patience
-        )
+        active = active.pruned(minimize_quadratic(G, scores - G @ w, w, tol))
+        return state.moved(problem, active, state.memory)
 
     def _descend(self, problem: Problem, state: State) -> State:
         """Return the state after Newton steps on the hull."""
         g = state.at.gradient
         assert state.vertex is not None
         gap = inner(g, state.x) - float(state.vertex.dot(g))
-        state = state._replace(k=state.k + 1, active=state.active.add(state.vertex)[0])
+        state = state._replace(active=state.active.add(state.vertex)[0])
         for _ in range(self.inner):
             active, scores = state.active, state.active.scores(state.at.gradient)
             worst = scores[active.weights > 0].max()
@@ -132,24 +122,21 @@ class FullyCorrective:
         return state
 
     def _newton(self, problem: Problem, state: State, scores: Array) -> tuple[State, float]:
-        """Return the state after a step towards the minimiser of f's quadratic model, and how far.
+        """Return the state after a step to the minimiser of f's quadratic model, and its length.
 
         With u_i = v_i - x the model in the weights is <u_i, H u_j>/2 and <g, u_i>.
         """
-        k, x, at, _, bound, active, memory, patience, phi = state
+        x, at, active = state.x, state.at, state.active
         u = [active.vertex(i) - x for i in range(len(scores))]
         Hu = [hessian_product(problem, x, at, u_i) for u_i in u]
         space, flat = namespace(x), (len(u), -1)
         G = to_host(reshape(space.stack(u), flat) @ reshape(space.stack(Hu), flat).T)
         G = 0.5 * (G + G.T)
         tol = 4.0 * epsilon(x) * float(abs(scores).max())
-        # G w is 0 but for the error of differences, which must not pass for a slope
+        # G w is an error of differences of gradients, which must not act as a slope
         c = scores - G @ active.weights
         weights = minimize_quadratic(G, c, active.weights, tol)
-        d = active._replace(weights=weights).point() - x
-        gamma, memory = self.rule(problem, Ray(k, x, at, d, 1.0, memory))
-        active = active.reweighted((1.0 - gamma) * active.weights + gamma * weights)
-        x_next = active.point()
-        at_next = problem.evaluate(x_next)
-        patience = patience.saw(at_next.value, bound)
-        return State(k, x_next, at_next, None, bound, active, memory, patience, phi), gamma
+        ray = Ray(state.k + 1, x, at, active.point(weights) - x, 1.0, state.memory)
+        gamma, memory = as_rule(self.rule)(problem, ray)
+        active = active.pruned((1.0 - gamma) * active.weights + gamma * weights)
+        return state.moved(problem, active, memory), gamma

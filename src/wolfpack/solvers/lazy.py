@@ -23,7 +23,8 @@ Guarantee
     step or line search f decreases in every round.
 
 Symbols
-    Phi_k ``state.phi``, the cached vertices ``state.cache``.
+    Phi_k ``state.phi``, the cached vertices ``state.cache``: a hull whose ages count the rounds
+    since each vertex was used.
 
 Cost of a round
     One gradient, one pass over the cache, and an oracle call in those rounds where the cache fails.
@@ -38,52 +39,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..arrays import Array, inner, same_type, to_host
-from ..atoms import Atoms, join
+from ..arrays import Array, inner, same_type
 from ..problem import Evaluation, Problem
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
-from .parts.active_set import digest
-from .parts.moves import Patience, towards
-from .parts.step_rules import LineSearch, Ray, as_rule
-
-
-class Cache(NamedTuple):
-    """Vertices, the digests of their identities, and the round in which each was last used."""
-
-    atoms: Atoms | None
-    keys: tuple[str, ...]
-    used: Array
-
-    def best(self, g: Array) -> tuple[int, float]:
-        """Return the position and the value of the cached vertex with the smallest <g, v>."""
-        if self.atoms is None:
-            return -1, math.inf
-        values = to_host(self.atoms.dot(g))
-        i = int(values.argmin())
-        return i, float(values[i])
-
-    def touch(self, i: int, k: int) -> Cache:
-        """Return the cache with vertex ``i`` used in round ``k``."""
-        used = self.used.copy()
-        used[i] = k
-        return self._replace(used=used)
-
-    def add(self, atom: Atoms, k: int, size: int) -> Cache:
-        """Return the cache with ``atom``; when full, in the place of the one unused for longest."""
-        key = digest(atom.key())
-        if key in self.keys:
-            return self.touch(self.keys.index(key), k)
-        atoms, keys, used = self
-        if atoms is not None and len(keys) >= size:
-            kept = np.delete(np.arange(len(keys)), used.argmin())
-            atoms, keys, used = atoms.take(kept), tuple(keys[i] for i in kept), used[kept]
-        joined = join([atom] if atoms is None or not keys else [atoms, atom])
-        return Cache(joined, (*keys, key), np.append(used, k))
+from .parts.active_set import towards
+from .parts.hull import Hull
+from .parts.stall import Stall
+from .parts.step_rules import LineSearch, Memory, Ray, Rule, as_rule
 
 
 class State(NamedTuple):
@@ -94,14 +61,14 @@ class State(NamedTuple):
     at: Evaluation
     bound: float
     phi: float
-    cache: Cache
-    memory: Any
-    patience: Patience
+    cache: Hull
+    memory: Memory
+    stall: Stall
 
     @property
     def stalled(self) -> bool:
         """Whether rounding errors keep the method from going on."""
-        return self.patience.over
+        return self.stall.reached
 
 
 @dataclass(frozen=True)
@@ -111,14 +78,14 @@ class LazyFrankWolfe:
     Parameters
     ----------
     rule : Rule or str
-        Step rule of `wolfpack.solvers.step_rules`; exact line search by default.
+        Step rule of `wolfpack.solvers`, or its name; exact line search by default.
     J : float
         Laziness, at least 1: vertices that promise Phi/J are good enough.
     size : int
         How many vertices to keep; the one unused for longest goes first.
     """
 
-    rule: Any = LineSearch()
+    rule: Rule | str = LineSearch()
     J: float = 2.0
     size: int = 1000
     name: ClassVar[str] = "lazy"
@@ -136,30 +103,40 @@ class LazyFrankWolfe:
         vertex = oracles.lmo(at.gradient)
         bound = problem.dual_bound(at.gradient, at.dual, vertex)
         phi = 0.5 * (inner(at.gradient, x0) - float(vertex.dot(at.gradient)))
-        cache = Cache(None, (), np.zeros(0, dtype=np.int64)).add(vertex, 0, self.size)
-        memory = self.rule.start(problem, x0, at)
-        return State(0, x0, at, bound, phi, cache, memory, Patience(at.value, bound))
+        cache = self._used(*Hull.start(x0).add(vertex))
+        memory = as_rule(self.rule).start(problem, x0, at)
+        return State(0, x0, at, bound, phi, cache, memory, Stall(at.value, bound))
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
-        k, x, at, bound, phi, cache, memory, patience = state
+        x, at, bound, phi, cache = state.x, state.at, state.bound, state.phi, state.cache
         g, here = at.gradient, inner(at.gradient, x)
-        i, value = cache.best(g)
-        if cache.atoms is not None and here - value >= phi / self.J:
-            vertex, cache = cache.atoms.take(i), cache.touch(i, k + 1)
+        scores = cache.scores(g)
+        i = cache.best(scores)
+        assert cache.atoms is not None
+        if here - scores[i] >= phi / self.J:
+            vertex = cache.atoms.take(i - 1)
         else:
             vertex = oracles.lmo(g)
-            cache = cache.add(vertex, k + 1, self.size)
+            cache, i = cache.add(vertex)
             bound = max(bound, problem.dual_bound(g, at.dual, vertex))
             gap = here - float(vertex.dot(g))
             phi = phi if gap >= phi / self.J else 0.5 * gap
-        d = towards(vertex, x)
-        gamma, memory = self.rule(problem, Ray(k, x, at, d, 1.0, memory))
+        ray = Ray(state.k, x, at, towards(vertex, x), 1.0, state.memory)
+        gamma, memory = as_rule(self.rule)(problem, ray)
         x_next = same_type(vertex.add_scaled(x, 1.0 - gamma, gamma), x)
         at_next = problem.evaluate(x_next)
-        patience = patience.saw(at_next.value, bound)
-        return State(k + 1, x_next, at_next, bound, phi, cache, memory, patience)
+        stall = state.stall.updated(at_next.value, bound)
+        cache = self._used(cache, i)
+        return State(state.k + 1, x_next, at_next, bound, phi, cache, memory, stall)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the best bound of the oracle's answers so far."""
         return state.bound
+
+    def _used(self, cache: Hull, i: int) -> Hull:
+        """Return the cache after a round that used vertex i, which alone has weight."""
+        weights = np.zeros(len(cache.weights))
+        weights[i] = 1.0
+        cache = cache.reweighted(weights)
+        return cache.trimmed(1 + self.size, math.inf, cache.idle)

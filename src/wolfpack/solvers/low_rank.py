@@ -25,8 +25,8 @@ Iteration
 
 Guarantee
     That of Frank-Wolfe (Theorem R2 of docs/theory/corrective.md), since each correction begins with
-    a step to the clean vertex that goes down by a sure amount, and never increases f. Convergence
-    is linear in practice, which is not proved.
+    a step to the clean vertex that lowers f by a guaranteed amount, and never increases f.
+    Convergence is linear in practice, which is not proved.
 
 Symbols
     U_k, s_k, V_k ``state.factors``; G ``state.at.gradient``; u_i, v_i ``state.answers``.
@@ -45,21 +45,22 @@ Sources
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from ..arrays import Array, LowRank, epsilon, inner
 from ..atoms import RankOne, join
 from ..problem import Evaluation, Problem
+from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
-from .parts.accelerated import Look, Motion, advance, rounding_of
+from .parts.accelerated import Motion, Probe, Space, advance, rounding_of
 from .parts.armijo import descend
 from .parts.average import Average
-from .parts.progress import Progress
+from .parts.stall import Stall
 
-TURNS = 32
-"""Columns of G V_k that join the basis."""
+MAX_TURNS = 32
+"""Columns of G V_k, at most, that join the basis."""
 
 _INDEPENDENT = 1e-8
 _NEGLIGIBLE = 1e-13
@@ -75,7 +76,7 @@ class State(NamedTuple):
     factors: LowRank
     answers: RankOne
     average: Average
-    progress: Progress
+    stall: Stall
     affine: bool
     L: float
     m: int
@@ -83,7 +84,7 @@ class State(NamedTuple):
     @property
     def stalled(self) -> bool:
         """Whether rounding errors keep the method from going on."""
-        return self.progress.over
+        return self.stall.reached
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class LowRankCorrective:
     accuracy : float
         Of a correction, as a fraction of the gap.
     max_rank : int
-        Rank up to which a starting point is kept; one of higher rank is left for a vertex.
+        Rank up to which a starting point is kept; one of higher rank is replaced by a vertex.
     inner : int
         Limit on the steps of a correction.
     """
@@ -107,41 +108,48 @@ class LowRankCorrective:
     max_rank: int = 100
     inner: int = 200
     name: ClassVar[str] = "corrective"
+    samples: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_count("m", self.m)
+        check_positive("accuracy", self.accuracy)
+        check_count("max_rank", self.max_rank)
+        check_count("inner", self.inner)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         """Return the state of round 0."""
         factors = _factors(x0, self.max_rank)
-        x = x0 if factors is None or not _factored(problem) else factors
+        x = x0 if factors is None or not problem.objective.factored else factors
         at = problem.evaluate(x)
         affine = problem.objective.curvature(x, x) is not None
         average = Average.start(at)
         answers, bound = self._ask(problem, at, None)
-        # a start of too many directions is not carried along: the first vertex takes its place
+        # the first vertex replaces a start of too high rank
         factors = _vertex(answers) if factors is None else factors
-        progress = Progress.start(at.value, bound, x)
-        return State(0, x, at, factors, answers, average, progress, affine, 0.0, self.m)
+        stall = Stall.beyond_rounding(at.value, bound, x)
+        return State(0, x, at, factors, answers, average, stall, affine, 0.0, self.m)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
         space = _Core(problem, state)
-        # without the projection, rounding would let X grow out of K little by little
+        # without the projection, rounding errors would add up and push X out of K
         S = space.K.project(space.coordinates(state.factors))
         clean = space.coordinates(_vertex(state.answers))
-        look = space.look(S)
-        # what rounding leaves of inner products is no tolerance
-        floor = 64.0 * epsilon(S) * abs(inner(look.gradient, S))
-        tol = max(self.accuracy * (state.at.value - state.progress.bound), floor)
+        probe = space.evaluate(S)
+        # the tolerance must exceed the rounding error of inner products
+        rounding = 64.0 * epsilon(S) * abs(inner(probe.gradient, S))
+        tol = max(self.accuracy * (state.at.value - state.stall.bound), rounding)
         d, S_0 = clean - S, S
-        down = descend(lambda t: space.look(S_0 + t * d), look.value, inner(look.gradient, d))
+        down = descend(lambda t: space.evaluate(S_0 + t * d), probe.value, inner(probe.gradient, d))
         if down.found is not None:
-            S, look = S_0 + down.step * d, down.found
+            S, probe = S_0 + down.step * d, down.found
         L = state.L or down.bend / max(inner(d, d), 1e-300) or 1.0
-        S, look, L = _minimize(space, S, look, L, (tol, self.inner))
-        factors, at = space.factors(S), look.full
+        S, at, L = _minimize(space, Motion.start(S, probe, L), tol, self.inner)
+        factors = space.factors(S)
         x = factors.to_dense().astype(state.x.dtype, copy=False) if space.dense else factors
-        if x.dtype != at.gradient.dtype:  # what is handed back is what must be certified
+        if x.dtype != at.gradient.dtype:  # the certificate must be that of the x handed back
             at = problem.evaluate(x)
-        average = state.average.saw(at)
+        average = state.average.updated(at)
         answers, bound = self._ask(problem, at, average if self.m > 1 else None)
         return state._replace(
             k=state.k + 1,
@@ -150,15 +158,17 @@ class LowRankCorrective:
             factors=factors,
             answers=answers,
             average=average,
-            progress=state.progress.saw(at.value, bound),
+            stall=state.stall.updated(at.value, bound),
             L=L,
         )
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the best bound of the clean answers so far."""
-        return state.progress.bound
+        return state.stall.bound
 
-    def _ask(self, problem: Problem, at: Evaluation, average: Average | None) -> tuple[Any, float]:
+    def _ask(
+        self, problem: Problem, at: Evaluation, average: Average | None
+    ) -> tuple[RankOne, float]:
         """Return the leading pairs of the gradient at X, and the best of their bounds.
 
         With an ``average``, one of the m pairs is that of the averaged gradient.
@@ -171,11 +181,8 @@ class LowRankCorrective:
             pair = K.k_best(average.y, 1)
             bound = max(bound, problem.dual_bound(average.y, average.dual, pair.take(0)))
             answers = join([answers, pair])
+        assert isinstance(answers, RankOne)
         return answers, bound
-
-
-def _factored(problem: Problem) -> bool:
-    return getattr(problem.objective, "factored", False)
 
 
 def _factors(x: Array, max_rank: int) -> LowRank | None:
@@ -208,9 +215,9 @@ def _bases(state: State) -> tuple[Array, Array]:
 def _leading(block: Array, basis: Array) -> Array:
     """Return the leading left singular vectors of a block, without what the basis has."""
     block = block - basis @ (basis.T @ block)
-    if block.shape[1] <= TURNS:
+    if block.shape[1] <= MAX_TURNS:
         return block
-    return np.linalg.svd(block, full_matrices=False)[0][:, :TURNS]
+    return np.linalg.svd(block, full_matrices=False)[0][:, :MAX_TURNS]
 
 
 def _orthonormal(basis: Array, columns: Array) -> Array:
@@ -225,14 +232,14 @@ def _orthonormal(basis: Array, columns: Array) -> Array:
     return np.hstack([basis, columns])
 
 
-class _Core:
+class _Core(Space[Evaluation]):
     """The matrices P S Q' of K, by their coordinates S."""
 
     def __init__(self, problem: Problem, state: State) -> None:
         self.problem = problem
         self.P, self.Q = _bases(state)
         self.K = problem.set.core((self.P.shape[1], self.Q.shape[1]))
-        self.dense = not _factored(problem)
+        self.dense = not problem.objective.factored
         self.affine = state.affine
         self.rounding = rounding_of(self.P)
 
@@ -252,10 +259,10 @@ class _Core:
         U, V = self.P @ U[:, kept], self.Q @ V[:, kept]
         return LowRank(U, s[kept], U if self.P is self.Q else V)
 
-    def look(self, x: Array) -> Look:
+    def evaluate(self, x: Array) -> Probe[Evaluation]:
         X = LowRank(self.P @ x, np.ones(x.shape[1]), self.Q)
         at = self.problem.evaluate(X.to_dense() if self.dense else X)
-        return Look(at.value, self.P.T @ (at.gradient @ self.Q), at)
+        return Probe(at.value, self.P.T @ (at.gradient @ self.Q), at)
 
     def gap(self, S: Array, gradient: Array) -> float:
         """Return the Frank-Wolfe gap over the small set."""
@@ -264,24 +271,17 @@ class _Core:
     def project(self, y: Array, gradient: Array, L: float) -> Array:
         return self.K.project(y - (1.0 / L) * gradient)
 
-    def pair(self, gradient: Array, step: Array) -> float:
-        return inner(gradient, step)
-
-    def dot(self, a: Array, b: Array) -> float:
-        return inner(a, b)
-
 
 def _minimize(
-    space: _Core, S: Array, look: Look, L: float, limits: tuple[float, int]
-) -> tuple[Array, Look, float]:
-    """Return the best point found by accelerated projected gradient steps, and its L."""
-    tol, steps = limits
-    motion, best_S, best = Motion.start(S, look, L), S, look
+    space: _Core, motion: Motion[Evaluation], tol: float, steps: int
+) -> tuple[Array, Evaluation, float]:
+    """Return the best point found by accelerated projected gradient steps, f there, and L."""
+    S, best = motion.x, motion.at
     for _ in range(steps):
-        if space.gap(motion.x, motion.look.gradient) <= tol:
+        if space.gap(motion.x, motion.at.gradient) <= tol:
             break
         motion = advance(space, motion)
         # values that differ by rounding alone do not tell which point is the better one
-        if motion.look.value <= best.value + _ROUNDING * abs(best.value):
-            best_S, best = motion.x, motion.look
-    return best_S, best, motion.L
+        if motion.at.value <= best.value + _ROUNDING * abs(best.value):
+            S, best = motion.x, motion.at
+    return S, best.details, motion.L

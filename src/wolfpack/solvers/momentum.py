@@ -46,7 +46,7 @@ Sources
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, same_type
 from ..atoms import Atoms
@@ -62,7 +62,7 @@ class State(NamedTuple):
     at: Evaluation | None
     vertex: Atoms
     theta: Array
-    dual: Any
+    dual: Array | float
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Momentum:
     Parameters
     ----------
     kind : {"nesterov", "heavy-ball"}
-        Whether gradients are taken ahead, on the way to v_k, or at x_k.
+        Whether gradients are taken at y_k, between x_k and v_k, or at x_k.
     """
 
     kind: str = "nesterov"
@@ -89,17 +89,17 @@ class Momentum:
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
-        k, x, at, vertex, theta, dual = state
-        delta = 2 / (k + 3)
+        x, at = state.x, state.at
+        delta = 2 / (state.k + 3)
         if self.kind == "nesterov":
-            at = problem.evaluate(vertex.add_scaled(x, 1 - delta, delta))
+            at = problem.evaluate(state.vertex.add_scaled(x, 1 - delta, delta))
         assert at is not None
-        theta_next = (1 - delta) * theta + delta * at.gradient
-        dual_next = (1 - delta) * dual + delta * at.dual
+        theta_next = (1 - delta) * state.theta + delta * at.gradient
+        dual_next = (1 - delta) * state.dual + delta * at.dual
         vertex_next = oracles.lmo(theta_next)
         x_next = same_type(vertex_next.add_scaled(x, 1 - delta, delta), x)
         at_next = None if self.kind == "nesterov" else problem.evaluate(x_next)
-        return State(k + 1, x_next, at_next, vertex_next, theta_next, dual_next)
+        return State(state.k + 1, x_next, at_next, vertex_next, theta_next, dual_next)
 
     def observe(self, problem: Problem, state: State) -> State:
         """Return the state with f evaluated at x_k."""

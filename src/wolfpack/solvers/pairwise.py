@@ -33,34 +33,18 @@ Sources
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ..arrays import Array
 from ..problem import Problem
 from ..smoothing import Oracles
-from .parts.moves import State, ask, begin, travel
-from .parts.step_rules import LineSearch, as_rule
+from .parts.active_set import ActiveSetMethod, State, ask_oracle
 
 
 @dataclass(frozen=True)
-class Pairwise:
-    """Steps from the worst active vertex to the best vertex of K.
+class Pairwise(ActiveSetMethod):
+    """Steps from the worst active vertex to the best vertex of K."""
 
-    Parameters
-    ----------
-    rule : Rule or str
-        Step rule of `wolfpack.solvers.step_rules`; exact line search by default.
-    """
-
-    rule: Any = LineSearch()
     name: ClassVar[str] = "pairwise"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rule", as_rule(self.rule))
-
-    def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
-        return begin(problem, x0, oracles, self.rule)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
@@ -69,9 +53,5 @@ class Pairwise:
         scores = active.scores(g)
         worst = active.worst(scores)
         active, best = active.admit(vertex, float(vertex.dot(g)), scores)
-        state = travel(problem, state._replace(active=active), self.rule, (worst, best))
-        return ask(problem, state, oracles)
-
-    def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
-        """Return the bound of the oracle's answer to the gradient at x_k."""
-        return state.bound
+        state = self.move(problem, state._replace(active=active), source=worst, target=best)
+        return ask_oracle(problem, state, oracles)

@@ -39,7 +39,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from .. import theory
 from ..arrays import Array, same_type
@@ -48,8 +48,18 @@ from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
 
 CONSTANTS = ("paper", "sharp")
-MOST = 2**16
-"""Largest m that "theory" chooses: an alpha far below what f calls for must not hang a round."""
+MAX_M = 2**16
+"""Largest m that "theory" chooses, so that a much too small alpha does not make rounds endless."""
+
+
+class Run(NamedTuple):
+    """What does not change during a run of Algorithm 2."""
+
+    x0: Array
+    alpha: float
+    m: int | str
+    beta: float
+    mu: float
 
 
 class State(NamedTuple):
@@ -59,14 +69,20 @@ class State(NamedTuple):
     x: Array
     at: Evaluation
     y: Array
-    dual: Any
+    dual: Array | float
     d: Array
     A_k: float
-    x0: Array
-    alpha: float
-    m: int | str
-    beta: float
-    mu: float
+    run: Run
+
+    @property
+    def alpha(self) -> float:
+        """Smoothing."""
+        return self.run.alpha
+
+    @property
+    def m(self) -> int | str:
+        """Oracles a round."""
+        return self.run.m
 
 
 @dataclass(frozen=True)
@@ -121,25 +137,24 @@ class ParallelFrankWolfe:
     ) -> State:
         """Return the state that begins Algorithm 2 at ``x0``, counted as round ``k``."""
         beta = self.noise_constant(problem, oracles) / alpha
-        m = math.ceil(min(MOST, 1.0 / math.sqrt(alpha))) if self.m == "theory" else self.m
-        mu = 1.0 / problem.need_L(self.name)
-        return State(k, x0, at, at.gradient, at.dual, 0.0 * x0, 0.0, x0, alpha, m, beta, mu)
+        m = math.ceil(min(MAX_M, 1.0 / math.sqrt(alpha))) if self.m == "theory" else self.m
+        run = Run(x0, alpha, m, beta, mu=1.0 / problem.need_L(self.name))
+        return State(k, x0, at, at.gradient, at.dual, 0.0 * x0, 0.0, run)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
-        k, _, at, y, dual, d, A_k, x0, alpha, m, beta, mu = state
-        A_next, tau = theory.next_weight(A_k, beta, mu, mu)
-        past = (1 - tau) * y
-        v = past + tau * at.gradient
-        d_next = (1 - tau) * d - tau * same_type(oracles.mean(v, alpha, m, k), x0)
+        x0, beta, mu = state.run.x0, state.run.beta, state.run.mu
+        A_next, tau = theory.next_weight(state.A_k, beta, mu, mu)
+        past = (1 - tau) * state.y
+        v = past + tau * state.at.gradient
+        answer = same_type(oracles.mean(v, state.alpha, state.m, state.k), x0)
+        d_next = (1 - tau) * state.d - tau * answer
         anchor = beta / (A_next + beta)
         x_next = anchor * x0 - (1 - anchor) * d_next
         at_next = problem.evaluate(x_next)
         y_next = past + tau * at_next.gradient
-        dual_next = (1 - tau) * dual + tau * at_next.dual
-        return State(
-            k + 1, x_next, at_next, y_next, dual_next, d_next, A_next, x0, alpha, m, beta, mu
-        )
+        dual_next = (1 - tau) * state.dual + tau * at_next.dual
+        return State(state.k + 1, x_next, at_next, y_next, dual_next, d_next, A_next, state.run)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the dual value at y_k, with the conjugate bounded as in docs/theory."""

@@ -11,7 +11,7 @@ Iteration
         &x_{k+1} = P(y_k - \tfrac1{L_k} \nabla f(y_k)),
 
     with L_k found along the way, by backtracking and by letting it fall, and t = 1 again where the
-    momentum points uphill. `wolfpack.solvers._accelerated` has the details.
+    momentum points uphill. `wolfpack.solvers.parts.accelerated` has the details.
 
 Guarantee
     f(x_k) - min f <= 2 max(2L, L_0) ||x_0 - x*||^2 / (k + 1)^2 between restarts when L_k does not
@@ -37,12 +37,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from ..arrays import Array, epsilon, inner, norm, same_type
+from ..arrays import Array, epsilon, norm, same_type
 from ..problem import CapabilityError, Evaluation, Problem
 from ..problem.checks import check_positive
 from ..smoothing import Oracles
-from .parts.accelerated import Look, Motion, advance, rounding_of
-from .parts.moves import Patience
+from .parts.accelerated import Motion, Probe, Space, advance, rounding_of
+from .parts.stall import Stall
 
 
 class State(NamedTuple):
@@ -52,8 +52,8 @@ class State(NamedTuple):
     """
 
     k: int
-    motion: Motion
-    patience: Patience
+    motion: Motion[Evaluation]
+    stall: Stall
     affine: bool
 
     @property
@@ -64,12 +64,12 @@ class State(NamedTuple):
     @property
     def at(self) -> Evaluation:
         """The evaluation of f at the iterate."""
-        return self.motion.look.full
+        return self.motion.at.details
 
     @property
     def stalled(self) -> bool:
-        """Whether f has stopped to improve, which only rounding errors can explain."""
-        return self.patience.over
+        """Whether rounding errors keep the method from going on."""
+        return self.stall.reached
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Projected:
     Parameters
     ----------
     L0 : float, optional
-        First estimate of L; by default one that is found with the first step.
+        First estimate of L; by default the first step finds one.
     """
 
     L0: float | None = None
@@ -97,20 +97,20 @@ class Projected:
                 "method of linear oracles ('corrective', 'anytime', 'away')"
             )
         at = problem.evaluate(x0)
-        # a step across K: where L is larger, the first test says by how much
+        # for a step across K; where L is larger, the first test says by how much
         across = norm(at.gradient) / max(K.diameter, 1e-300) or 1.0
         L = self.L0 or problem.L or across
-        # with an L that is absurdly large no step would move x: tests say if it must rise again
+        # an absurdly large L would not move x; where L must rise again, the tests say so
         L = min(L, across / epsilon(x0) ** 0.5)
-        motion = Motion.start(x0, Look(at.value, at.gradient, at), L)
+        motion = Motion.start(x0, Probe(at.value, at.gradient, at), L)
         affine = problem.objective.curvature(x0, x0) is not None
-        return State(0, motion, Patience(at.value, 0.0), affine)
+        return State(0, motion, Stall(at.value, 0.0), affine)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
         motion = advance(_Ambient(problem, state.affine, state.x), state.motion)
-        patience = state.patience.saw(motion.look.value, 0.0)
-        return State(state.k + 1, motion, patience, state.affine)
+        stall = state.stall.updated(motion.at.value, 0.0)
+        return State(state.k + 1, motion, stall, state.affine)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the bound of the oracle's answer to the gradient at x_k."""
@@ -118,7 +118,7 @@ class Projected:
         return problem.dual_bound(at.gradient, at.dual, oracles.lmo(at.gradient))
 
 
-class _Ambient:
+class _Ambient(Space[Evaluation]):
     """The points of K as they are."""
 
     def __init__(self, problem: Problem, affine: bool, x: Array) -> None:
@@ -126,15 +126,9 @@ class _Ambient:
         self.affine = affine
         self.rounding = rounding_of(x)
 
-    def look(self, x: Array) -> Look:
+    def evaluate(self, x: Array) -> Probe[Evaluation]:
         at = self.problem.evaluate(x)
-        return Look(at.value, at.gradient, at)
+        return Probe(at.value, at.gradient, at)
 
     def project(self, y: Array, gradient: Array, L: float) -> Array:
         return same_type(self.problem.set.project(y - (1.0 / L) * gradient), y)
-
-    def pair(self, gradient: Array, step: Array) -> float:
-        return inner(gradient, step)
-
-    def dot(self, a: Array, b: Array) -> float:
-        return inner(a, b)

@@ -41,7 +41,7 @@ from .parallel_fw import State as InnerState
 
 
 class State(NamedTuple):
-    """The state of the inner run, the round at which the next one begins, and the best bounds."""
+    """The inner run, the round at which the next one begins, the best value and the best bound."""
 
     inner: InnerState
     stage_end: int
@@ -87,8 +87,8 @@ class RestartedParallelFrankWolfe:
     length : float
         Multiple of T_alpha that each stage runs; 1 is the paper's.
     restart : {"schedule", "certificate"}
-        End stages after T_alpha rounds, or already when the certificate shows that alpha has done
-        its work.
+        End stages after T_alpha rounds, or earlier when the certificate shows that alpha limits the
+        gap no more.
     m : int, "theory" or "exact"
         Oracles a round: a number, 1/sqrt(alpha), or the closed form.
     M, constants, R : as in `ParallelFrankWolfe`
@@ -130,12 +130,12 @@ class RestartedParallelFrankWolfe:
         """Return the state after one more round, in a new stage if the last one is over."""
         inner, stage_end, fun, bound = state
         if inner.k >= stage_end:
-            alpha = max(self.shrink * inner.alpha, 1e-250)  # a longer run must not reach zero
+            alpha = max(self.shrink * inner.alpha, 1e-250)  # a long run must not reach zero
             inner = self.inner.restart(problem, inner.k, inner.x, inner.at, alpha, oracles)
             stage_end = inner.k + self._rounds(problem, alpha)
         inner = self.inner.step(problem, inner, oracles)
         fun = min(fun, inner.at.value)
-        # looking costs an oracle call: every eighth round
+        # the certificate costs an oracle call: every eighth round
         if self.restart == "certificate" and inner.k % 8 == 0:
             assert oracles.smoothing is not None
             bound = max(bound, self.inner.lower_bound(problem, inner, oracles))

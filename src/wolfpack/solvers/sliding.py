@@ -46,12 +46,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, inner
+from ..atoms import Atoms
 from ..problem import Evaluation, Problem
 from ..smoothing import Oracles
-from .parts.moves import towards
+from .parts.active_set import towards
 
 
 class State(NamedTuple):
@@ -62,7 +63,7 @@ class State(NamedTuple):
     at: Evaluation | None
     u: Array
     y: Array
-    dual: Any
+    dual: Array | float
     bound: float
 
 
@@ -80,18 +81,17 @@ class Sliding:
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state after one more round."""
-        k, x, _, u, y, dual, bound = state
-        k = k + 1
+        k, x = state.k + 1, state.x
         L, D = problem.need_L(self.name), problem.set.diameter
         gamma, beta, eta = 3 / (k + 2), 3 * L / (k + 1), L * D**2 / (k * (k + 1))
-        z = (1 - gamma) * x + gamma * u
+        z = (1 - gamma) * x + gamma * state.u
         at = problem.evaluate(z)
-        u_next, first = _project(oracles, at.gradient, u, beta, eta, 18 * k)
+        u_next, first = _project(oracles, at.gradient, state.u, beta, eta, 18 * k)
         # the first inner answer is the answer to grad f(z): its bound is free
-        bound = max(bound, problem.dual_bound(at.gradient, at.dual, first))
+        bound = max(state.bound, problem.dual_bound(at.gradient, at.dual, first))
         x_next = (1 - gamma) * x + gamma * u_next
-        y_next = (1 - gamma) * y + gamma * at.gradient
-        dual_next = (1 - gamma) * dual + gamma * at.dual
+        y_next = (1 - gamma) * state.y + gamma * at.gradient
+        dual_next = (1 - gamma) * state.dual + gamma * at.dual
         return State(k, x_next, None, u_next, y_next, dual_next, bound)
 
     def observe(self, problem: Problem, state: State) -> State:
@@ -105,7 +105,7 @@ class Sliding:
 
 def _project(
     oracles: Oracles, g: Array, center: Array, beta: float, eta: float, steps: int
-) -> tuple[Array, Any]:
+) -> tuple[Array, Atoms]:
     """Return a point whose Frank-Wolfe gap on <g, u> + beta/2 ||u - center||^2 is at most eta.
 
     The second value is the oracle's answer to g itself.

@@ -1,14 +1,23 @@
-"""Validation shared by the formulas: one message that names the argument and what is allowed."""
+"""Checks that the formulas share; each message names the argument and what is allowed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, SupportsFloat, TypeAlias
 
 import numpy as np
 
+Rounds: TypeAlias = int | Sequence[int] | np.ndarray
+"""One round, or several."""
 
-def number(name: str, value: Any, least: float = 0.0, *, strict: bool = True) -> float:
+PerRound: TypeAlias = Any
+"""A float for one round, a NumPy array for several; no static type says so without overloads."""
+
+
+def number(
+    name: str, value: SupportsFloat | str, least: float = 0.0, *, strict: bool = True
+) -> float:
     """``value`` as a finite float above ``least`` (at least ``least`` when not strict)."""
     try:
         x = float(value)
@@ -21,7 +30,17 @@ def number(name: str, value: Any, least: float = 0.0, *, strict: bool = True) ->
     return x
 
 
-def fraction(name: str, value: Any) -> float:
+def positive(**values: float) -> tuple[float, ...]:
+    """The named values as positive finite floats."""
+    return tuple(number(name, value) for name, value in values.items())
+
+
+def nonnegative(**values: float) -> tuple[float, ...]:
+    """The named values as finite floats of at least 0."""
+    return tuple(number(name, value, strict=False) for name, value in values.items())
+
+
+def fraction(name: str, value: float) -> float:
     """``value`` as a float in [0, 1)."""
     x = number(name, value, strict=False)
     if x >= 1.0:
@@ -29,9 +48,9 @@ def fraction(name: str, value: Any) -> float:
     return x
 
 
-def rounds(name: str, value: Any, least: int = 1) -> np.ndarray:
+def rounds(name: str, value: Rounds, least: int = 1) -> np.ndarray:
     """``value``, an integer or an array of integers of at least ``least``, as an int64 array."""
-    if type(value) is int and value >= least:  # solvers ask for one round at a time
+    if type(value) is int and value >= least:  # Solvers ask for one round at a time.
         return np.asarray(value)
     k = np.asarray(value)
     whole = k.dtype.kind in "iu" or (
@@ -44,12 +63,12 @@ def rounds(name: str, value: Any, least: int = 1) -> np.ndarray:
     return k.astype(np.int64)
 
 
-def choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
+def choice(name: str, value: object, allowed: tuple[object, ...]) -> None:
     """Refuse a ``value`` that is not one of ``allowed``."""
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, found {value!r}")
 
 
-def like(k: np.ndarray, value: Any) -> Any:
+def like(k: np.ndarray, value: Any) -> PerRound:
     """``value`` as a float when ``k`` is a single round, as an array otherwise."""
     return float(value) if k.ndim == 0 else np.asarray(value)

@@ -13,16 +13,17 @@ The proof is in docs/theory/anytime.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import _check
+from ._check import PerRound, Rounds
 
 
 def anytime_alpha(
-    k: Any, L: float, R: float, M: float, *, theta: float = 0.5, order: int = 3
-) -> Any:
+    k: Rounds, L: float, R: float, M: float, *, theta: float = 0.5, order: int = 3
+) -> PerRound:
     r"""The smoothing of round k >= 1 for which Theorem A1 holds.
 
     .. math:: \alpha_k = \frac{r^2 L R M}{(1 - \theta) k (k + r)}, \qquad \tau_k = \frac{r}{k + r}
@@ -37,31 +38,27 @@ def anytime_alpha(
         Share of the curvature kept to absorb sampling noise, in [0, 1); 0 for exact smoothing.
     order : {3, 2}
         r, the degree of the weights.
-
-    Returns
-    -------
-    float or numpy.ndarray
     """
     at = _check.rounds("k", k)
     _check.choice("order", order, (2, 3))
-    curvature = _check.number("L", L) * _check.number("R", R) * _check.number("M", M)
+    L, R, M = _check.positive(L=L, R=R, M=M)
     free = 1.0 - _check.fraction("theta", theta)
     x = at.astype(np.float64)
-    return _check.like(at, order**2 * curvature / (free * x * (x + order)))
+    return _check.like(at, order**2 * (L * R * M) / (free * x * (x + order)))
 
 
 def bound_anytime(
-    N: Any,
+    N: Rounds,
     *,
     L: float,
     R: float,
     M: float,
     s1: float,
     initial_gap: float,
-    m: float | str | Callable[[np.ndarray], Any] = 1,
+    m: float | str | Callable[[np.ndarray], ArrayLike] = 1,
     theta: float | None = None,
     order: int = 3,
-) -> Any:
+) -> PerRound:
     r"""Theorem A1: E[f(x_N) - d(y_N)] for the anytime method, its finite sums computed exactly.
 
     For m_k = c k it is at most about
@@ -88,10 +85,6 @@ def bound_anytime(
     order : {3, 2}
         Degree of the weights; 2 has tau_k = 2 / (k+2) and a logarithm in the rate.
 
-    Returns
-    -------
-    float or numpy.ndarray
-
     Examples
     --------
     >>> from wolfpack import theory
@@ -107,22 +100,21 @@ def bound_anytime(
     theta = _check.fraction("theta", (0.0 if exact else 0.5) if theta is None else theta)
     if theta == 0.0 and not exact:
         raise ValueError("theta must be positive unless m='exact', found 0")
-    s1 = _check.number("s1", s1, strict=False)
-    initial_gap = _check.number("initial_gap", initial_gap, strict=False)
+    s1, initial_gap = _check.nonnegative(s1=s1, initial_gap=initial_gap)
 
     k = np.arange(1, int(at.max()) + 1)
     alpha = anytime_alpha(k, L, R, M, theta=theta, order=order)
-    # with A_1 = 1: A_{k+1} = A_k (k + order) / k and a_k = A_k order / k
+    # With A_1 = 1: A_{k+1} = A_k (k + order) / k and a_k = A_k order / k
     A = k * (k + 1.0) / 2.0 if order == 2 else k * (k + 1.0) * (k + 2.0) / 6.0
     a = A * order / k
     steps = a * alpha * s1
     if not exact:
-        steps += a**2 / A * L * R**2 / (2.0 * theta * _batches(m, k))
+        steps += a**2 / A * L * R**2 / (2.0 * theta * batch_sizes(m, k))
     total = initial_gap + alpha[0] * s1 + np.concatenate(([0.0], np.cumsum(steps[:-1])))
     return _check.like(at, (total / A)[at - 1])
 
 
-def _batches(m: Any, k: np.ndarray) -> np.ndarray:
+def batch_sizes(m: float | str | Callable[[np.ndarray], ArrayLike], k: np.ndarray) -> np.ndarray:
     """m_k for every k, from a number or a function of k."""
     sizes = np.broadcast_to(np.asarray(m(k) if callable(m) else m, dtype=np.float64), k.shape)
     if not np.all(sizes >= 1.0):

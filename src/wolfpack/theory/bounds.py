@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, log, sqrt
-from typing import Any
 
 import numpy as np
 
 from . import _check
+from ._check import PerRound, Rounds
 from .weights import log_weight_bound, step_weights
 
 STRENGTHS = ("paper", "sharp")
 
 
 def bound_composite(
-    k: Any,
+    k: Rounds,
     beta: float,
     mu: float,
     nu: float,
@@ -29,7 +29,7 @@ def bound_composite(
     *,
     constants: str = "paper",
     exact_weights: bool = False,
-) -> Any:
+) -> PerRound:
     r"""Theorem 1: E[F(y_k) - F(y_star)] for Algorithm 1.
 
     .. math::
@@ -52,10 +52,6 @@ def bound_composite(
     exact_weights : bool
         Use beta D / A_k, of which the first term is an upper bound.
 
-    Returns
-    -------
-    float or numpy.ndarray
-
     Examples
     --------
     >>> from wolfpack import theory
@@ -65,9 +61,8 @@ def bound_composite(
     """
     at = _check.rounds("k", k)
     _check.choice("constants", constants, STRENGTHS)
-    beta, mu, nu = (_check.number(n, v) for n, v in (("beta", beta), ("mu", mu), ("nu", nu)))
-    divergence = _check.number("divergence", divergence, strict=False)
-    variance = _check.number("variance", variance, strict=False)
+    beta, mu, nu = _check.positive(beta=beta, mu=mu, nu=nu)
+    divergence, variance = _check.nonnegative(divergence=divergence, variance=variance)
     if exact_weights:
         decay = 1.0 / step_weights(int(at.max()), beta, mu, nu)[at]
     else:
@@ -95,16 +90,13 @@ def batch_for(epsilon: float, beta: float, mu: float, variance: float) -> int:
     >>> theory.batch_for(0.01, beta=4.0, mu=1.0, variance=1.0)
     25
     """
-    epsilon, beta, mu = (
-        _check.number(name, value)
-        for name, value in (("epsilon", epsilon), ("beta", beta), ("mu", mu))
-    )
+    epsilon, beta, mu = _check.positive(epsilon=epsilon, beta=beta, mu=mu)
     variance = _check.number("variance", variance, strict=False)
     return max(1, ceil(variance / (2.0 * sqrt(mu) * sqrt(beta) * epsilon) * (1.0 - 1e-12)))
 
 
 def bound_pfw(
-    k: Any,
+    k: Rounds,
     L: float,
     R: float,
     M: float,
@@ -115,7 +107,7 @@ def bound_pfw(
     constants: str = "paper",
     rho: float = 1.0,
     exact_weights: bool = False,
-) -> Any:
+) -> PerRound:
     r"""Theorem 2: E[f(x_k) - d(y_k)], the primal-dual gap of Algorithm 2.
 
     .. math::
@@ -148,10 +140,6 @@ def bound_pfw(
     exact_weights : bool
         Use beta (f(x_0) - f_star) / A_k, of which the first term is an upper bound.
 
-    Returns
-    -------
-    float or numpy.ndarray
-
     Notes
     -----
     The printed theorem assumes alpha <= L R M. Beyond, this function returns the line of the
@@ -159,9 +147,8 @@ def bound_pfw(
     """
     at = _check.rounds("k", k)
     _check.choice("constants", constants, STRENGTHS)
-    L, R, M, alpha = _problem(L, R, M, alpha)
-    initial_gap = _check.number("initial_gap", initial_gap, strict=False)
-    s1 = _check.number("s1", s1, strict=False)
+    L, R, M, alpha = _check.positive(L=L, R=R, M=M, alpha=alpha)
+    initial_gap, s1 = _check.nonnegative(initial_gap=initial_gap, s1=s1)
     variance = _variance(R, m, constants, rho)
     beta, mu = R * M / alpha, 1.0 / L
     if constants == "paper" and not exact_weights and beta >= mu:
@@ -227,10 +214,9 @@ def parameters_for(
     """
     epsilon = _check.number("epsilon", epsilon)
     _check.choice("constants", constants, STRENGTHS)
-    L, R, M, _ = _problem(L, R, M, 1.0)
+    L, R, M = _check.positive(L=L, R=R, M=M)
     m = int(_check.rounds("m", m))
-    initial_gap = _check.number("initial_gap", initial_gap, strict=False)
-    s1 = _check.number("s1", s1, strict=False)
+    initial_gap, s1 = _check.nonnegative(initial_gap=initial_gap, s1=s1)
     variance = _variance(R, m, constants, rho)
     # variance / (2 sqrt(mu beta)) <= epsilon / 3 with mu beta = R M / (alpha L)
     alpha = min(R * M / L * (2.0 * epsilon / (3.0 * variance)) ** 2, L * R * M)
@@ -244,19 +230,10 @@ def parameters_for(
         needed = (log(3.0 * beta * initial_gap / epsilon) - start) / (after - start)
     else:
         needed = 8.0 * sqrt(beta * L) * log(6.0 * L * beta * initial_gap / epsilon)
-    # one rounding error must not leave the bound above the target
     if needed > 2.0**62:
         raise ValueError(f"L = {L:g} and epsilon = {epsilon:g} ask for {needed:.1g} rounds")
+    # The factor keeps a rounding error from leaving the bound above the target.
     return Settings(alpha, max(1, ceil(1.0 + needed * (1.0 + 1e-12))), m)
-
-
-def _problem(L: float, R: float, M: float, alpha: float) -> tuple[float, float, float, float]:
-    return (
-        _check.number("L", L),
-        _check.number("R", R),
-        _check.number("M", M),
-        _check.number("alpha", alpha),
-    )
 
 
 def _variance(R: float, m: float, constants: str, rho: float) -> float:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import weakref
 from dataclasses import dataclass
 from math import e, inf, log, prod, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from .. import noise as noise_laws
+from ..noise import Noise
 from . import _check
+
+if TYPE_CHECKING:
+    from ..sets import Set
 
 LIFTED = "lifted"
 
-_KEPT: dict[int, dict[Any, Estimate]] = {}
-_ENTRIES = 2**22  # entries of one batch of draws: 32 MiB
-_MOST_DRAWS = 2**27  # entries in all; beyond, fewer samples are taken and the error says so
+_BATCH_ENTRIES = 2**22  # numbers in one batch of draws: 32 MiB
+_MAX_ENTRIES = 2**27  # numbers in all draws; higher dimensions get fewer samples
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,11 @@ class Estimate:
 
     def __float__(self) -> float:
         return self.value
+
+
+_Estimates: TypeAlias = dict[tuple[Noise, int, int], Estimate]
+_KNOWN: dict[int, _Estimates] = {}
+"""Estimates of s_1(0) by the id of the set, then by law, seed and number of samples."""
 
 
 def rho(p: float, d: int) -> float:
@@ -46,10 +54,6 @@ def rho(p: float, d: int) -> float:
     d : int
         Dimension.
 
-    Returns
-    -------
-    float
-
     Notes
     -----
     The paper's appendix has 2 (log d + 1) for p = inf; its last inequality holds for d <= 2 only.
@@ -67,7 +71,7 @@ def rho(p: float, d: int) -> float:
     return min(p - 1.0, e**2 * (log(size) + 1.0))
 
 
-def smoothness(K: Any, noise: Any, alpha: float, constants: str = "sharp") -> float:
+def smoothness(K: Set, noise: str | Noise, alpha: float, constants: str = "sharp") -> float:
     r"""A constant beta for which s_alpha is beta-smooth in the Euclidean norm.
 
     ``"paper"``: R_K M / alpha with M^2 = E||grad eta||^2 (Proposition 2 of the paper).
@@ -83,23 +87,18 @@ def smoothness(K: Any, noise: Any, alpha: float, constants: str = "sharp") -> fl
     alpha : float
         Smoothing, positive.
     constants : {"sharp", "paper"}
-
-    Returns
-    -------
-    float
     """
     alpha = _check.number("alpha", alpha)
     _check.choice("constants", constants, ("paper", "sharp"))
-    if isinstance(noise, str) and noise == LIFTED:
+    if noise == LIFTED:
         return _lifted(K, "smoothness") / alpha
     law = noise_laws.get(noise)
     beta = K.radius * law.M(prod(K.shape), constants)
-    own = getattr(K, "smoothness", None) if constants == "sharp" else None
-    known = own(law) if own is not None else None
+    known = _closed_form(K, "smoothness", law) if constants == "sharp" else None
     return (beta if known is None else min(beta, known)) / alpha
 
 
-def s1(K: Any, noise: Any, seed: int = 0, samples: int = 4096) -> Estimate:
+def s1(K: Set, noise: str | Noise, seed: int = 0, samples: int = 4096) -> Estimate:
     r"""s_1(0) = E max over x in K of <x, Delta>: the bias of smoothing is at most alpha s_1(0).
 
     The set's closed form (``K.smoothed_at_zero(noise)``) where it has one, else the mean of
@@ -128,45 +127,49 @@ def s1(K: Any, noise: Any, seed: int = 0, samples: int = 4096) -> Estimate:
     """
     samples = int(_check.rounds("samples", samples, least=2))
     seed = int(_check.rounds("seed", seed, least=0))
-    if isinstance(noise, str) and noise == LIFTED:
+    if noise == LIFTED:
         return Estimate(_lifted(K, "smoothed_at_zero"), 0.0)
     law = noise_laws.get(noise)
-    closed = getattr(K, "smoothed_at_zero", None)
-    exact = closed(law) if closed is not None else None
+    exact = _closed_form(K, "smoothed_at_zero", law)
     if exact is not None:
         return Estimate(float(exact), 0.0)
-    kept = _kept_for(K)
-    if (law, seed, samples) not in kept:
-        kept[law, seed, samples] = _mean_support(K, law, seed, samples)
-    return kept[law, seed, samples]
+    known = _known_for(K)
+    if (law, seed, samples) not in known:
+        known[law, seed, samples] = _mean_support(K, law, seed, samples)
+    return known[law, seed, samples]
 
 
-def _lifted(K: Any, constant: str) -> float:
-    """A constant of smoothing by noise on the vertices' scores (docs/theory/smoothing.md)."""
+def _closed_form(K: Set, constant: str, noise: str | Noise) -> float | None:
+    """A constant from the set's method of that name, None without a method or a formula."""
     method = getattr(K, constant, None)
-    value = method(LIFTED) if method is not None else None
+    return None if method is None else method(noise)
+
+
+def _lifted(K: Set, constant: str) -> float:
+    """A constant of smoothing by noise on the vertices' scores (docs/theory/smoothing.md)."""
+    value = _closed_form(K, constant, LIFTED)
     if value is None:
         raise ValueError(f"noise='lifted' needs a set with lifted smoothing, which {K!r} lacks")
     return float(value)
 
 
-def _kept_for(K: Any) -> dict[Any, Estimate]:
-    """Estimates already made for this very object, forgotten when it is."""
-    if id(K) not in _KEPT:
+def _known_for(K: Set) -> _Estimates:
+    """Estimates already made for this very object; they are forgotten when it is deleted."""
+    if id(K) not in _KNOWN:
         try:
-            weakref.finalize(K, _KEPT.pop, id(K), None)
-        except TypeError:  # no weak reference, so nothing would tell when to forget
+            weakref.finalize(K, _KNOWN.pop, id(K), None)
+        except TypeError:  # Without weak references nothing would tell when to forget.
             return {}
-        _KEPT[id(K)] = {}
-    return _KEPT[id(K)]
+        _KNOWN[id(K)] = {}
+    return _KNOWN[id(K)]
 
 
-def _mean_support(K: Any, law: Any, seed: int, samples: int) -> Estimate:
+def _mean_support(K: Set, law: Noise, seed: int, samples: int) -> Estimate:
     d = prod(K.shape)
-    samples = min(samples, max(64, _MOST_DRAWS // d))
-    # the second word of the key keeps these draws apart from those of a solver with this seed
+    samples = min(samples, max(64, _MAX_ENTRIES // d))
+    # The second word of the key keeps these draws apart from those of a solver with this seed.
     rng = np.random.Generator(np.random.Philox(key=np.array([seed, 1], dtype=np.uint64)))
-    batch = max(1, min(samples, _ENTRIES // d))
+    batch = max(1, min(samples, _BATCH_ENTRIES // d))
     values = np.empty(samples)
     for start in range(0, samples, batch):
         count = min(batch, samples - start)

@@ -12,25 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil, sqrt
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import _check
-from .anytime import _batches
+from ._check import PerRound, Rounds
+from .anytime import batch_sizes
 
 
 def converging_switch(beta: float, mu: float, theta: float = 0.5) -> int:
-    """k_star, the round from which the step is 3 / (k+3).
-
-    The least k >= 1 with k (k+3) >= 9 beta / ((1 - theta) mu).
-    """
-    need = 9.0 * _check.number("beta", beta) / _check.number("mu", mu)
-    need /= 1.0 - _check.fraction("theta", theta)
+    """k_star, the least k >= 1 with k (k+3) >= 9 beta / ((1 - theta) mu): the step then changes."""
+    beta, mu = _check.positive(beta=beta, mu=mu)
+    need = 9.0 * beta / mu / (1.0 - _check.fraction("theta", theta))
     return max(1, ceil((sqrt(9.0 + 4.0 * need) - 3.0) / 2.0))
 
 
-def converging_weight(k: Any, beta: float, mu: float, nu: float, *, theta: float = 0.5) -> Any:
+def converging_weight(
+    k: Rounds, beta: float, mu: float, nu: float, *, theta: float = 0.5
+) -> PerRound:
     """A_k of the converging form of Algorithm 1; tau_k = 1 - A_k / A_{k+1}.
 
     Parameters
@@ -41,10 +41,6 @@ def converging_weight(k: Any, beta: float, mu: float, nu: float, *, theta: float
         Smoothness of G, strong convexity of H and of w; positive.
     theta : float
         Share of the curvature kept to absorb the noise of the gradients, in [0, 1).
-
-    Returns
-    -------
-    float or numpy.ndarray
 
     Examples
     --------
@@ -71,7 +67,7 @@ def next_converging_weight(
 
 
 def bound_converging(
-    N: Any,
+    N: Rounds,
     beta: float,
     mu: float,
     nu: float,
@@ -79,8 +75,8 @@ def bound_converging(
     variance: float = 0.0,
     *,
     theta: float = 0.5,
-    m: float | Callable[[np.ndarray], Any] = 1,
-) -> Any:
+    m: float | Callable[[np.ndarray], ArrayLike] = 1,
+) -> PerRound:
     r"""Theorem C1: E[F(y_N) - F(y_star)] for the converging form of Algorithm 1.
 
     .. math::
@@ -104,17 +100,12 @@ def bound_converging(
         As in `converging_weight`.
     m : number or callable
         Stochastic gradients averaged in round k: m, or k -> m_k (vectorised, k from 0).
-
-    Returns
-    -------
-    float or numpy.ndarray
     """
     at = _check.rounds("N", N)
-    divergence = _check.number("divergence", divergence, strict=False)
-    variance = _check.number("variance", variance, strict=False)
+    divergence, variance = _check.nonnegative(divergence=divergence, variance=variance)
     k = np.arange(int(at.max()))
     A = converging_weight(np.arange(k.size + 1), beta, mu, nu, theta=theta)
     a = np.diff(A)
     slack = mu * A[:-1] + beta * nu - beta * a**2 / A[1:]
-    noise = np.cumsum(a**2 * variance / (2.0 * _batches(m, k) * slack))
+    noise = np.cumsum(a**2 * variance / (2.0 * batch_sizes(m, k) * slack))
     return _check.like(at, ((beta * divergence + noise) / A[1:])[at - 1])

@@ -35,8 +35,7 @@ def next_weight(
         Smoothness of G, strong convexity of H and of w; all positive. Not checked: solvers call
         this function in every round.
     exact : bool
-        Keep nothing to absorb the noise of gradients, rho = 0: the larger weights that
-        Proposition P2 allows where there is none.
+        Whether gradients are free of noise: rho = 0 and the larger weights of Proposition P2.
 
     Returns
     -------
@@ -76,8 +75,8 @@ def capped_weight(
     if A_k == 0.0:
         return min(A_next, pace * gamma_nu), tau
     step = pace * (mu + gamma_nu / A_k)
-    most = step / (1.0 + step)
-    return (A_next, tau) if tau <= most else (A_k * (1.0 + step), most)
+    max_tau = step / (1.0 + step)
+    return (A_next, tau) if tau <= max_tau else (A_k * (1.0 + step), max_tau)
 
 
 def _growth(e: float, beta: float, mu: float) -> tuple[float, float]:
@@ -85,7 +84,7 @@ def _growth(e: float, beta: float, mu: float) -> tuple[float, float]:
 
     ``mu`` stands for rho = sqrt(mu beta) alone: 0 for rho = 0.
     """
-    # products of square roots and hypot: no overflow whatever the unit of beta and mu
+    # Products of square roots, and hypot, do not overflow in any unit of beta and mu.
     rho = sqrt(mu) * sqrt(beta)
     root = hypot(rho + e, 2.0 * sqrt(beta) * sqrt(e))
     return (2.0 * beta + rho + e + root) / (2.0 * (beta + rho)), 2.0 * e / (rho + e + root)
@@ -113,7 +112,7 @@ def step_weights(n: int, beta: float, mu: float, nu: float) -> np.ndarray:
     [0.0, 0.5, 1.4114, 2.9897]
     """
     last = int(_check.rounds("n", n, least=0))
-    beta, mu, nu = _positive(beta=beta, mu=mu, nu=nu)
+    beta, mu, nu = _check.positive(beta=beta, mu=mu, nu=nu)
     A = np.zeros(last + 1)
     A_k = 0.0
     for k in range(1, last + 1):
@@ -138,7 +137,3 @@ def log_weight_bound(k: np.ndarray, beta: float, mu: float, nu: float, sharp: bo
     else:
         rate = sqrt(mu) / (4.0 * (sqrt(beta) + sqrt(mu)))
     return log_A_1 + (k - 1) * rate
-
-
-def _positive(**values: float) -> tuple[float, ...]:
-    return tuple(_check.number(name, value) for name, value in values.items())

@@ -11,12 +11,13 @@ from scipy.sparse import csr_array
 
 import wolfpack as wp
 from wolfpack import theory
-from wolfpack.gradients.minibatches import Minibatches, steady_pace
+from wolfpack.gradients.minibatches import Minibatches
 from wolfpack.objectives import Huber, LeastSquares, Logistic, Weighted
 from wolfpack.regularizers import ElasticNet, SquaredNorm
 from wolfpack.regularizers.mirrors import Euclidean, Shifted
 from wolfpack.regularizers.pairs import composite_problem
 from wolfpack.solvers import StochasticComposite
+from wolfpack.solvers.composite import Policies, StepBound
 
 N, D = 120, 5
 RNG = np.random.default_rng(11)
@@ -56,16 +57,14 @@ def test_theorem_c4(make, batch, q):
     for seed in range(40):
         draws = Minibatches(G, batch, seed, "importance", "svrg")
         problem = composite_problem(G, H, Shifted(Euclidean(), y0), G.L)
-        pace = problem.pace = min(q / (4 * draws.rows.noise(batch)), 0.5 / G.L)
-        solver = StochasticComposite(batch=batch)
+        pace = min(q / (4 * draws.rows.noise(batch)), 0.5 / G.L)
+        solver = StochasticComposite(batch, Policies(bound=StepBound(pace)))
         state = solver.init(problem, y0, draws)
         for _ in range(rounds):
-            state = solver.step(
-                problem, state._replace(spell=state.spell._replace(begun=state.k)), draws
-            )  # no restarts
-        assert state.anchor.k == 0, "one anchor for all rounds"
-        excess.append(G.value(state.y) + H.value(state.y) - best)
-    bound = 4 * pace * draws.rows.noise(batch) + G.L / (H.mu * state.A_k)
+            state = solver.step(problem, state, draws)
+        assert state.reading.variate.k == 0, "one anchor for all rounds"
+        excess.append(G.value(state.x) + H.value(state.x) - best)
+    bound = 4 * pace * draws.rows.noise(batch) + G.L / (H.mu * state.model.A_k)
     assert bound < 1.5 * q
     assert np.mean(excess) <= bound * start
     assert np.mean(excess) > 0
@@ -83,18 +82,18 @@ def test_runs_that_noise_slows_begin_anew_after_five_passes_at_least():
     data = rng.standard_normal((400, 20)) * np.geomspace(1, 0.1, 20)
     G = Logistic(data, np.sign(data @ rng.standard_normal(20) + rng.standard_normal(400)))
     slow = states_of(G, SquaredNorm(1e-6), batch=4, max_rounds=4000)
-    anew = [now.k for last, now in pairwise(slow) if now.A_k < last.A_k]
+    anew = [now.k for last, now in pairwise(slow) if now.model.A_k < last.model.A_k]
     assert anew
     spells = np.diff([0, *anew])
     assert spells.min() >= 5 * 100
     assert all(2 * spell >= begun - 1 for spell, begun in zip(spells[1:], anew, strict=False))
     assert all(k % 100 == 0 for k in anew)
     for k in anew:
-        assert slow[k].spell.begun == k
-        np.testing.assert_array_equal(slow[k].z, slow[k].y)
+        assert slow[k].tuned.spell.begun == k
+        np.testing.assert_array_equal(slow[k].z, slow[k].x)
     # where smoothness sets the pace the weights know the strong convexity that there is
     fast = states_of(G, SquaredNorm(0.1), batch=40, max_rounds=400)
-    assert all(now.A_k > last.A_k for last, now in pairwise(fast))
+    assert all(now.model.A_k > last.model.A_k for last, now in pairwise(fast))
 
 
 @pytest.mark.parametrize("kind", ["saga", "svrg"])
@@ -187,8 +186,8 @@ def test_a_bound_stands_for_beta_where_noise_rules():
 
 def test_no_pace_without_noise():
     G = Logistic(A, LABELS)
-    assert steady_pace(Minibatches(G, N, 0, "importance")) is None
-    assert steady_pace(Minibatches(Logistic(np.zeros((4, 2)), [1, -1, 1, -1]), 2)) is None
+    assert Minibatches(G, N, 0, "importance").largest_step() is None
+    assert Minibatches(Logistic(np.zeros((4, 2)), [1, -1, 1, -1]), 2).largest_step() is None
 
 
 def test_the_clock_includes_what_a_run_prepares():
@@ -239,9 +238,8 @@ def test_shuffled_rounds_that_meet_a_row_twice_keep_the_sum_of_the_table(batch):
     G, H = Logistic(A, LABELS), SquaredNorm(0.01)
     options = {"sampling": "shuffle", "variance_reduction": True, "tol": 0}
     res = wp.minimize_composite(G, H, batch=batch, max_rounds=150 * N // batch, **options)
-    anchor = res.state.anchor
-    anchor.settle()
-    np.testing.assert_allclose(A.T @ anchor.theta, anchor.gradient, atol=1e-12)
+    variate = res.state.reading.variate
+    np.testing.assert_allclose(A.T @ variate.table.values, variate.gradient, atol=1e-12)
     assert res.fun - wp.minimize_composite(G, H, tol=1e-10).fun <= 1e-8
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import wolfpack as wp
 from wolfpack import theory
-from wolfpack.gradients.minibatches import Minibatches, steady_pace
+from wolfpack.gradients.minibatches import Minibatches
 from wolfpack.regularizers import (
     BoxRidge,
     ElasticNet,
@@ -65,13 +65,13 @@ def test_theorem_c3_holds_along_the_run(name):
     res, states = searched(G, H, tol=1e-10, max_rounds=3000)
     assert res.success
     assert res.gap <= 1e-10
-    gamma, start, rounds = states[0].beta, states[0].y, 0
+    gamma, start, rounds = states[0].tuned.beta, states[0].x, 0
     for last, now in pairwise(states):
-        assert now.slack >= 0
-        if now.A_k == 0.0:  # restarted: the theorem begins anew there
+        assert now.model.slack >= 0
+        if now.model.A_k == 0.0:  # restarted: the theorem begins anew there
             break
-        assert now.A_k > last.A_k
-        bound = gamma * divergence(H, res.x, start) / now.A_k
+        assert now.model.A_k > last.model.A_k
+        bound = gamma * divergence(H, res.x, start) / now.model.A_k
         assert now.at.value - res.fun <= bound * (1 + 1e-9) + 1e-10
         rounds += 1
     assert rounds > 3
@@ -93,22 +93,22 @@ def test_rounds_are_those_of_algorithm_1_with_their_own_betas():
     """Each accepted round solves the equation of the weights and the displayed updates."""
     G, H = PROBLEMS["elastic net"]
     _, states = searched(G, H, max_rounds=12, tol=0)
-    gamma = states[0].beta
+    gamma = states[0].tuned.gamma
     for last, now in pairwise(states):
-        a = now.A_k - last.A_k
+        a = now.model.A_k - last.model.A_k
         if a <= 0:
             break
-        tau = a / now.A_k
-        beta = now.A_k * (H.mu * last.A_k + gamma) / a**2
-        v = (1 - tau) * last.y + tau * last.z
-        d = last.A_k * last.d + a * G.gradient(v)
-        z = H.prox(d / now.A_k, gamma / now.A_k)
+        tau = a / now.model.A_k
+        beta = now.model.A_k * (H.mu * last.model.A_k + gamma) / a**2
+        v = (1 - tau) * last.x + tau * last.z
+        d = last.model.A_k * last.model.d + a * G.gradient(v)
+        z = H.prox(d / now.model.A_k, gamma / now.model.A_k)
         np.testing.assert_allclose(now.z, z, atol=1e-8)
-        np.testing.assert_allclose(now.y, (1 - tau) * last.y + tau * z, atol=1e-8)
-        np.testing.assert_allclose(now.image_y, A @ now.y, atol=1e-10)
-        excess = G.value(now.y) - G.value(v) - G.gradient(v) @ (now.y - v)
-        saved = (1 - tau) * last.slack + 0.5 * beta * np.sum((now.y - v) ** 2) - excess
-        assert now.slack == pytest.approx(saved, abs=1e-9)
+        np.testing.assert_allclose(now.x, (1 - tau) * last.x + tau * z, atol=1e-8)
+        np.testing.assert_allclose(now.images.y, A @ now.x, atol=1e-10)
+        excess = G.value(now.x) - G.value(v) - G.gradient(v) @ (now.x - v)
+        saved = (1 - tau) * last.model.slack + 0.5 * beta * np.sum((now.x - v) ** 2) - excess
+        assert now.model.slack == pytest.approx(saved, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["logistic", "huber"])
@@ -118,7 +118,7 @@ def test_rounds_that_do_not_move_shorten_none(name):
     H = BoxRidge(np.full(D, -0.01), 0.01, 1e-3)
     res, states = searched(G, H, tol=1e-13, max_rounds=200)
     assert res.success
-    assert max(state.beta for state in states) <= 1.5 * G.L
+    assert max(state.tuned.beta for state in states) <= 1.5 * G.L
     assert res.nit < 60
 
 
@@ -133,18 +133,18 @@ def test_steps_of_batches_keep_to_the_pace(batch, mu):
     }
     options["sampling"] = "importance"
     res, states = searched(G, H, record_every=1, **options)
-    pace = steady_pace(Minibatches(G, batch, 0, "importance"))
+    pace = Minibatches(G, batch, 0, "importance").largest_step()
     steps = [
-        (now.A_k - last.A_k) / (H.mu * last.A_k + G.L)
+        (now.model.A_k - last.model.A_k) / (H.mu * last.model.A_k + G.L)
         for last, now in pairwise(states)
-        if now.A_k > last.A_k
+        if now.model.A_k > last.model.A_k
     ]
     assert max(steps) <= pace * (1 + 1e-12)
     if batch == 5:  # noise sets the pace, and there is nothing to search
         assert steps[50] == pytest.approx(pace)
-        assert states[-1].beta is None
+        assert states[-1].tuned.beta == G.L
     else:
-        assert min(state.beta for state in states) < 0.8 * G.L
+        assert min(state.tuned.beta for state in states) < 0.8 * G.L
     best = wp.minimize_composite(G, H, tol=1e-11, max_rounds=20_000).fun
     assert res.fun - best <= 1e-6
 
@@ -153,10 +153,10 @@ def test_a_search_begins_with_the_curvature_along_the_gradient():
     G, H = PROBLEMS["ridge"]
     _, states = searched(G, H, max_rounds=3, tol=0)
     g = A.T @ G.evaluate(np.zeros(D)).dual
-    assert states[0].beta == pytest.approx(G.loss_smoothness * np.sum((A @ g) ** 2) / (g @ g))
-    assert states[0].beta <= G.L
-    assert states[0].rows == N // 2
-    assert states[1].rows == N // 2 + N
+    assert states[0].tuned.beta == pytest.approx(G.loss_smoothness * np.sum((A @ g) ** 2) / (g @ g))
+    assert states[0].tuned.beta <= G.L
+    assert states[0].reading.rows == N // 2
+    assert states[1].reading.rows == N // 2 + N
     assert "L" not in vars(G), "no eigenvalue is computed"
 
 
@@ -170,7 +170,7 @@ def test_runs_begin_anew_only_where_structure_can_be_found(batch):
     options = {"variance_reduction": batch is not None, "tol": 1e-7, "max_rounds": 4000}
     for H in (ElasticNet(1e-3, 1e-4), SquaredNorm(1e-4)):
         res, states = searched(G, H, **options)
-        anew = np.diff([state.A_k for state in states]) <= 0
+        anew = np.diff([state.model.A_k for state in states]) <= 0
         assert anew.any() == isinstance(H, ElasticNet)
         assert res.success
 

@@ -71,10 +71,10 @@ def measure(G, H, batch, rounds, method, seeds=12):
         )
         total = total + res.history["fun"] - best.lower_bound
         for now, after in list(pairwise(states))[:: 1 + rounds // 6]:
-            tau = 1 - now.A_k / after.A_k
-            v = (1 - tau) * now.y + tau * now.z
+            tau = 1 - now.model.A_k / after.model.A_k
+            v = (1 - tau) * now.x + tau * now.z
             variance = max(variance, exact_variance(G, H, v, batch))
-    D_w = divergence(H, best.x, states[0].y)
+    D_w = divergence(H, best.x, states[0].x)
     constants = {"beta": res.beta, "mu": H.mu, "nu": 1.0, "divergence": D_w, "variance": variance}
     return total / seeds, constants
 

@@ -8,7 +8,7 @@ code of its own. All other sets answer on the host.
 from __future__ import annotations
 
 from .._base import Array, Set
-from .._composite import Composite
+from .._combination import Combination
 from ..box import Box
 from ..capped_simplex import CappedSimplex
 from ..convex_hull import ConvexHull
@@ -52,6 +52,6 @@ PORTABLE = (Box, CappedSimplex, Hypersimplex, LinfBall, LpBall)
 
 def twin_of(K: Set, x: Array) -> Set:
     """Return ``K`` as it answers arrays of the library, device and type of ``x``."""
-    if isinstance(K, Composite) or type(K) in PORTABLE:
+    if isinstance(K, Combination) or type(K) in PORTABLE:
         return moved(K, x)
     return TWINS.get(type(K), Twin)(K, x)

@@ -11,7 +11,8 @@ import numpy as np
 from ...arrays import describe, is_foreign, like, to_host, zeros
 from ...atoms import Atoms
 from .._base import Array, Set
-from .._composite import Composite
+from .._combination import Combination
+from .._laws import NoiseLike
 
 log = logging.getLogger("wolfpack")
 _HOST = np.zeros(0)
@@ -72,10 +73,10 @@ class Twin(Set, anywhere=True):
         # matrices of low rank as factors are the host's
         return capability != "core" and self.K.has(capability)
 
-    def smoothed_at_zero(self, noise: object) -> float | None:
+    def smoothed_at_zero(self, noise: NoiseLike) -> float | None:
         return self.K.smoothed_at_zero(noise)
 
-    def smoothness(self, noise: object) -> float | None:
+    def smoothness(self, noise: NoiseLike) -> float | None:
         return self.K.smoothness(noise)
 
     def _lmo(self, g: Array) -> Atoms:
@@ -90,10 +91,10 @@ class Twin(Set, anywhere=True):
     def violation(self, x: Array) -> float:
         return self._on_host("violation", x)
 
-    def smoothed(self, y: Array, alpha: float, noise: object = None) -> Array:
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         return self._on_host("smoothed", y, alpha, noise)
 
-    def smoothed_support(self, y: Array, alpha: float, noise: object = None) -> float:
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
         return self._on_host("smoothed_support", y, alpha, noise)
 
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Atoms:
@@ -136,7 +137,7 @@ def moved(K: Set, x: Array) -> Set:
     for name, value in vars(K).items():
         if isinstance(value, np.ndarray):
             setattr(twin, name, like(value, x))
-    if isinstance(twin, Composite):
+    if isinstance(twin, Combination):
         twin.parts = tuple(part.at(x) for part in twin.parts)
     vars(twin).update(original=K, like=zeros((1,), x))
     return twin

@@ -7,7 +7,7 @@ from scipy.special import hyp1f1
 from ...arrays import choose, fetch, namespace, norm, reshape, sum_last, take_along, topk
 from ...atoms import Dense, Sparse
 from .._base import Array
-from .._laws import need_scale, smoothing_arguments
+from .._laws import NoiseLike, need_scale, smoothing_arguments
 from ._base import Exact, Twin
 
 
@@ -26,7 +26,7 @@ class EuclideanTwin(Exact, Twin, anywhere=True):
     def violation(self, x: Array) -> float:
         return norm(x) - self.K.r
 
-    def smoothed(self, y: Array, alpha: float, noise: object = None) -> Array:
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         y, alpha = smoothing_arguments(self, y, alpha)
         alpha *= need_scale(self, noise, "gaussian")
         t, n = norm(y) / alpha, self.dimension
@@ -35,7 +35,7 @@ class EuclideanTwin(Exact, Twin, anywhere=True):
             return answer
         return answer * (self.K._mean_length * t / n * float(hyp1f1(0.5, n / 2 + 1, -0.5 * t * t)))
 
-    def smoothed_support(self, y: Array, alpha: float, noise: object = None) -> float:
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
         y, alpha = smoothing_arguments(self, y, alpha)
         alpha *= need_scale(self, noise, "gaussian")
         length, n, K = norm(y), self.dimension, self.K

@@ -26,7 +26,7 @@ from ...arrays import (
 )
 from ...atoms import OneHot, Rows
 from .._base import Array
-from .._laws import need_lifted, need_scale, smoothing_arguments
+from .._laws import NoiseLike, need_lifted, need_scale, smoothing_arguments
 from .._select import as_count
 from ..convex_hull import ConvexHull
 from ..weighted_l1_ball import WeightedL1Ball
@@ -46,17 +46,17 @@ class SimplexTwin(Exact, Twin, anywhere=True):
         smallest, total = fetch(namespace(x).min(x), sum_last(x, x.ndim))
         return max(-smallest, abs(total - self.K.r))
 
-    def smoothed(self, y: Array, alpha: float, noise: object = None) -> Array:
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         y, alpha = smoothing_arguments(self, y, alpha)
         return self.K.r * softmax(y / (alpha * need_scale(self, noise, "gumbel")))
 
-    def smoothed_support(self, y: Array, alpha: float, noise: object = None) -> float:
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
         y, alpha = smoothing_arguments(self, y, alpha)
         alpha *= need_scale(self, noise, "gumbel")
         return self.K.r * alpha * float(logsumexp(y / alpha))
 
     def smoothed_supports(
-        self, points: Sequence[Array], alpha: float, noise: object = None
+        self, points: Sequence[Array], alpha: float, noise: NoiseLike = None
     ) -> list:
         alpha *= need_scale(self, noise, "gumbel")
         return _log_sums(points, alpha, self.K.r * abs(alpha))
@@ -94,20 +94,20 @@ class L1Twin(Exact, Twin, anywhere=True):
     def violation(self, x: Array) -> float:
         return self.K.radius * (float(sum_last(abs(x) / self.reach, x.ndim)) - 1.0)
 
-    def smoothed(self, y: Array, alpha: float, noise: object = None) -> Array:
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         need_lifted(self, noise)
         y, alpha = smoothing_arguments(self, y, alpha)
         weights = softmax(self._scores(y, alpha))
         n = self.dimension
         return self.reach * reshape(weights[:n] - weights[n:], self.shape)
 
-    def smoothed_support(self, y: Array, alpha: float, noise: object = None) -> float:
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
         need_lifted(self, noise)
         y, alpha = smoothing_arguments(self, y, alpha)
         return alpha * float(logsumexp(self._scores(y, alpha)))
 
     def smoothed_supports(
-        self, points: Sequence[Array], alpha: float, noise: object = None
+        self, points: Sequence[Array], alpha: float, noise: NoiseLike = None
     ) -> list:
         need_lifted(self, noise)
         scores = [self._scores(y, alpha) for y in points]
@@ -175,12 +175,12 @@ class HullTwin(Exact, Twin, anywhere=True):
         index = namespace(g).argmin(rows @ self.table.T, axis=1)
         return Rows(self.table, index[0] if single else index, self.shape)
 
-    def smoothed(self, y: Array, alpha: float, noise: object = None) -> Array:
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         need_lifted(self, noise)
         y, alpha = smoothing_arguments(self, y, alpha)
         return reshape(softmax(self._scores(y) / alpha) @ self.table, self.shape)
 
-    def smoothed_support(self, y: Array, alpha: float, noise: object = None) -> float:
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
         need_lifted(self, noise)
         y, alpha = smoothing_arguments(self, y, alpha)
         return alpha * float(logsumexp(self._scores(y) / alpha))

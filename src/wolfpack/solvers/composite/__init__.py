@@ -1,8 +1,18 @@
-"""Algorithm 1 and its relatives, for composite problems."""
+"""Algorithm 1 for composite problems: as printed, converging, and with a searched beta."""
 
 from __future__ import annotations
 
-from .accelerated import ConvergingComposite, StochasticComposite
+from .accelerated import StochasticComposite
+from .converging import ConvergingComposite
+from .policies import BetaSearch, DriftRestart, Policies, StepBound
 from .searched import SearchedComposite
 
-__all__ = ["ConvergingComposite", "SearchedComposite", "StochasticComposite"]
+__all__ = [
+    "BetaSearch",
+    "ConvergingComposite",
+    "DriftRestart",
+    "Policies",
+    "SearchedComposite",
+    "StepBound",
+    "StochasticComposite",
+]

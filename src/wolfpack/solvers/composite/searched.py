@@ -1,8 +1,9 @@
 r"""Algorithm 1 with exact gradients and a smoothness constant that is searched in every round.
 
 Problem
-    min F(y) = G(y) + H(y) as in `wolfpack.solvers.composite`, grad G known exactly. Its Lipschitz
-    constant beta bounds the curvature of G everywhere; along a run it is often far smaller.
+    min F(y) = G(y) + H(y) as in `wolfpack.solvers.composite.accelerated`, grad G known exactly. Its
+    Lipschitz constant beta bounds the curvature of G everywhere; along a run it is often far
+    smaller.
 
 Iteration
     Algorithm 1 with beta_k in place of beta in the weights, and a fixed weight gamma of w:
@@ -25,9 +26,9 @@ Iteration
 
     with D_G(y, v) = G(y) - G(v) - <grad G(v), y - v>; otherwise it is made again with a larger
     beta_k. The next round tries the curvature 2 D_G / ||y_{k+1} - v_k||^2 that this one has seen,
-    changed by a factor of 2 at most. Where H makes zeros or other structure and the step turns
-    against the one before, <v_k - y_{k+1}, y_{k+1} - y_k> > 0 (B. O'Donoghue, E. Candes, Adaptive
-    restart for accelerated gradient schemes, 2015), Algorithm 1 begins anew at y_{k+1}.
+    changed by a factor of 2 at most (`BetaSearch`). Where H makes zeros or other structure and the
+    step turns against the one before, <v_k - y_{k+1}, y_{k+1} - y_k> > 0 (B. O'Donoghue, E. Candes,
+    Adaptive restart for accelerated gradient schemes, 2015), Algorithm 1 restarts at y_{k+1}.
 
 Guarantee
     Theorem C3 (docs/theory/composite.md): F(y_k) - F* <= gamma (w(y*) - w(y_r)) / A_k, y_r where
@@ -35,11 +36,10 @@ Guarantee
     restarts come at good moments is a heuristic.
 
 Symbols
-    As in `wolfpack.solvers.composite`; ``slack`` = S_k / A_k, ``slope`` = grad w(y_r) (None before
-    the first restart), ``move`` = y_{k+1} - v_k = tau_k (z_{k+1} - z_k), ``image_y``
-    ``first`` the gradient at y_0, whose curvature is the first beta; ``image_y``
-    and ``image_z`` what G sees of y and z (A y and A z where G(y) = loss(A y)): images are combined
-    as the points are, so that a round costs one product with A and one with A'.
+    As in `wolfpack.solvers.composite.accelerated`; ``model.slack`` = S_k / A_k, ``model.slope`` =
+    grad w(y_r) (None before the first restart), ``move`` = y_{k+1} - v_k = tau_k (z_{k+1} - z_k).
+    ``images`` holds what G sees of y and z (A y and A z where G(y) = loss(A y)). Images are
+    combined as the points are, so that a round costs one product with A and one with A'.
 
 Cost of a round
     One gradient and one value of G for each beta tried, one minimisation step.
@@ -53,42 +53,50 @@ from typing import Any, NamedTuple
 
 from ... import theory
 from ...arrays import Array, epsilon, inner
-from ...problem import NonFiniteError
-from .accelerated import Seen, StochasticComposite, turns
+from ...gradients import Gradients
+from ...problem import CompositeEvaluation, CompositeProblem, Evaluation, NonFiniteError
+from .accelerated import Model, Reading, Seen, StochasticComposite, Tuned
+from .policies import BetaSearch, Policies, opposes
 
-_TRIES = 100
-_LEAST = 1e-12  # of G's own beta: rounds that do not move, or meet no curvature, halve beta
+_MAX_TRIALS = 100
+
+SEARCH = BetaSearch(factor=1.05)
+"""How the beta that a round tries follows from the curvature along the step before."""
+
+
+class Images(NamedTuple):
+    """What G sees of y_k and z_k; ``first`` is the evaluation at y_0, which round 0 uses again."""
+
+    y: Array
+    z: Array
+    first: Evaluation | None = None
 
 
 class SearchState(NamedTuple):
-    """Iterates of the search and, once it has been asked for, the evaluation of F at y_k."""
+    """Iterates of the search (y_k is ``x``) with their images, and what was evaluated."""
 
     k: int
-    y: Array
+    x: Array
     z: Array
-    image_y: Array
-    image_z: Array
-    d: Array
-    dual: Any
-    A_k: float
-    beta: float
-    slack: float
-    slope: Any
-    rows: int
-    first: Any = None
-    at: Any = None
-    m: int | str = "exact"
-    seen: Seen = Seen()
-    anchor: Any = None
+    images: Images
+    model: Model
+    tuned: Tuned
+    reading: Reading
+    at: CompositeEvaluation | None = None
 
     @property
-    def x(self) -> Array:
-        """The iterate, by the name that the loop uses."""
-        return self.y
+    def m(self) -> int | str:
+        """Gradients are exact."""
+        return self.reading.m
+
+    @property
+    def seen(self) -> Seen:
+        """No full gradients besides those of the rounds are averaged."""
+        return Seen()
 
 
 class Trial(NamedTuple):
-    """One round with one beta."""
+    """One round with one beta: the state after it, v_k, and the curvature along the step."""
 
     state: SearchState
     v: Array
@@ -99,62 +107,84 @@ class Trial(NamedTuple):
 class SearchedComposite(StochasticComposite):
     """Algorithm 1 for exact gradients, beta searched in every round (``beta="search"``)."""
 
-    def init(self, problem: Any, y0: Array, gradients: Any) -> Any:
-        G = problem.objective
-        image, first = G.image(y0), None
-        points = y0, y0, image, image, 0.0 * y0
-        products = 1 if y0.any() else 0
-        if problem.L is None:
-            first, products = G.evaluate_image(image), products + 1
-            problem.L = problem.curvature(first.gradient) or problem.beta
-        rows = products * gradients.per_pass // 2
-        return SearchState(0, *points, 0.0, 0.0, problem.beta, 0.0, None, rows, first)
+    policies: Policies = Policies(search=SEARCH)
 
-    def step(self, problem: Any, state: Any, gradients: Any) -> Any:
-        beta, trial = state.beta, None
-        for _ in range(_TRIES):
+    def init(self, problem: CompositeProblem, y0: Array, gradients: Gradients) -> Any:
+        G: Any = problem.objective
+        image, first, beta = G.image(y0), None, problem.L
+        products = 1 if y0.any() else 0
+        if beta is None:
+            first, products = G.evaluate_image(image), products + 1
+            beta = problem.curvature(first.gradient) or problem.beta
+        model, images = Model(0.0 * y0, 0.0, 0.0), Images(image, image, first)
+        reading = Reading("exact", products * gradients.per_pass // 2)
+        return SearchState(0, y0, y0, images, model, Tuned(beta, beta), reading)
+
+    def step(self, problem: CompositeProblem, state: Any, gradients: Gradients) -> Any:
+        beta, trial = state.tuned.beta, None
+        for _ in range(_MAX_TRIALS):
             trial = _attempt(problem, state, beta, gradients.per_pass)
             problem.counts.njev += 1
-            state = state._replace(rows=trial.state.rows)
-            if trial.state.slack >= 0.0:
+            state = state._replace(reading=trial.state.reading)
+            if trial.state.model.slack >= 0.0:
                 break
             beta = max(1.5 * beta, 1.1 * trial.curvature)
         assert trial is not None
-        tried = min(max(1.05 * trial.curvature, 0.5 * beta, _LEAST * problem.beta), 2.0 * beta)
-        state_next = trial.state._replace(k=state.k + 1, beta=tried)
-        return (
-            _restart(problem, state_next) if turns(trial.v, state.y, state_next.y) else state_next
-        )
+        tuned = state.tuned._replace(beta=SEARCH.next(beta, trial.curvature, state.tuned.gamma))
+        following = trial.state._replace(k=state.k + 1, tuned=tuned)
+        if opposes(trial.v, state.x, following.x):
+            return _restarted(problem, following)
+        return following
+
+    def observe(self, problem: CompositeProblem, state: Any) -> Any:
+        at = problem.evaluate(state.x)
+        if math.isinf(at.value):
+            raise NonFiniteError("y is outside the domain of H")
+        return state._replace(at=at)
 
 
-def _attempt(problem: Any, state: SearchState, beta: float, per_pass: int) -> Trial:
+def _attempt(problem: CompositeProblem, state: SearchState, beta: float, per_pass: int) -> Trial:
     """Make a round with ``beta``."""
-    G, gamma = problem.objective, problem.beta
-    _, y, z, image_y, image_z, d, dual, A_k, _, slack, slope, rows, first, *_ = state
-    A_next, tau = theory.next_weight(A_k, beta, problem.mu, gamma * problem.nu / beta, exact=True)
+    G: Any = problem.objective
+    y, z, images, model, gamma = state.x, state.z, state.images, state.model, state.tuned.gamma
+    A_next, tau = theory.next_weight(
+        model.A_k, beta, problem.mu, gamma * problem.nu / beta, exact=True
+    )
     v = (1 - tau) * y + tau * z
-    image_v = (1 - tau) * image_y + tau * image_z
-    at = G.evaluate_image(image_v) if first is None else first
-    d_next = (1 - tau) * d + tau * at.gradient
+    image_v = (1 - tau) * images.y + tau * images.z
+    at = G.evaluate_image(image_v) if images.first is None else images.first
+    d_next = (1 - tau) * model.d + tau * at.gradient
     lam = gamma / A_next
-    z_next = problem.solve(d_next if slope is None else d_next - lam * slope, lam)
+    z_next = problem.solve(d_next if model.slope is None else d_next - lam * model.slope, lam)
     image_z_next = G.image(z_next)
-    move, image_move = tau * (z_next - z), tau * (image_z_next - image_z)
+    move, image_move = tau * (z_next - z), tau * (image_z_next - images.z)
     y_next, image_y_next = v + move, image_v + image_move
     size = problem.norm_squared(move)
-    curvature = 2.0 * _bend(G, at, move, image_y_next, image_move) / size if size > 0.0 else 0.0
-    slack_next = (1 - tau) * slack + 0.5 * (beta - curvature) * size
-    points = y_next, z_next, image_y_next, image_z_next, d_next
-    dual_next = (1 - tau) * dual + tau * at.dual
-    rest = dual_next, A_next, beta, slack_next, slope, rows + per_pass
-    return Trial(SearchState(state.k, *points, *rest), v, curvature)
+    bend = _bend(G, at, move, image_y_next, image_move)
+    curvature = 2.0 * bend / size if size > 0.0 else 0.0
+    following = SearchState(
+        k=state.k,
+        x=y_next,
+        z=z_next,
+        images=Images(image_y_next, image_z_next),
+        model=Model(
+            d=d_next,
+            dual=(1 - tau) * model.dual + tau * at.dual,
+            A_k=A_next,
+            slope=model.slope,
+            slack=(1 - tau) * model.slack + 0.5 * (beta - curvature) * size,
+        ),
+        tuned=state.tuned,
+        reading=state.reading._replace(rows=state.reading.rows + per_pass),
+    )
+    return Trial(following, v, curvature)
 
 
-def _bend(G: Any, at: Any, move: Array, image: Array, image_move: Array) -> float:
+def _bend(G: Any, at: Evaluation, move: Array, image: Array, image_move: Array) -> float:
     """Return D_G(y, v) from the evaluation at v, the move y - v, y's image and its move.
 
-    Where rounding hides it in the difference of values, the slopes along the move tell it by the
-    trapezoidal rule.
+    Where rounding hides it in the difference of values, it follows from the slopes along the move
+    by the trapezoidal rule.
     """
     value = G.image_value(image)
     along = inner(at.gradient, move)
@@ -167,10 +197,11 @@ def _bend(G: Any, at: Any, move: Array, image: Array, image_move: Array) -> floa
     return 0.5 * inner(G.image_slopes(image) - G.image_gradient(at), image_move)
 
 
-def _restart(problem: Any, state: SearchState) -> SearchState:
-    """Begin anew at y_k, where H makes structure and w can be shifted there."""
-    slope = problem.shift(state.y) if problem.regularizer.structured else None
+def _restarted(problem: CompositeProblem, state: SearchState) -> SearchState:
+    """Return the state restarted at y_k, where H makes structure and w can be shifted there."""
+    slope = problem.shift(state.x) if problem.regularizer.structured else None
     if slope is None:
         return state
-    begun = {"d": 0.0 * state.d, "dual": 0.0, "A_k": 0.0, "slack": 0.0, "slope": slope}
-    return state._replace(z=state.y, image_z=state.image_y, **begun)
+    model = Model(0.0 * state.model.d, 0.0, 0.0, slope)
+    images = state.images._replace(z=state.images.y)
+    return state._replace(z=state.x, images=images, model=model)

@@ -21,22 +21,67 @@ Sources
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Protocol
+from typing import Generic, NamedTuple, TypeVar
 
-from ...arrays import Array, epsilon
+from ...arrays import Array, epsilon, inner
 from ...problem import NonFiniteError
 
 _RISE = 2.0
 _FALL = 0.9
 _TRIALS = 60
 
+D = TypeVar("D")
 
-class Look(NamedTuple):
-    """f at a point: its value, its gradient in the space's coordinates, and all that is known."""
+
+class Probe(NamedTuple, Generic[D]):
+    """f at a point: its value, its gradient in the space's coordinates, and the full evaluation."""
 
     value: float
     gradient: Array
-    full: Any = None
+    details: D
+
+
+class Space(Generic[D]):
+    """Feasible points in some coordinates, with an inner product.
+
+    ``rounding`` is the relative error of values of f; ``affine`` tells whether gradients are affine
+    in the point, that is f is quadratic.
+    """
+
+    rounding: float
+    affine: bool
+
+    def evaluate(self, x: Array) -> Probe[D]:
+        """Evaluate f; raise `NonFiniteError` where it has no finite value."""
+        raise NotImplementedError
+
+    def project(self, y: Array, gradient: Array, L: float) -> Array:
+        """Return the minimiser of <gradient, x> + L/2 ||x - y||^2 over the feasible points."""
+        raise NotImplementedError
+
+    def slope(self, gradient: Array, step: Array) -> float:
+        """Return <gradient, step>."""
+        return inner(gradient, step)
+
+    def dot(self, a: Array, b: Array) -> float:
+        """Return the inner product of two steps."""
+        return inner(a, b)
+
+
+class Motion(NamedTuple, Generic[D]):
+    """Two consecutive points with f there, the momentum's weight t and the estimate of L."""
+
+    x: Array
+    at: Probe[D]
+    x_before: Array
+    at_before: Probe[D]
+    t: float
+    L: float
+
+    @classmethod
+    def start(cls, x: Array, at: Probe[D], L: float) -> Motion[D]:
+        """Return the state of a point at rest."""
+        return cls(x, at, x, at, 1.0, L)
 
 
 def rounding_of(x: Array) -> float:
@@ -44,96 +89,52 @@ def rounding_of(x: Array) -> float:
     return max(32 * 2.0**-52, 8 * epsilon(x))
 
 
-class Space(Protocol):
-    """Feasible points in some coordinates, with an inner product."""
-
-    @property
-    def rounding(self) -> float:
-        """Relative error of values of f."""
-        ...
-
-    @property
-    def affine(self) -> bool:
-        """Whether gradients are affine in the point, that is f is quadratic."""
-        ...
-
-    def look(self, x: Array) -> Look:
-        """Evaluate f; raise `NonFiniteError` where it has no finite value."""
-        ...
-
-    def project(self, y: Array, gradient: Array, L: float) -> Array:
-        """Return the minimiser of <gradient, x> + L/2 ||x - y||^2 over the feasible points."""
-        ...
-
-    def pair(self, gradient: Array, step: Array) -> float:
-        """Return <gradient, step>."""
-        ...
-
-    def dot(self, a: Array, b: Array) -> float:
-        """Return the inner product of two steps."""
-        ...
-
-
-class Motion(NamedTuple):
-    """Two consecutive points, the momentum's weight t and the estimate of L."""
-
-    x: Array
-    look: Look
-    before: Array
-    look_before: Look
-    t: float
-    L: float
-
-    @classmethod
-    def start(cls, x: Array, look: Look, L: float) -> Motion:
-        """Return the state of a point at rest."""
-        return cls(x, look, x, look, 1.0, L)
-
-
-def advance(space: Space, motion: Motion) -> Motion:
+def advance(space: Space[D], motion: Motion[D]) -> Motion[D]:
     """Return the state after one step."""
-    x, look, _, _, t, L = motion
+    x, t, L = motion.x, motion.t, _FALL * motion.L
     t_next = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
-    y, here = _extrapolate(space, motion, (t - 1.0) / t_next)
-    L *= _FALL
+    y, value, gradient = _extrapolate(space, motion, (t - 1.0) / t_next)
     for _ in range(_TRIALS):
-        x_next = space.project(y, here.gradient, L)
-        look_next = space.look(x_next)
+        x_next = space.project(y, gradient, L)
+        at_next = space.evaluate(x_next)
         d = x_next - y
         square = space.dot(d, d)
-        excess, noise = _excess(space, here, look_next, d)
-        # below rounding the test says nothing, and L must not run away
+        excess, noise = _excess(space, value, gradient, at_next, d)
+        # below rounding the test says nothing, and L would grow without limit
         if excess <= max(0.5 * L * square, noise):
             break
         L = max(_RISE * L, 2.0 * excess / square if square > 0 else 0.0)
-    # a step of no length has taught nothing
+    # a step of no length says nothing about L
     L = L if square > 0 else motion.L
     if space.dot(y - x_next, x_next - x) > 0:
-        return Motion(x_next, look_next, x_next, look_next, 1.0, L)
-    return Motion(x_next, look_next, x, look, t_next, L)
+        return Motion.start(x_next, at_next, L)
+    return Motion(x_next, at_next, x, motion.at, t_next, L)
 
 
-def _extrapolate(space: Space, motion: Motion, beta: float) -> tuple[Array, Look]:
-    x, look, before, look_before, _, _ = motion
-    if beta <= 0.0:
-        return x, look
-    y = x + beta * (x - before)
-    if space.affine:
-        gradient = look.gradient + beta * (look.gradient - look_before.gradient)
-        # f(y) is not needed: for a quadratic the gradients tell its excess over the tangent
-        return y, Look(look.value, gradient)
-    try:
-        return y, space.look(y)
-    except NonFiniteError:
-        return x, look
+def _extrapolate(space: Space[D], motion: Motion[D], beta: float) -> tuple[Array, float, Array]:
+    """Return y = x + beta (x - x_before), and the value and the gradient of f there."""
+    x, at = motion.x, motion.at
+    if beta > 0.0:
+        y = x + beta * (x - motion.x_before)
+        if space.affine:
+            # f(y) is not needed: for a quadratic the gradients tell its excess over the tangent
+            return y, at.value, at.gradient + beta * (at.gradient - motion.at_before.gradient)
+        try:
+            at_y = space.evaluate(y)
+            return y, at_y.value, at_y.gradient
+        except NonFiniteError:
+            pass
+    return x, at.value, at.gradient
 
 
-def _excess(space: Space, here: Look, there: Look, d: Array) -> tuple[float, float]:
-    """Return f(y + d) - f(y) - <grad f(y), d>, and what of it may be rounding."""
-    slope, slope_there = space.pair(here.gradient, d), space.pair(there.gradient, d)
-    excess = there.value - here.value - slope
-    noise = space.rounding * (abs(here.value) + abs(there.value))
+def _excess(
+    space: Space[D], value: float, gradient: Array, there: Probe[D], d: Array
+) -> tuple[float, float]:
+    """Return f(y + d) - f(y) - <grad f(y), d>, and how much of it may be rounding."""
+    slope, slope_there = space.slope(gradient, d), space.slope(there.gradient, d)
+    excess = there.value - value - slope
+    noise = space.rounding * (abs(value) + abs(there.value))
     if not space.affine and excess > noise:
         return excess, noise
-    # half the change of the slope: exact for quadratics, and it tells where the values cancel
+    # half the change of the slope: exact for quadratics, and accurate where the values cancel
     return 0.5 * (slope_there - slope), space.rounding * (abs(slope) + abs(slope_there))

@@ -1,4 +1,4 @@
-r"""A step that goes down by a sure amount, for any smooth f and without its constants.
+r"""A step along which f falls by a guaranteed amount, for any smooth f and without its constants.
 
 Along a ray :math:`\varphi(t)` with :math:`\varphi'(0) = -g < 0`, starting from t = 1, t is replaced
 by the minimiser of the parabola through what is known until
@@ -10,29 +10,41 @@ docs/theory/corrective.md).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 _TRIALS = 60
 
 
-class Descent(NamedTuple):
-    """How far to go, what was found there, and the curvature of f met on the way.
+class HasValue(Protocol):
+    """Something that knows f at a point."""
 
-    ``found`` is None where the ray does not lead down beyond rounding; ``bend`` is
-    2 (phi(t) - phi(0) - t phi'(0)) / t^2 at its largest.
+    @property
+    def value(self) -> float:
+        """The value of f at the point."""
+        ...
+
+
+T = TypeVar("T", bound=HasValue)
+
+
+class Descent(NamedTuple, Generic[T]):
+    """A step, what was found there, and the curvature of f along it.
+
+    ``found`` is None where f does not fall by more than rounding; ``bend`` is the largest
+    2 (phi(t) - phi(0) - t phi'(0)) / t^2 of all trials.
     """
 
     step: float
-    found: Any
+    found: T | None
     bend: float
 
 
-def descend(look: Callable[[float], Any], value: float, slope: float) -> Descent:
+def descend(evaluate: Callable[[float], T], value: float, slope: float) -> Descent[T]:
     """Return a step that satisfies Armijo's condition.
 
     Parameters
     ----------
-    look : callable
+    evaluate : callable
         t -> an object with ``value`` = phi(t).
     value, slope : float
         phi(0) and phi'(0).
@@ -41,7 +53,7 @@ def descend(look: Callable[[float], Any], value: float, slope: float) -> Descent
     for _ in range(_TRIALS):
         if not slope * t < 0:
             break
-        there = look(t)
+        there = evaluate(t)
         excess = there.value - value - t * slope
         bend = max(bend, 2.0 * excess / t**2)
         if excess <= -0.5 * t * slope:

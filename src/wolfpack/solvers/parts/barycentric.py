@@ -40,7 +40,7 @@ def minimize_quadratic(G: Array, c: Array, w: Array, tol: float) -> Array:
     """
     size = float(G.diagonal().max())
     settled = False  # whether w is the minimiser over the affine hull of its support
-    # about one turn per point that enters or leaves is typical; the limit is for rounding
+    # one turn per point that enters or leaves is typical; the limit ends what rounding prolongs
     for _ in range(20 + 5 * len(w)):
         slopes, active = G @ w + c, np.flatnonzero(w > 0)
         entering = int(slopes.argmin())
@@ -48,7 +48,7 @@ def minimize_quadratic(G: Array, c: Array, w: Array, tol: float) -> Array:
             break
         if settled:
             if w[entering] > 0:
-                break  # only rounding tells the slopes apart
+                break  # the slopes differ by rounding only
             active = np.append(active, entering)
         damping = _DAMPING * (size + np.ptp(slopes[active]))
         move = _towards_minimum(G, slopes, w, active, damping)
@@ -97,4 +97,4 @@ def _solve(matrix: Array, right: Array, damping: float) -> Array:
         except np.linalg.LinAlgError:
             damping *= 10.0
             matrix[diagonal] += damping
-    return right / damping  # far from semidefinite: the steepest way down
+    return right / damping  # far from semidefinite: take the steepest descent

@@ -1,10 +1,10 @@
-"""Rounds of `anytime` that a device runs as a whole, from the same lines as all others."""
+"""Rounds of `anytime` that a device runs as a whole, from the same code as all others."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,13 +13,16 @@ from ...problem import CapabilityError, Evaluation, Pending, Problem
 from ...smoothing import Oracles
 from .tuner import Step
 
+if TYPE_CHECKING:
+    from ..anytime import Anytime, State
 
-def need_compilable(problem: Problem, oracles: Oracles, x0: Array, m: Any) -> None:
+
+def need_compilable(problem: Problem, oracles: Oracles, x0: Array, m: int | str) -> None:
     """Raise unless whole rounds of this problem can be recorded, and say what is missing."""
     missing = None
     if not is_foreign(x0):
         missing = "arrays of PyTorch or JAX, and x0 is NumPy's"
-    elif not hasattr(problem.objective, "look"):
+    elif not problem.objective.traceable:
         missing = f"a linear model, and {type(problem.objective).__name__} is none"
     elif not getattr(problem.set, "traceable", False):
         missing = f"a simplex or an l1 ball, and {problem.set} is none"
@@ -30,7 +33,7 @@ def need_compilable(problem: Problem, oracles: Oracles, x0: Array, m: Any) -> No
 
 
 def replay(
-    solver: Any, problem: Problem, state: Any, oracles: Oracles, scalars: tuple[float, float]
+    solver: Anytime, problem: Problem, state: State, oracles: Oracles, tau: float, alpha: float
 ) -> Step:
     """Return the step that ``solver.propose`` takes, computed in one launch."""
     k, m = state.k, state.m
@@ -39,26 +42,31 @@ def replay(
         compiled = oracles.compiled = Compiled(_round(solver, problem, state, oracles))
     problem.counts.nfev += 1
     problem.counts.njev += 1
-    problem.counts.nlmo += 1 if m == "exact" else m
-    given = scalars if m == "exact" else np.concatenate([scalars, oracles.uniforms(m, k)])
+    problem.counts.nlmo += m if isinstance(m, int) else 1
+    scalars = tau, alpha
+    given = np.concatenate([scalars, oracles.uniforms(m, k)]) if isinstance(m, int) else scalars
     arrays = state.x, state.at.gradient, state.y, state.dual
     (x, gradient, y, dual, theta), (value, product, *numbers) = compiled(given, arrays)
     at = Evaluation(Pending(value, product), gradient, theta)
     at, _ = problem.settle(at)
-    return Step(None, None, x, y, dual, at, scalars[1], math.nan, numbers)
+    return Step(None, None, x, y, dual, at, alpha, math.nan, numbers)
 
 
-def _round(solver: Any, problem: Problem, first: Any, oracles: Oracles) -> Any:
+def _round(
+    solver: Anytime, problem: Problem, first: State, oracles: Oracles
+) -> Callable[..., tuple[Array, ...]]:
     """Return a round as a function of arrays alone."""
 
     def run(numbers: Array, x: Array, gradient: Array, y: Array, dual: Array) -> tuple[Array, ...]:
         space = namespace(x)
         tau, alpha = space.astype(numbers[0], x.dtype), space.astype(numbers[1], x.dtype)
         state = first._replace(x=x, at=Evaluation(math.nan, gradient, dual), y=y, dual=dual)
-        counts = replace(problem.counts)
+        counts = problem.counts
+        before = counts.nfev, counts.njev, counts.nlmo
         with oracles.drawing(numbers[2:]):
             step = solver.propose(problem, state, oracles, tau, alpha)
-        problem.counts = counts  # a record is no round
+        # recording a round is not counted as one
+        counts.nfev, counts.njev, counts.nlmo = before
         found = [*step.at.value, *step.numbers]
         results = space.stack([space.astype(z, numbers.dtype) for z in found])
         return step.x, step.at.gradient, step.y, step.dual, step.at.dual, results

@@ -1,15 +1,15 @@
-r"""Corrections: minimise f over the hull of a pool, to a tolerance tied to the gap.
+r"""Corrections: minimise f over the hull of known vertices, to a tolerance tied to the gap.
 
 .. math:: \min f\Bigl(\sum_i w_i v_i\Bigr) \quad\text{over } w \ge 0,\ \textstyle\sum_i w_i = 1.
 
 Each begins with a Frank-Wolfe step to the clean vertex, never increases f (beyond rounding), and
-ends when no point of the pool promises more than ``tol``: with slopes
+ends when no point of the hull promises more than ``tol``: with slopes
 :math:`r_i = \langle\nabla f(x), v_i\rangle`, mean r - min r <= tol and, over points with weight,
 max r - mean r <= tol. That is the correction of Lacoste-Julien and Jaggi (2015, Algorithm 4).
 
-Three ways, by what f knows:
+There are three kinds, by what f knows:
 
-- *quadratic*: the Gram matrix of the Hessian grows with the pool, and one quadratic program over
+- *quadratic*: the Gram matrix of the Hessian grows with the hull, and one quadratic program over
   the weights is the whole correction: one gradient.
 - *newton*: f has products with its Hessian. The same program for the quadratic model at x, on the
   support and the most promising points, then a line search; two or three times.
@@ -19,19 +19,20 @@ Three ways, by what f knows:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ...arrays import Array, epsilon
 from ...problem import Evaluation, Problem
-from .accelerated import Look, Motion, advance, rounding_of
+from .accelerated import Motion, Probe, Space, advance, rounding_of
 from .armijo import descend
-from .pool import Pool, Product
+from .hull import Hull, Metric
 from .step_rules import Ray, Secant
 from .weights import CANDIDATES, minimize_weights
+
+CorrectionKind: TypeAlias = Literal["quadratic", "newton", "gradient"]
 
 _RULE = Secant(tol=0.1)
 _NEWTON_STEPS = 10
@@ -45,48 +46,60 @@ class Corrected(NamedTuple):
     x: Array
     at: Evaluation
 
+    @property
+    def value(self) -> float:
+        """The value of f at the point."""
+        return self.at.value
 
-def way_of(problem: Problem, x: Array) -> str:
-    """Return the way of correcting that f allows: "quadratic", "newton" or "gradient"."""
+
+def correction_kind(problem: Problem, x: Array) -> CorrectionKind:
+    """Return the kind of correction that f allows."""
     f = problem.objective
     if f.hessian_product(x, x) is None:
         return "gradient"
     return "newton" if f.curvature(x, x) is None else "quadratic"
 
 
-def metric_of(way: str, problem: Problem, x: Array) -> Product | None:
-    """Return the metric d -> B d in which a pool keeps its Gram matrix, None for none."""
-    if way == "quadratic":
+def metric_of(kind: CorrectionKind, problem: Problem, x: Array) -> Metric | None:
+    """Return the metric d -> B d in which a hull keeps its Gram matrix, None for none."""
+    if kind == "quadratic":
         return partial(problem.objective.hessian_product, x)
-    return _same if way == "gradient" else None
+    return _identity if kind == "gradient" else None
 
 
 def correct(
-    way: str, problem: Problem, pool: Pool, x: Array, at: Evaluation, toward: tuple[int, float]
+    kind: CorrectionKind,
+    problem: Problem,
+    hull: Hull,
+    x: Array,
+    at: Evaluation,
+    clean: int,
+    tol: float,
 ) -> Corrected:
-    """Return a point of the pool's hull that is near the minimum of f over it.
+    """Return a point of the hull that is near the minimum of f over it.
 
     Parameters
     ----------
-    way : {"quadratic", "newton", "gradient"}
-        How, as `way_of` says.
-    problem, pool
+    kind : {"quadratic", "newton", "gradient"}
+        What `correction_kind` says.
+    problem, hull
         f, and the points.
     x, at
-        The point that the pool's weights make, and f there.
-    toward : tuple
-        Position of the clean vertex in the pool, and the tolerance.
+        The point that the hull's weights make, and f there.
+    clean : int
+        Position of the clean vertex in the hull.
+    tol : float
+        Tolerance of the slopes.
     """
-    clean, tol = toward
-    if way == "quadratic":
-        return _quadratic(problem, pool, at, clean, tol)
-    start = _frank_wolfe_step(problem, pool, Corrected(pool.weights, x, at), clean)
-    step: Callable[..., Corrected] = _newton if way == "newton" else _gradient
-    return step(problem, pool, start, tol)
+    if kind == "quadratic":
+        return _quadratic(problem, hull, at, clean, tol)
+    start = _frank_wolfe_step(problem, hull, Corrected(hull.weights, x, at), clean)
+    descent = _newton if kind == "newton" else _gradient
+    return descent(problem, hull, start, tol)
 
 
-def _quadratic(problem: Problem, pool: Pool, at: Evaluation, clean: int, tol: float) -> Corrected:
-    G, w, r = pool.gram, pool.weights, pool.scores(at.gradient)
+def _quadratic(problem: Problem, hull: Hull, at: Evaluation, clean: int, tol: float) -> Corrected:
+    G, w, r = hull.gram, hull.weights, hull.scores(at.gradient)
     assert G is not None
     Gw = G @ w
     descent = float(r @ w - r[clean])
@@ -95,36 +108,39 @@ def _quadratic(problem: Problem, pool: Pool, at: Evaluation, clean: int, tol: fl
     w_start = (1.0 - gamma) * w
     w_start[clean] += gamma
     slopes = r + gamma * (G[clean] - Gw)
-    return _at(problem, pool, minimize_weights(G, slopes, w_start, tol))
+    return _at(problem, hull, minimize_weights(G, slopes, w_start, tol))
 
 
-def _frank_wolfe_step(problem: Problem, pool: Pool, here: Corrected, clean: int) -> Corrected:
-    """Return a point on the way to the clean vertex that goes down by a sure amount."""
-    tip = np.zeros(pool.size)
+def _frank_wolfe_step(problem: Problem, hull: Hull, here: Corrected, clean: int) -> Corrected:
+    """Return a point towards the clean vertex where f is lower by a guaranteed amount."""
+    tip = np.zeros(len(hull.weights))
     tip[clean] = 1.0
-    r = pool.scores(here.at.gradient)
+    r = hull.scores(here.at.gradient)
+    down = descend(
+        lambda t: _at(problem, hull, (1.0 - t) * here.weights + t * tip),
+        here.value,
+        float(r[clean] - r @ here.weights),
+    )
+    return here if down.found is None else down.found
 
-    def look(t: float) -> Look:
-        there = _at(problem, pool, (1.0 - t) * here.weights + t * tip)
-        return Look(there.at.value, None, there)
 
-    down = descend(look, here.at.value, float(r[clean] - r @ here.weights))
-    return here if down.found is None else down.found.full
-
-
-def _search(problem: Problem, pool: Pool, here: Corrected, tip: Array) -> Corrected:
+def _search(problem: Problem, hull: Hull, here: Corrected, tip: Array) -> Corrected:
     """Return the minimiser of f between ``here`` and the point with weights ``tip``."""
-    d = pool.point(tip) - here.x
-    gamma, _ = _RULE(problem, Ray(0, here.x, here.at, d, 1.0, 0.0))
+    d = hull.point(tip) - here.x
+    gamma, _ = _RULE(problem, Ray(0, here.x, here.at, d))
     if gamma <= 0:
         return here
-    found = _at(problem, pool, (1.0 - gamma) * here.weights + gamma * tip)
-    worse = found.at.value > here.at.value + 4 * epsilon(here.x) * abs(here.at.value)
-    return here if worse else found
+    found = _at(problem, hull, (1.0 - gamma) * here.weights + gamma * tip)
+    return found if _not_worse(found, here) else here
 
 
-def _at(problem: Problem, pool: Pool, weights: Array) -> Corrected:
-    x = pool.point(weights)
+def _not_worse(found: Corrected, here: Corrected) -> bool:
+    """Tell whether f at ``found`` exceeds that at ``here`` by rounding at most."""
+    return found.value <= here.value + 4 * epsilon(here.x) * abs(here.value)
+
+
+def _at(problem: Problem, hull: Hull, weights: Array) -> Corrected:
+    x = hull.point(weights)
     return Corrected(weights, x, problem.evaluate(x))
 
 
@@ -133,10 +149,10 @@ def _settled(r: Array, w: Array, tol: float) -> bool:
     return bool(mean - r.min() <= tol and r[w > 0].max() - mean <= tol)
 
 
-def _newton(problem: Problem, pool: Pool, here: Corrected, tol: float) -> Corrected:
+def _newton(problem: Problem, hull: Hull, here: Corrected, tol: float) -> Corrected:
     """Return the point after steps to the minimisers of f's quadratic models over the hull."""
     for _ in range(_NEWTON_STEPS):
-        r, w = pool.scores(here.at.gradient), here.weights
+        r, w = hull.scores(here.at.gradient), here.weights
         if _settled(r, w, tol):
             break
         used = w > 0
@@ -144,66 +160,63 @@ def _newton(problem: Problem, pool: Pool, here: Corrected, tol: float) -> Correc
         best = outside[np.argsort(r[outside], kind="stable")[:CANDIDATES]]
         working = np.concatenate([np.flatnonzero(used), best])
         product = partial(problem.objective.hessian_product, here.x)
-        rows = [pool.scores(product(pool.vertex(i)))[working] for i in working]
+        rows = [hull.scores(product(hull.vertex(i)))[working] for i in working]
         gram = np.array(rows)
-        tip = np.zeros(pool.size)
+        tip = np.zeros(len(w))
         tip[working] = minimize_weights(0.5 * (gram + gram.T), r[working], w[working], 0.1 * tol)
-        there = _search(problem, pool, here, tip)
+        there = _search(problem, hull, here, tip)
         if there is here:
             break
         here = there
     return here
 
 
-def _gradient(problem: Problem, pool: Pool, here: Corrected, tol: float) -> Corrected:
+def _gradient(problem: Problem, hull: Hull, here: Corrected, tol: float) -> Corrected:
     """Return the point after accelerated projected gradient steps over the hull."""
-    hull, best = _Hull(problem, pool, tol, rounding_of(here.x)), here
-    look = Look(here.at.value, pool.scores(here.at.gradient), here)
-    G = pool.gram
-    assert G is not None
-    # as for the first step of a run: far too bold, and the first test says by how much
-    spread, size = float(np.ptp(look.gradient)), float(G.diagonal().max())
-    motion = Motion.start(here.weights, look, max(spread, epsilon(here.x)) / max(size, 1e-300))
+    space, best = _HullSpace(problem, hull, tol, rounding_of(here.x)), here
+    at = Probe(here.value, hull.scores(here.at.gradient), here)
+    # as for the first step of a run, this L is far too small, and the first test says by how much
+    spread, size = float(np.ptp(at.gradient)), float(space.gram.diagonal().max())
+    motion = Motion.start(here.weights, at, max(spread, epsilon(here.x)) / max(size, 1e-300))
     for _ in range(_GRADIENT_STEPS):
-        if _settled(motion.look.gradient, motion.x, tol):
+        if _settled(motion.at.gradient, motion.x, tol):
             break
-        motion = advance(hull, motion)
-        # values that differ by rounding alone do not tell which point is the better one
-        if motion.look.value <= best.at.value + 4 * epsilon(best.x) * abs(best.at.value):
-            best = motion.look.full
+        motion = advance(space, motion)
+        if _not_worse(motion.at.details, best):
+            best = motion.at.details
     return best
 
 
-class _Hull:
-    """Points of a pool's hull as weights, in the metric of its Gram matrix."""
+class _HullSpace(Space[Corrected]):
+    """Points of a hull as weights, in the metric of its Gram matrix."""
 
     affine = False
 
-    def __init__(self, problem: Problem, pool: Pool, tol: float, rounding: float) -> None:
+    def __init__(self, problem: Problem, hull: Hull, tol: float, rounding: float) -> None:
         self.problem = problem
-        self.pool = pool
+        self.hull = hull
         self.tol = 0.1 * tol
-        assert pool.gram is not None
-        self.gram = pool.gram
-        self.near = pool.weights
+        assert hull.gram is not None
+        self.gram = hull.gram
+        self.last = hull.weights
         self.rounding = rounding
 
-    def look(self, x: Array) -> Look:
-        here = _at(self.problem, self.pool, x)
-        return Look(here.at.value, self.pool.scores(here.at.gradient), here)
+    def evaluate(self, x: Array) -> Probe[Corrected]:
+        here = _at(self.problem, self.hull, x)
+        return Probe(here.value, self.hull.scores(here.at.gradient), here)
 
     def project(self, y: Array, gradient: Array, L: float) -> Array:
-        # from the last answer, which is feasible, as y need not be
-        slopes = (1.0 / L) * gradient + self.gram @ (self.near - y)
-        self.near = minimize_weights(self.gram, slopes, self.near, self.tol / L)
-        return self.near
+        # starts at the last answer, which is feasible; y need not be
+        slopes = (1.0 / L) * gradient + self.gram @ (self.last - y)
+        self.last = minimize_weights(self.gram, slopes, self.last, self.tol / L)
+        return self.last
 
-    def pair(self, gradient: Array, step: Array) -> float:
+    def slope(self, gradient: Array, step: Array) -> float:
         return float(gradient @ step)
 
     def dot(self, a: Array, b: Array) -> float:
         return float(a @ (self.gram @ b))
 
 
-def _same(d: Array) -> Array:
+def _identity(d: Array) -> Array:
     return d

@@ -1,11 +1,10 @@
-r"""Which noise finds useful vertices: a ladder of scales, and what each has brought.
+r"""Which noise finds useful vertices: a ladder of scales, and how useful each has been.
 
 The scales are :math:`2^j h`, h being a number that follows the gap. Each round tries the current
-rung and its two neighbours on a third of the answers each, then sees which answers were new and
-which of those got weight in the correction. Rates are weighted means that forget by a fifth a
-round; the rung with the best rate becomes the current one. Where nothing was useful, answers that
-were mostly known already call for more noise, and answers that were mostly new for less, once
-there are enough of them to tell.
+rung and its two neighbours on a third of the answers each, then counts which answers were new and
+which of those got weight in the correction. Rates are weighted means that forget a fifth each
+round; the rung with the best rate becomes the current one. Where nothing was useful and there are
+enough answers, the noise grows if most answers were known already, and falls if most were new.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from ...arrays import Array
 _RUNGS = range(-24, 17)
 _OFFSETS = (0, -1, 1)
 _MEMORY = 0.8
-_SEEN = 0.5
-_ENOUGH = 6.0
+_MIN_TRIED = 0.5
+_ENOUGH_ANSWERS = 6.0
 
 
 class Scales(NamedTuple):
-    """The current rung and the weighted counts of every rung.
+    """The current rung, the weighted counts of every rung, and a distance that noise must cover.
 
     Attributes
     ----------
@@ -32,22 +31,25 @@ class Scales(NamedTuple):
         j of the current scale.
     tried, new, used : array
         Per rung: answers, those that were not known before, and those that got weight.
+    reach : float
+        The largest distance of an iterate from its clean vertex.
     """
 
     rung: int
     tried: Array
     new: Array
     used: Array
+    reach: float = 0.0
 
     @classmethod
-    def start(cls, rung: int) -> Scales:
+    def start(cls, rung: int, reach: float = 0.0) -> Scales:
         """Return a ladder without experience."""
         zeros = np.zeros(len(_RUNGS))
-        return cls(rung, zeros, zeros, zeros)
+        return cls(rung, zeros, zeros, zeros, reach)
 
     def rungs(self, count: int, k: int) -> Array:
         """Return the rung of each of ``count`` answers in round k, a third at each of three."""
-        # in turns where there are few, and in groups, so that those of one scale lie side by side
+        # few answers take turns; sorting puts the answers of one scale side by side
         offsets = np.sort(np.resize(np.roll(_OFFSETS, -k), count))
         return np.clip(self.rung + offsets, _RUNGS[0], _RUNGS[-1])
 
@@ -59,13 +61,16 @@ class Scales(NamedTuple):
         tried = _MEMORY * self.tried + np.bincount(place, minlength=size)
         news = _MEMORY * self.new + np.bincount(place, new, size)
         useful = _MEMORY * self.used + np.bincount(place, used, size)
-        near = [j for j in (self.rung, self.rung - 1, self.rung + 1) if j in _RUNGS]
-        seen = [j - _RUNGS[0] for j in near if tried[j - _RUNGS[0]] > _SEEN]
-        # one more failure than seen: a rung that was hardly tried is not trusted
+        rungs_here = (self.rung, self.rung - 1, self.rung + 1)
+        seen = [
+            j - _RUNGS[0] for j in rungs_here if j in _RUNGS and tried[j - _RUNGS[0]] > _MIN_TRIED
+        ]
+        # counting one failure more keeps a rung that was hardly tried from winning
         rates = useful[seen] / (tried[seen] + 1.0)
         rung = self.rung
         if rates.max() > 0:
             rung = seen[int(rates.argmax())] + _RUNGS[0]
-        elif tried[seen].sum() >= _ENOUGH:
+        elif tried[seen].sum() >= _ENOUGH_ANSWERS:
             rung += -1 if 2 * news[seen].sum() > tried[seen].sum() else 1
-        return Scales(min(max(rung, _RUNGS[0]), _RUNGS[-1]), tried, news, useful)
+        rung = min(max(rung, _RUNGS[0]), _RUNGS[-1])
+        return Scales(rung, tried, news, useful, self.reach)

@@ -1,8 +1,8 @@
 r"""Step rules of one-vertex methods, as objects: how far to go from x along d.
 
-A rule is asked with a `Ray`, what the round knows, and answers a `Stride`: a step in
-[0, max_step] and what the rule wants to remember. Rules are immutable. The solver keeps their
-memory in its state, from ``rule.start`` in round 0 to the memory of the last stride.
+A rule takes a `Ray`, what the round knows, and returns a `Stride`: a step in [0, max_step] and the
+rule's memory. Rules are immutable: the solver keeps the memory in its state, from ``rule.start`` in
+round 0 to the memory of the last stride.
 
 Write :math:`\varphi(t) = f(x + t d)`, so that :math:`\varphi'(0) = \langle \nabla f(x), d\rangle`.
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from scipy.optimize import brentq
 
@@ -25,11 +25,14 @@ from ...problem import Evaluation, NonFiniteError, Problem
 from ...problem.checks import check_count, check_positive
 
 _TRIALS = 200
-"""Steps that a backtracking search tries before it takes f for not smooth."""
+"""Steps that a backtracking search tries before it gives up: f is then not smooth."""
+
+Memory: TypeAlias = float | None
+"""What a rule remembers from round to round: an estimate, or nothing."""
 
 
 class Ray(NamedTuple):
-    """What a rule may look at.
+    """What a rule knows.
 
     Attributes
     ----------
@@ -38,11 +41,11 @@ class Ray(NamedTuple):
     x, at : array, Evaluation
         The point and f there.
     d : array or None
-        The direction; None for rules that look at nothing.
+        The direction; None for rules that use no information (``looks = False``).
     max_step : float
         Where the ray leaves K, or the vertex that is left runs out of weight.
-    memory : object
-        What the rule answered to remember in the round before.
+    memory : float or None
+        The memory of the rule's last stride.
     """
 
     k: int
@@ -50,14 +53,14 @@ class Ray(NamedTuple):
     at: Evaluation
     d: Array
     max_step: float = 1.0
-    memory: Any = None
+    memory: Memory = None
 
 
 class Stride(NamedTuple):
-    """A step, and what the rule is to be told again in the next round."""
+    """A step, and what the rule remembers for the next round."""
 
     step: float
-    memory: Any = None
+    memory: Memory = None
 
 
 class Rule:
@@ -65,7 +68,7 @@ class Rule:
 
     looks: bool = True
 
-    def start(self, problem: Problem, x: Array, at: Evaluation) -> Any:
+    def start(self, problem: Problem, x: Array, at: Evaluation) -> Memory:
         """Return the memory of round 0."""
         return None
 
@@ -76,7 +79,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class OpenLoop(Rule):
-    r"""The step :math:`\ell / (k + \ell)`, which looks at nothing; 2 is the classical ell."""
+    r"""The step :math:`\ell / (k + \ell)`, which uses no information; 2 is the classical ell."""
 
     ell: float = 2.0
     looks = False
@@ -130,28 +133,25 @@ class Backtracking(Rule):
         if self.tau <= 1 or self.eta > 1:
             raise ValueError(f"tau must be > 1 and eta <= 1, found {self.tau!r} and {self.eta!r}")
 
-    def start(self, problem: Problem, x: Array, at: Evaluation) -> None:
-        """Return no estimate: the first ray will give one."""
-
     def __call__(self, problem: Problem, ray: Ray) -> Stride:
-        _, x, at, d, max_step, estimate = ray
+        at, d, max_step, estimate = ray.at, ray.d, ray.max_step, ray.memory
         descent, square = -inner(at.gradient, d), inner(d, d)
         if descent <= 0 or square == 0 or max_step <= 0:
             return Stride(0.0, estimate)
         M = self._first(problem, ray, descent, square) if estimate is None else self.eta * estimate
-        # below this a difference of values of f is rounding
+        # a smaller difference of values of f is rounding
         noise = 8.0 * epsilon(at.gradient) * abs(at.value)
         for _ in range(_TRIALS):
             step = _clamped(descent, M * square, max_step)
             problem.counts.nfev += 1
-            change = problem.objective.value(x + step * d) - at.value
+            change = problem.objective.value(ray.x + step * d) - at.value
             if change <= -step * descent + 0.5 * M * step**2 * square + noise:
                 return Stride(step, M)
             M *= self.tau
         return Stride(0.0, estimate)
 
     def _first(self, problem: Problem, ray: Ray, descent: float, square: float) -> float:
-        """Return the curvature of f along a thousandth of the ray, 0 being no estimate."""
+        """Return the curvature of f along a thousandth of the ray, a long step's where it is 0."""
         t = 1e-3 * min(ray.max_step, 1.0)
         problem.counts.njev += 1
         change = inner(problem.objective.gradient(ray.x + t * ray.d), ray.d) + descent
@@ -170,7 +170,7 @@ class LineSearch(Rule):
     Notes
     -----
     f is convex, so phi' is nondecreasing and its zero is the minimiser; Brent's method keeps it
-    bracketed. Each look at the slope counts as one gradient.
+    bracketed. Each slope counts as one gradient.
     """
 
     xtol: float = 1e-10
@@ -186,8 +186,8 @@ class LineSearch(Rule):
         slopes = {0.0: inner(ray.at.gradient, ray.d), max_step: slope_at(max_step)}
         if slopes[max_step] <= 0:
             return Stride(max_step)
-        # the known slopes at both ends have opposite signs, whatever rounding makes of a second
-        # look at them; xtol is absolute in brentq
+        # brentq needs opposite signs at both ends, and computing the slopes there a second time
+        # might round differently; its xtol is absolute
         step = brentq(
             lambda t: slopes[t] if t in slopes else slope_at(t),
             0.0,
@@ -206,13 +206,13 @@ class Secant(Rule):
 
     replaced by the middle of the bracket where it would leave it. The search ends when
     :math:`|\varphi'(t)| \le` ``tol`` :math:`|\varphi'(0)|`. For quadratics the closed form is used.
-    The memory is the curvature of f along the last ray, from which the first guess of the next one
-    comes.
+    The memory is the curvature of f along the last ray, which gives the first guess on the next
+    one; the first guess of a run is the whole ray.
 
     Parameters
     ----------
     tol : float
-        Which fraction of the slope may remain, in (0, 1).
+        Fraction of the slope that may remain, in (0, 1).
     max_looks : int
         Limit on the gradients of one search.
     """
@@ -226,17 +226,13 @@ class Secant(Rule):
         if self.tol >= 1:
             raise ValueError(f"tol must be between 0 and 1, found {self.tol!r}")
 
-    def start(self, problem: Problem, x: Array, at: Evaluation) -> float:
-        """Return no curvature, for which the first guess is the whole ray."""
-        return 0.0
-
     def __call__(self, problem: Problem, ray: Ray) -> Stride:
         known = _exact(problem, ray)
         if known is not None:
             return Stride(known, ray.memory)
         slope_at, max_step = _slopes(problem, ray), ray.max_step
         slope_0, square = inner(ray.at.gradient, ray.d), inner(ray.d, ray.d)
-        t = _clamped(-slope_0, ray.memory * square, max_step)
+        t = _clamped(-slope_0, (ray.memory or 0.0) * square, max_step)
         low, high, bracketed = 0.0, max_step, False
         before, slope_before, slope = 0.0, slope_0, slope_0
         for _ in range(self.max_looks):
@@ -245,7 +241,7 @@ class Secant(Rule):
                 break
             low, high, bracketed = (t, high, bracketed) if slope < 0 else (low, t, True)
             rise = slope - slope_before
-            # phi' is nondecreasing: a secant that is flat or falls has met rounding
+            # phi' is nondecreasing, so a secant that is flat or falls is an effect of rounding
             guess = t - slope * (t - before) / rise if rise * (t - before) > 0 else math.inf
             before, slope_before = t, slope
             if low < guess < high:
@@ -255,7 +251,7 @@ class Secant(Rule):
         return Stride(t, max(0.0, (slope - slope_0) / (t * square)))
 
 
-RULES: dict[str, Callable[[], Any]] = {
+RULES: dict[str, Callable[[], Rule]] = {
     "open-loop": OpenLoop,
     "short-step": ShortStep,
     "backtracking": Backtracking,
@@ -264,17 +260,17 @@ RULES: dict[str, Callable[[], Any]] = {
 }
 
 
-def as_rule(rule: Any) -> Any:
+def as_rule(rule: object) -> Rule:
     """Return a step rule: a rule as it is, or the one of that name."""
-    if isinstance(rule, str) and rule in RULES:
-        return RULES[rule]()
     if isinstance(rule, Rule):
         return rule
+    if isinstance(rule, str) and rule in RULES:
+        return RULES[rule]()
     raise TypeError(f"rule must be one of {', '.join(map(repr, RULES))} or a Rule, found {rule!r}")
 
 
 def _exact(problem: Problem, ray: Ray) -> float | None:
-    """Return the minimiser where it is known at once: no descent, no way to go, or a quadratic."""
+    """Return the minimiser where it is known at once: no descent, no room, or a quadratic."""
     slope = inner(ray.at.gradient, ray.d)
     if slope >= 0 or ray.max_step <= 0:
         return 0.0

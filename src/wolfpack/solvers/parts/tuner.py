@@ -6,8 +6,9 @@ So kappa may fall a little every round; when the test fails it is doubled and th
 
 Where answers are sampled, `Tuner` follows the certificate, a heuristic. The bias of smoothing is at
 most alpha s_1(0). A gap well below that bias shows that alpha may be smaller; a gap that has
-stopped falling shows that alpha, hence the steps, are too bold. It looks about four times per
-doubling of k, and remembers a failure for a while as a floor below which kappa may not fall.
+stopped falling shows that alpha is too small, hence the steps too long. The tuner checks about four
+times per doubling of k, and remembers a failure for a while as a floor below which kappa may not
+fall.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...arrays import Array, epsilon, lazy_inner
 from ...problem import Evaluation
@@ -36,22 +37,22 @@ class Step(NamedTuple):
     alpha, variance : float
         Smoothing used, measured variance of one answer.
     numbers : sequence of float
-        What the judgement of the step compares.
+        What the step test, or the estimate of L, is computed from; arrays until they are fetched.
     """
 
     v: Array
     answer: Array
     x: Array
     y: Array
-    dual: Any
+    dual: Array | float
     at: Evaluation
     alpha: float
     variance: float
     numbers: Sequence[float] = ()
 
 
-def test_numbers(smoothing: Smoothing, x: Array, y: Array, step: Step) -> list[Any]:
-    """Return the numbers that the step test compares, not yet waited for on another device."""
+def compared_numbers(smoothing: Smoothing, x: Array, y: Array, step: Step) -> list[Array | float]:
+    """Return the numbers that the step test compares, not yet fetched from another device."""
     return [
         *smoothing.supports((step.v, step.y, y), step.alpha),
         lazy_inner(step.answer, step.y - step.v),
@@ -80,26 +81,26 @@ class Control(NamedTuple):
     Attributes
     ----------
     kappa, floor : float
-        The factor, and how far it may fall (or the last that failed the step test), fading.
-    next_look : int
-        Round of the next look at the certificate.
+        The factor, and how far it may fall (or the last that failed the step test), which fades.
+    next_check : int
+        Round in which the certificate is checked next.
     fun, lower_bound : float
         Best value of f and best bound seen.
     gap : float
-        Certified gap at the last look.
+        Certified gap at the last check.
     variance : float
         Running mean of the measured variance of one perturbed answer.
     """
 
     kappa: float
     floor: float
-    next_look: int
+    next_check: int
     fun: float
     lower_bound: float
     gap: float
     variance: float
 
-    def saw(self, value: float, variance: float) -> Control:
+    def updated(self, value: float, variance: float) -> Control:
         """Return the memory after a round with this value and measured variance."""
         if not math.isnan(variance):
             known = not math.isnan(self.variance)
@@ -120,9 +121,9 @@ class Tuner:
     low, shrink : float
         When the gap is below ``low`` times the bias, kappa falls by the factor ``shrink``.
     slow, grow : float
-        When the gap is above ``slow`` times that of the last look, kappa grows by ``grow``.
+        When the gap is above ``slow`` times that of the last check, kappa grows by ``grow``.
     decay : float
-        How the floor fades from look to look.
+        Factor by which the floor falls from check to check.
     early : int
         Round before which kappa does not grow: the first certificates fall slowly whatever it is.
     """
@@ -140,7 +141,7 @@ class Tuner:
         return Control(self.kappa, 0.0, 4, value, -math.inf, math.inf, math.nan)
 
     def adapt(self, control: Control, k: int, bound: float, bias: float) -> Control:
-        """Return the memory after a look: ``bound`` is the certificate's, ``bias`` alpha s_1(0)."""
+        """Return the memory after a check: the certificate's bound and the bias alpha s_1(0)."""
         lower_bound = max(control.lower_bound, bound)
         gap = control.fun - lower_bound
         kappa, floor = control.kappa, self.decay * control.floor
@@ -152,7 +153,7 @@ class Tuner:
         return control._replace(
             kappa=kappa,
             floor=floor,
-            next_look=max(k + 1, math.ceil(1.25 * k)),
+            next_check=max(k + 1, math.ceil(1.25 * k)),
             lower_bound=lower_bound,
             gap=gap,
         )

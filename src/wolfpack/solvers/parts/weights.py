@@ -1,14 +1,14 @@
-r"""Quadratics over the simplex of weights of a large pool of points.
+r"""Quadratics over the simplex of weights of many points.
 
 .. math::
 
     \min_u\ \langle r, u - w\rangle + \tfrac12 \langle u - w, G (u - w)\rangle
     \quad\text{over } u \ge 0,\ \textstyle\sum_i u_i = 1,
 
-G the Gram matrix of the points and r the slopes at the weights w. A pool has many points and a
-solution few, so each pass works on the support and the most promising points outside it, by Wolfe's
-method: minimise over the affine hull of a face, stop where a weight vanishes and drop it, and let
-the point of smallest slope enter when none does. The face keeps a Cholesky factor of
+G the Gram matrix of the points and r the slopes at the weights w. The points are many and a
+solution has few, so each pass works on the support and the most promising points outside it, by
+Wolfe's method: minimise over the affine hull of a face, stop where a weight vanishes and drop it,
+and let the point of smallest slope enter when none does. The face keeps a Cholesky factor of
 :math:`G + \sigma 1 1^\top`, which has the same curvature along steps of sum 0 and is positive
 definite where the points are affinely independent. A point that enters or leaves costs O(s^2), s
 the size of the face, instead of a factorisation.
@@ -27,7 +27,7 @@ from scipy.linalg import lapack, qr_delete
 from ...arrays import Array
 
 CANDIDATES = 64
-"""Points outside the support that a pass looks at."""
+"""Points outside the support that a pass takes into account."""
 
 _PASSES = 50
 _PIVOT = 1e-12
@@ -47,7 +47,7 @@ def minimize_weights(gram: Array, slopes: Array, weights: Array, tol: float) -> 
     slopes : array (n,)
         The gradient at ``weights``.
     weights : array (n,)
-        Where to start: nonnegative, of sum 1.
+        The start: nonnegative, of sum 1.
     tol : float
         Accuracy, nonnegative.
     """
@@ -73,13 +73,19 @@ def minimize_weights(gram: Array, slopes: Array, weights: Array, tol: float) -> 
 def _minimize_small(gram: Array, r: Array, w: Array, tol: float) -> Array:
     """Return the minimiser over a working set; the first points are its support."""
     face = _Face(gram, np.flatnonzero(w > 0))
-    # about two turns per point that enters or leaves; the limit is for rounding
+    # two turns per point that enters or leaves are typical; the limit ends what rounding prolongs
     for _ in range(20 + 10 * len(w)):
         move = face.descent(r)
         slope = float(r @ move)
         if slope < 0 and np.ptp(r[face.order]) > 0.1 * tol:
             change = gram @ move
-            step, gone = _longest(w, move, slope, float(move @ change))
+            curvature = float(move @ change)
+            exact = -slope / curvature if curvature > 0 else math.inf
+            shrinking = np.flatnonzero(move < 0)
+            room = w[shrinking] / -move[shrinking]
+            step = min(exact, float(room.min(initial=math.inf)))
+            # points whose weight vanishes before the exact step leave the face
+            gone = shrinking[room <= step]
             w, r = np.maximum(w + step * move, 0.0), r + step * change
             w[gone] = 0.0
             for point in gone:
@@ -91,15 +97,6 @@ def _minimize_small(gram: Array, r: Array, w: Array, tol: float) -> Array:
             break
         face.add(entering)
     return w / w.sum()
-
-
-def _longest(w: Array, move: Array, slope: float, curvature: float) -> tuple[float, Array]:
-    """Return the exact step along ``move``, and the points whose weight vanishes before it."""
-    shrinking = np.flatnonzero(move < 0)
-    room = w[shrinking] / -move[shrinking]
-    limit = float(room.min(initial=math.inf))
-    exact = -slope / curvature if curvature > 0 else math.inf
-    return (limit, shrinking[room <= limit]) if limit <= exact else (exact, shrinking[:0])
 
 
 class _Face:
@@ -126,7 +123,7 @@ class _Face:
         """Return the step to the minimiser over the face's affine hull, of sum 0."""
         slopes = r[self.order]
         right = np.ones((len(slopes), 2), order="F")
-        # a common slope changes nothing; without it what is left loses no digits
+        # a common slope changes nothing, and subtracting it keeps the digits of the rest
         right[:, 0] = slopes - slopes.mean()
         solved, _ = lapack.dpotrs(self.R, right, lower=0, overwrite_b=1)
         a, b = solved[:, 0], solved[:, 1]

@@ -1,0 +1,133 @@
+"""What travels between the driver and its workers, and how it becomes bytes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import struct
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..arrays import Array
+from ..smoothing.job import Job, Partial, Question
+from ._protocol import OracleError
+
+_TICKET = struct.Struct("<qqq")
+
+
+class Loaded(NamedTuple):
+    """A worker process says that it has read job number ``serial``; -1 if it waits for one."""
+
+    serial: int
+    error: str = ""
+
+
+class Failure(NamedTuple):
+    """An oracle's exception, None if it cannot be pickled, and its text with the traceback."""
+
+    cause: BaseException | None
+    text: str
+
+
+class Reply(NamedTuple):
+    """What a worker answers to one ticket.
+
+    Attributes
+    ----------
+    ticket : int
+        Number of the ticket.
+    partials : list of Partial or None
+        One per block; None after an error, or when the worker lacks the job or the query point.
+    error : Failure or None
+        What the oracle raised.
+    busy : float
+        Seconds spent.
+    """
+
+    ticket: int
+    partials: list[Partial] | None = None
+    error: Failure | None = None
+    busy: float = 0.0
+
+    @property
+    def lacks_data(self) -> bool:
+        """Whether the worker must be sent the job or the query point before it can compute."""
+        return self.partials is None and self.error is None
+
+    def contributions(self) -> list[Partial]:
+        """Return the contributions, or raise what the oracle raised."""
+        if self.error is not None:
+            raise OracleError(self.error.text) from self.error.cause
+        assert self.partials is not None
+        return self.partials
+
+
+def nbytes(question: Question) -> int:
+    """Return the bytes of a question's points."""
+    return question.v.nbytes + (0 if question.also is None else question.also.nbytes)
+
+
+def on_points(question: Question, function: Callable[[Array], Any]) -> Question:
+    """Return the question with ``function`` applied to its one or two points."""
+    also = question.also
+    return question._replace(v=function(question.v), also=None if also is None else function(also))
+
+
+def ticket_bytes(ticket: int, blocks: range, question: bytes) -> bytes:
+    """Return a ticket as bytes; ``question`` is made by `question_bytes`, once for all tickets."""
+    return _TICKET.pack(ticket, blocks.start, blocks.stop) + question
+
+
+def question_bytes(question: Question) -> bytes:
+    """Return a question as bytes; plain tuples pickle faster than named ones."""
+    return pickle.dumps(tuple(question), protocol=5)
+
+
+def read_ticket(message: bytes | memoryview) -> tuple[int, range, bytes | memoryview]:
+    """Return the number and the blocks of a ticket, and the bytes that follow them."""
+    ticket, first, end = _TICKET.unpack_from(message)
+    return ticket, range(first, end), message[_TICKET.size :]
+
+
+def read_question(data: bytes | memoryview) -> Question:
+    """Return what `question_bytes` was given."""
+    return Question._make(pickle.loads(data))
+
+
+def reply_bytes(reply: Reply) -> bytes:
+    """Return a reply as bytes, contributions as plain tuples for the same reason."""
+    partials = None if reply.partials is None else list(map(tuple, reply.partials))
+    return pickle.dumps((reply.ticket, partials, reply.error, reply.busy), protocol=5)
+
+
+def read_reply(fields: tuple[int, list[Any] | None, Failure | None, float]) -> Reply:
+    """Return the reply whose bytes unpickle to ``fields``."""
+    ticket, partials, error, busy = fields
+    partials = None if partials is None else list(map(Partial._make, partials))
+    return Reply(ticket, partials, error, busy)
+
+
+def serialize(job: Job) -> bytes:
+    """Return a job as bytes, together with the folders from which its modules were imported.
+
+    Functions of scripts and notebooks travel along. Modules must be importable by the worker.
+    """
+    try:
+        import cloudpickle as pickler
+    except ImportError:
+        pickler = pickle
+    try:
+        return pickle.dumps((sys.path, pickler.dumps(job)), protocol=5)
+    except Exception as error:
+        raise TypeError(
+            f"the set, the noise or the objective cannot be sent to workers: {error}; "
+            "engine='threads' needs no copy of them"
+        ) from error
+
+
+def deserialize(blob: bytes | memoryview) -> Job:
+    """Return the job; the driver's folders that exist here too are searched last."""
+    path, data = pickle.loads(blob)
+    sys.path += [folder for folder in path if folder not in sys.path and os.path.isdir(folder)]
+    return pickle.loads(data)

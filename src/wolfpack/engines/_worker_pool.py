@@ -1,0 +1,341 @@
+"""Distributing the blocks of a round over workers that may be slow, hang, die or join late.
+
+Blocks travel in *tickets*, runs of consecutive blocks. A worker has up to two tickets, so that it
+need not wait for the next message. The tickets of a lost worker go to others. A worker that has
+nothing to do repeats a ticket that a slower worker has not begun or not finished. All of this
+changes when a block is computed, never its bits.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
+from typing import ClassVar, Generic, Self
+
+from ..smoothing.job import Job, Partial, Question
+from ._messages import Reply
+from ._pace import Deadline, Pace, shares
+from ._protocol import Engine, EngineFailure, Late, Stats
+from ._tickets import Address, Received, Round, Ticket, Worker
+
+_MAX_LOST_WORKERS = 5
+"""Workers that one ticket may cost before the oracle itself is suspected."""
+
+_NO_ROUND = Question(-1, None, 0.0, 0)
+
+
+class WorkerPool(Engine, ABC, Generic[Address]):
+    """An engine of workers that receive tickets; subclasses say how messages travel.
+
+    Attributes
+    ----------
+    workers : list of Worker
+        Those that are alive and have the job.
+    latency : float
+        Seconds that a message and its reply take, roughly; it determines the size of tickets.
+    patience : float
+        Seconds to wait for a worker when none is left.
+    """
+
+    latency: ClassVar[float] = 1e-4
+    patience: float = 30.0
+
+    def __init__(self) -> None:
+        self.workers: list[Worker[Address]] = []
+        self.job: Job | None = None
+        self._ids = itertools.count()
+        self._late: list[Late] = []
+        self._pace = Pace()
+        self._round = Round(_NO_ROUND, needs_all=True)
+        self._stats = Stats(0)
+
+    @abstractmethod
+    def _start(self, job: Job) -> None:
+        """Start the workers where necessary, and send the job to each of them."""
+
+    @abstractmethod
+    def _send(self, worker: Worker[Address], ticket: Ticket) -> int:
+        """Send a ticket and return its bytes; raise OSError if the worker cannot be reached."""
+
+    @abstractmethod
+    def _receive(self, timeout: float) -> list[Received[Address]]:
+        """Return the replies that arrive in time, and the workers that were lost."""
+
+    @abstractmethod
+    def _stop(self) -> None:
+        """Stop the workers that this engine has started."""
+
+    @abstractmethod
+    def _maintain(self) -> None:
+        """Replace lost workers and admit new ones, where the engine can."""
+
+    @abstractmethod
+    def _abandon(self, worker: Worker[Address]) -> None:
+        """End a worker that hangs or cannot be reached."""
+
+    def _announce(self, question: Question) -> int:
+        """Publish a round's question before its tickets; return the bytes."""
+        return 0
+
+    def _quiet(self) -> AbstractContextManager[object]:
+        """Hold back what would disturb workers during a round."""
+        return nullcontext()
+
+    def open(self, job: Job) -> None:
+        self.job, self._late, self._pace = job, [], Pace()
+        for worker in self.workers:
+            worker.slowest = 0.0
+            for ticket in worker.queue.values():
+                ticket.done = True  # Nobody waits for the tickets of an earlier job.
+        try:
+            self._start(job)
+        except BaseException:
+            self.close()
+            raise
+        self._stats = Stats(len(self.workers))
+
+    def close(self) -> None:
+        self._stop()
+        self._forget_workers()
+
+    def _forget_workers(self) -> None:
+        for worker in self.workers:
+            worker.alive = False
+        self.workers = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def stats(self) -> Stats:
+        return self._stats
+
+    def late(self) -> list[Late]:
+        late, self._late = self._late, []
+        return late
+
+    def run_round(
+        self,
+        question: Question,
+        blocks: range,
+        need: int | None = None,
+        timeout: float | None = None,
+    ) -> dict[int, Partial]:
+        began = time.perf_counter()
+        self._round = Round(question, needs_all=need is None)
+        self._round.bytes_out += self._announce(question)
+        self._cut(blocks, timeout)
+        try:
+            with self._quiet():
+                self._collect(len(blocks) if need is None else need, timeout)
+        finally:
+            dropped, seconds = len(blocks) - len(self._round.done), time.perf_counter() - began
+            self._stats = self._round.stats(len(self.workers), dropped, seconds)
+        return self._round.done
+
+    def _cut(self, blocks: range, timeout: float | None) -> None:
+        """Cut a round into tickets."""
+        count, pace, todo = len(blocks), self._pace, self._round.todo
+        if timeout is not None and pace.seconds == 0:
+            sizes = [1] * count  # It is not known yet how long a block takes.
+        else:
+            even = timeout is None and pace.even  # Small tickets show sooner that an oracle hangs.
+            sizes = shares(count, max(1, len(self.workers)), pace.seconds, self.latency, even)
+        first = 0
+        for size in sizes:
+            if first < count:
+                part = blocks[first : first + size]
+                todo.append(Ticket(next(self._ids), self._round.question, part))
+            first += size
+        if self._round.question.also is not None:
+            todo.rotate(1)  # The last block may take longest, so it must not be begun last.
+
+    def _collect(self, wanted: int, timeout: float | None) -> None:
+        """Send tickets and receive replies until enough blocks are there."""
+        now = self._round
+        wait = 1.0 if timeout is None else min(1.0, timeout / 4)
+        free, count, deadline = self.workers, len(self.workers), None
+        while len(now.done) < wanted:
+            self._maintain()
+            if now.lost_worker or len(self.workers) != count:
+                free, count, now.lost_worker = self.workers, len(self.workers), False
+            self._hand_out(free)
+            now.all_sent = now.needs_all and not now.todo
+            until_repeat = max(1e-3, now.repeat_at - time.perf_counter())
+            received = self._receive(min(wait, until_repeat) if now.repeat_at else wait)
+            free = []
+            for worker, reply, size in received:
+                now.bytes_in += size
+                free.append(worker)
+                if reply is None:
+                    self._lose(worker)
+                else:
+                    self._accept(worker, reply)
+            if timeout is not None:
+                self._expire(timeout)
+            if self.workers:
+                deadline = None
+            elif deadline is None:
+                deadline = Deadline(self.patience)
+            elif deadline.passed():
+                raise EngineFailure(f"no worker is left on {self.name} in round {now.question.k}")
+            # Workers that have just replied may be free. All are asked when nobody has replied.
+            free = free or self.workers
+
+    def _hand_out(self, free: list[Worker[Address]]) -> None:
+        """Send tickets evenly to the workers of ``free`` with room; idle ones repeat late tickets.
+
+        When a worker turns out to be lost, all workers are asked, since they must do its work.
+        """
+        todo = self._round.todo
+        for length in range(2):
+            for worker in free if todo else ():
+                if not todo or (length > 0 and not self._may_queue()):
+                    break
+                has_room = worker.alive and len(worker.queue) == length
+                if has_room and not self._give(worker, todo.popleft()):
+                    return self._hand_out(self.workers)
+        for worker in free if not todo else ():
+            if worker.alive and not worker.queue:
+                ticket = self._late_ticket()
+                if ticket is None:
+                    break
+                if not self._give(worker, ticket):
+                    return self._hand_out(self.workers)
+
+    def _may_queue(self) -> bool:
+        """Tell whether the next ticket may wait behind another one on the same worker.
+
+        It may not where some blocks take much longer than others, nor near the end of a round
+        unless the ticket is brief. An idle worker would compute it first, and then its own worker
+        would compute it again, needlessly.
+        """
+        now, pace = self._round, self._pace
+        if not pace.even:
+            return False
+        brief = pace.seconds * len(now.todo[0].blocks) < 20 * self.latency
+        return brief or (now.needs_all and len(now.todo) > 2 * len(self.workers))
+
+    def _give(self, worker: Worker[Address], ticket: Ticket) -> bool:
+        """Send a ticket; return False if the worker is lost."""
+        now = self._round
+        try:
+            now.bytes_out += self._send(worker, ticket)
+        except OSError:
+            self._abandon(worker)
+            self._lose(worker)
+            now.todo.appendleft(ticket)
+            return False
+        if not worker.queue:
+            ticket.began = time.perf_counter()
+        ticket.first_worker = ticket.first_worker or worker
+        worker.queue[ticket.id] = ticket
+        now.repeat_at = 0.0
+        return True
+
+    def _late_ticket(self) -> Ticket | None:
+        """Return a ticket that a slower worker has not begun, or has had for too long."""
+        now, clock = self._round, time.perf_counter()
+        if clock < now.repeat_at:
+            return None
+        now.repeat_at = math.inf
+        # Where some blocks take much longer than others, a long block is no reason to repeat it.
+        slowest = [worker.slowest for worker in self.workers if worker.slowest]
+        pace = max(self._pace.seconds, min(slowest, default=0.0))
+        for worker in self.workers:
+            for i, ticket in enumerate(worker.queue.values()):
+                if ticket.question is not now.question or ticket.repeated or ticket.done:
+                    continue
+                expected = pace * len(ticket.blocks) + 20 * self.latency
+                if i > 0 or clock - ticket.began > 3 * expected:
+                    ticket.repeated = True
+                    now.recomputed += len(ticket.blocks)
+                    now.slow += len(ticket.blocks)
+                    now.repeat_at = 0.0
+                    return ticket
+                now.repeat_at = min(now.repeat_at, ticket.began + 3 * expected)
+        return None
+
+    def _accept(self, worker: Worker[Address], reply: Reply) -> None:
+        """Keep what a worker has replied."""
+        now, clock = self._round, time.perf_counter()
+        ticket = worker.queue.pop(reply.ticket, None)
+        if worker.queue:
+            next(iter(worker.queue.values())).began = clock
+        if ticket is None or not worker.alive:
+            return
+        in_time = ticket.question is now.question
+        status = "ok" if ticket.first_worker is worker else "recomputed"
+        if ticket.done or not in_time:
+            status = "late"
+        if reply.error is not None:
+            status = "failed"
+        now.record(worker, ticket, clock - reply.busy, status)
+        seconds = reply.busy / len(ticket.blocks)
+        worker.slowest = max(0.99 * worker.slowest, seconds)
+        self._pace.update(seconds, used=not ticket.done)
+        if ticket.done:
+            return
+        pairs = zip(ticket.blocks, reply.contributions(), strict=True)
+        ticket.done = True
+        now.busy += reply.busy
+        if in_time:
+            now.done.update(pairs)
+        else:
+            self._late += [Late(ticket.question.k, block, partial) for block, partial in pairs]
+
+    def _lose(self, worker: Worker[Address]) -> None:
+        """Take back the tickets of a lost worker."""
+        now = self._round
+        if worker.alive:
+            worker.alive = False
+            self.workers.remove(worker)
+            now.lost_worker = True
+        current = worker.current()
+        if current is not None:
+            now.record(worker, current, current.began, "failed")
+        for ticket in reversed(worker.queue.values()):
+            if ticket.done or ticket.question is not now.question:
+                continue
+            ticket.lost_workers += ticket is current
+            ticket.repeated = False
+            if ticket.lost_workers >= _MAX_LOST_WORKERS:
+                raise EngineFailure(
+                    "workers were lost one after the other on blocks "
+                    f"{ticket.blocks[0]} to {ticket.blocks[-1]} of round {now.question.k}: the "
+                    "oracle itself seems to hang or to end its process"
+                )
+            now.recomputed += len(ticket.blocks)
+            now.todo.appendleft(ticket)
+        worker.queue.clear()
+
+    def _expire(self, timeout: float) -> None:
+        """End workers whose oracle hangs."""
+        now, clock = self._round, time.perf_counter()
+        for worker in list(self.workers):
+            ticket = worker.current()
+            if ticket is None or clock - ticket.began <= self._limit(ticket, timeout):
+                continue
+            self._abandon(worker)
+            if len(ticket.blocks) > 1:
+                # The usual pace raises a suspicion only. Single blocks are judged exactly.
+                ticket.done = True
+                now.recomputed += len(ticket.blocks)
+                for block in ticket.blocks:
+                    single = range(block, block + 1)
+                    now.todo.appendleft(Ticket(next(self._ids), now.question, single, worker))
+            else:
+                ticket.lost_workers += _MAX_LOST_WORKERS - 2  # One more worker may try.
+            self._lose(worker)
+
+    def _limit(self, ticket: Ticket, timeout: float) -> float:
+        """Return how long a ticket may take when a single answer may take ``timeout``."""
+        assert self.job is not None
+        count, pace = len(ticket.blocks), self._pace.seconds
+        exact = timeout * count * self.job.length(ticket.question.m)
+        return exact if count == 1 or pace == 0 else min(exact, timeout + 3 * pace * count)

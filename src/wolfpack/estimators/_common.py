@@ -1,0 +1,36 @@
+"""What all estimators share: the seed of a run, and the warning when it ends too early."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TypeAlias
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from ..loop import Result
+
+RandomState: TypeAlias = int | np.random.RandomState | None
+
+
+def seed_of(random_state: RandomState) -> int:
+    """Return the seed of a run, drawn from scikit-learn's kind of random state."""
+    return int(check_random_state(random_state).randint(2**31))
+
+
+def warn_unless_certified(
+    result: Result, tol: float, limit: str, zero: str = "model", stacklevel: int = 4
+) -> None:
+    """Warn when a run ended above its tolerance and was not stopped by rounding.
+
+    ``limit`` is what it was allowed ("max_iter = 10 rounds"). The tolerance is relative to the loss
+    of a ``zero`` model or matrix. ``stacklevel`` makes the warning name the line that calls `fit`.
+    """
+    if not result.success and result.status != "stalled":
+        warnings.warn(
+            f"no gap of tol = {tol:g} times the loss of a zero {zero} was certified in {limit}; "
+            f"found {result.gap:.3g}: raise max_iter or tol",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )

@@ -1,0 +1,246 @@
+"""What the two linear estimators share: data, penalty, intercept, fits and streams."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, field
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array, hstack, issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from ..arrays import Array
+from ..front.composite import minimize_composite
+from ..gradients import ExactGradients
+from ..loop import Result
+from ..objectives.finite_sum import FiniteSum
+from ..regularizers import ElasticNet, Euclidean, Regularizer, Shifted, SquaredNorm
+from ..regularizers.pairs import composite_problem
+from ..solvers import ConvergingComposite
+from ..solvers.composite.accelerated import State, Tuned
+from ._common import RandomState, seed_of, warn_unless_certified
+
+_SOLVER = ConvergingComposite(batch=1)
+# With fewer entries than this, every round of `fit` reads all data: a pass over them costs less
+# than the rounds that would save it.
+_MAX_ENTRIES_READ_WHOLE = 2**18
+_STREAM_ROWS = 32  # rows in a round of partial_fit when batch_size is "auto"
+
+
+@dataclass(eq=False, repr=False)
+class AcceleratedLinear(BaseEstimator):
+    """A linear model fitted by Algorithm 1; subclasses add a loss and its predictions."""
+
+    loss: str
+    _: KW_ONLY
+    penalty: str = "l2"
+    alpha: float = 1e-3
+    l1_ratio: float = 0.5
+    fit_intercept: bool = True
+    batch_size: int | str = "auto"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    random_state: RandomState = None
+    warm_start: bool = False
+    # A class attribute until the first partial_fit: scikit-learn wants no others set at birth.
+    _stream: Stream | None = field(default=None, init=False)
+
+    def _objective(self, features: Array, y: Array, weights: Array | None) -> FiniteSum:
+        raise NotImplementedError
+
+    def _data(self, X: Array, y: Array, reset: bool = True, **kind: bool) -> tuple[Array, Array]:
+        """Return checked rows and targets; without ``reset``, with the columns of earlier ones."""
+        reset = reset or not hasattr(self, "n_features_in_")
+        return validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, **kind
+        )
+
+    def _scores(self, X: Array) -> Array:
+        """Return the linear model's values, for every row."""
+        check_is_fitted(self, "coef_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return X @ self.coef_.T + self.intercept_
+
+    def _fit(self, X: Array, y: Array, weights: Array | None) -> None:
+        """Minimise the mean loss plus the penalty, and keep the coefficients."""
+        self._check()
+        self._stream = None
+        if weights is not None:
+            if not weights.any():
+                raise ValueError("class_weight and sample_weight must not be 0 in all rows")
+            weights = weights / weights.mean()
+        self._set_bias(X, weights)
+        G = self._objective(self._features(X), y, weights)
+        assert G.shape is not None
+        start = self._start(G) if self.warm_start else None
+        n = X.shape[0]
+        batch = None if self.batch_size == "auto" else min(int(self.batch_size), n)
+        entries = X.nnz if issparse(X) else X.size
+        whole = batch == n or (batch is None and entries <= _MAX_ENTRIES_READ_WHOLE)
+        res = minimize_composite(
+            G,
+            self._regularizer(G),
+            start,
+            tol=self.tol * max(G.value(np.zeros(G.shape)), np.finfo(float).tiny),
+            batch=None if whole else batch,
+            # Least squares has the same curvature everywhere. Its own beta repeats results to the
+            # last digits, which a search would not.
+            beta="search" if whole and self.loss != "squared_error" else None,
+            variance_reduction=not whole,
+            seed=seed_of(self.random_state),
+            max_rounds=self.max_iter * n,  # a round reads at least a row; the callback counts them
+            callback=self._stop_after_max_iter,
+            progress=False,
+        )
+        warn_unless_certified(res, self.tol, f"max_iter = {self.max_iter} passes")
+        self.result_ = res
+        self.n_iter_ = max(1, math.ceil(res.passes))
+        self._keep(res.x)
+
+    def _stop_after_max_iter(self, now: Result) -> None:
+        # Rounds are recorded about once a pass, so we stop at the record nearest to max_iter.
+        if now.nit and now.state.reading.rows >= (self.max_iter - 0.5) * self._n:
+            raise StopIteration
+
+    def _partial_fit(self, X: Array, y: Array, weights: Array | None) -> None:
+        """Run one pass over the given rows, the stream of Algorithm 1's converging form."""
+        self._check()
+        if self._stream is None:
+            self._set_bias(X, None)
+            self._stream = Stream()
+        stream = self._stream
+        features = self._features(X)
+        size = _STREAM_ROWS if self.batch_size == "auto" else int(self.batch_size)
+        for begin in range(0, X.shape[0], size):
+            rows = slice(begin, begin + size)
+            part = None if weights is None else weights[rows]
+            if part is not None and not part.any():
+                continue
+            G = self._objective(features[rows], y[rows], part)
+            start = self._start(G) if stream.state is None else None
+            stream.step(G, self._regularizer(G), start)
+        if stream.state is None:
+            raise ValueError("sample_weight must not be 0 in all rows")
+        self.n_iter_ = stream.state.k
+        self._keep(stream.state.x)
+
+    def _check(self) -> None:
+        """Refuse parameters that define no problem, in one clear message."""
+        if self.penalty not in ("l2", "elasticnet"):
+            raise ValueError(f"penalty must be 'l2' or 'elasticnet', found {self.penalty!r}")
+        if not (isinstance(self.alpha, Real) and 0 < self.alpha < math.inf):
+            raise ValueError(
+                f"alpha must be positive, found {self.alpha!r}: Algorithm 1 needs a ridge, however "
+                "small"
+            )
+        ratio = self.l1_ratio
+        if self.penalty == "elasticnet" and not (isinstance(ratio, Real) and 0 <= ratio < 1):
+            raise ValueError(
+                f"l1_ratio must satisfy 0 <= l1_ratio < 1, found {self.l1_ratio!r}: a part of the "
+                "penalty must be a ridge"
+            )
+        if not (self.batch_size == "auto" or _is_count(self.batch_size)):
+            raise ValueError(
+                f"batch_size must be 'auto' or an integer of at least 1, found {self.batch_size!r}"
+            )
+        if not _is_count(self.max_iter):
+            raise ValueError(f"max_iter must be an integer of at least 1, found {self.max_iter!r}")
+        if not (isinstance(self.tol, Real) and self.tol >= 0):
+            raise ValueError(f"tol must be a number >= 0, found {self.tol!r}")
+
+    def _weights(self, X: Array, given: Array | None) -> Array | None:
+        """Return the checked weights of rows, None if none are given."""
+        if given is None:
+            return None
+        weights = _check_sample_weight(given, X, dtype=X.dtype, ensure_non_negative=True)
+        if not weights.any():
+            raise ValueError("sample_weight must not be 0 in all rows")
+        return weights
+
+    def _set_bias(self, X: Array, weights: Array | None) -> None:
+        """Choose the constant feature: as long as a typical row, at least 1."""
+        self._n = X.shape[0]
+        squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
+        typical = math.sqrt(float(np.average(np.asarray(squares).reshape(-1), weights=weights)))
+        self._bias = max(1.0, typical) if self.fit_intercept else None
+
+    def _features(self, X: Array) -> Array:
+        if self._bias is None:
+            return X
+        column = np.full((X.shape[0], 1), self._bias, dtype=X.dtype)
+        return csr_array(hstack([X, column])) if issparse(X) else np.hstack([X, column])
+
+    def _regularizer(self, G: FiniteSum) -> Regularizer:
+        if self.penalty == "l2":
+            return SquaredNorm(self.alpha)
+        assert G.shape is not None
+        l1 = np.full(G.shape, self.alpha * self.l1_ratio)
+        if self._bias is not None:
+            l1[-1] = 0.0
+        return ElasticNet(l1, self.alpha * (1.0 - self.l1_ratio))
+
+    def _start(self, G: FiniteSum) -> Array | None:
+        """Return the coefficients of the last fit, None if there are none of this shape."""
+        if not hasattr(self, "coef_"):
+            return None
+        columns = np.atleast_2d(self.coef_).T
+        if self._bias is not None:
+            columns = np.vstack([columns, np.atleast_1d(self.intercept_) / self._bias])
+        assert G.shape is not None
+        return columns.reshape(G.shape) if columns.size == math.prod(G.shape) else None
+
+    def _keep(self, solution: Array) -> None:
+        """Split a solution into coefficients and intercept, one row per output."""
+        columns = solution.reshape(solution.shape[0], -1)
+        rows = columns if self._bias is None else columns[:-1]
+        self.coef_: Array = np.ascontiguousarray(rows.T)
+        self.intercept_: Array = np.zeros(columns.shape[1])
+        if self._bias is not None:
+            self.intercept_ = self._bias * columns[-1]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def rows_times(X: Array, factors: Array) -> Array:
+    """Return the rows of a matrix, dense or sparse, each times its factor."""
+    return csr_array(diags_array(factors) @ X) if issparse(X) else X * factors[:, None]
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+
+
+class Stream:
+    """The converging form, one round per minibatch handed in; it holds no data and can be saved."""
+
+    def __init__(self) -> None:
+        self.state: State | None = None
+        self.beta = 0.0
+
+    def step(self, G: FiniteSum, H: Regularizer, start: Array | None) -> None:
+        """Make one round with the gradient of ``G``, the first from ``start``, or from 0.
+
+        beta grows to the largest smoothness constant of the minibatches so far.
+        """
+        assert G.shape is not None
+        if self.state is None:
+            self.start = np.zeros(G.shape) if start is None else start
+        self.beta = max(self.beta, G.L)
+        beta = self.beta or H.mu
+        problem = composite_problem(G, H, Shifted(Euclidean(), self.start), beta)
+        gradients = _Now(G)
+        state = self.state or _SOLVER.init(problem, self.start, gradients)
+        self.state = _SOLVER.step(problem, state._replace(tuned=Tuned(beta, beta)), gradients)
+
+
+class _Now(ExactGradients):
+    """The gradient of the current minibatch, one of many."""
+
+    batch = 1
+    exact = False

@@ -1,0 +1,156 @@
+"""Regression with coefficients in a compact set, by `minimize`."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from ..arrays import Array
+from ..front.minimize import minimize
+from ..objectives import LeastSquares
+from ..sets import Set, Simplex, TraceNormBall
+from ._common import RandomState, seed_of, warn_unless_certified
+
+
+@dataclass(eq=False, repr=False)
+class ConstrainedRegressor(RegressorMixin, BaseEstimator):
+    """Least squares over a set; subclasses choose the set."""
+
+    radius: float = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: float = 1e-4
+    max_iter: int = 10_000
+    random_state: RandomState = None
+
+    def _set(self, shape: tuple[int, ...]) -> Set:
+        raise NotImplementedError
+
+    def _fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> Self:
+        multi = isinstance(self, MultiOutputMixin)
+        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=multi, y_numeric=True)
+        y = np.asarray(y, dtype=np.float64)
+        weights = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+        if not weights.any():
+            raise ValueError("sample_weight must not be 0 in all rows")
+        weights = weights / weights.mean()
+        centre, level = np.zeros(X.shape[1]), np.zeros(y.shape[1:])
+        if self.fit_intercept:
+            centre, level = (np.average(part, axis=0, weights=weights) for part in (X, y))
+        root = np.sqrt(weights)[:, None]
+        targets = root * (y - level).reshape(len(y), -1)
+        f = LeastSquares(root * (X - centre), targets if multi else targets[:, 0], reduction="mean")
+        assert f.shape is not None
+        scale = max(f.value(np.zeros(f.shape)), np.finfo(float).tiny)
+        res = minimize(
+            f,
+            self._set(f.shape),
+            tol=self.tol * scale,
+            seed=seed_of(self.random_state),
+            max_rounds=self.max_iter,
+            progress=False,
+        )
+        warn_unless_certified(res, self.tol, f"max_iter = {self.max_iter} rounds")
+        self.result_, self.n_iter_ = res, max(1, res.nit)
+        self.coef_ = res.x.reshape(X.shape[1], *y.shape[1:]).T
+        self.intercept_ = level - self.coef_ @ centre
+        return self
+
+    def predict(self, X: Array) -> Array:
+        """Return the prediction of each row."""
+        check_is_fitted(self, "coef_")
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return X @ self.coef_.T + self.intercept_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # the set may exclude the best coefficients
+        return tags
+
+
+@dataclass(eq=False, repr=False)
+class SimplexRegressor(ConstrainedRegressor):
+    r"""Least squares with nonnegative coefficients of sum r: :math:`w \ge 0`, :math:`\sum w_i = r`.
+
+    Mixtures, portfolios, stacked models: each coefficient is a share.
+
+    Parameters
+    ----------
+    radius : float
+        The sum r.
+    fit_intercept : bool
+        Centre features and targets first.
+    tol : float
+        Stop when the certified gap is at most ``tol`` times the loss of a zero model.
+    max_iter : int
+        Rounds, at most.
+    random_state : int, RandomState or None
+        Seed of methods that draw random numbers.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array, float
+        The shares and the intercept.
+    n_iter_ : int
+        Rounds.
+    result_ : Result
+        The whole result, certificate included.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((50, 3))
+    >>> model = SimplexRegressor(tol=1e-6).fit(X, X @ [0.7, 0.3, 0.0])
+    >>> model.coef_.round(2)
+    array([0.7, 0.3, 0. ])
+    """
+
+    def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> SimplexRegressor:
+        """Fit the shares to the rows of ``X`` and their targets, with weights if given."""
+        return self._fit(X, y, sample_weight)
+
+    def _set(self, shape: tuple[int, ...]) -> Set:
+        return Simplex(shape, self.radius)
+
+
+@dataclass(eq=False, repr=False)
+class TraceNormRegressor(MultiOutputMixin, ConstrainedRegressor):
+    r"""Low-rank multivariate least squares: singular values of the coefficients sum to at most r.
+
+    Parameters
+    ----------
+    radius : float
+        The bound r on the trace norm.
+    fit_intercept, tol, max_iter, random_state
+        As for `SimplexRegressor`.
+
+    Attributes
+    ----------
+    coef_ : array (q, d) or (d,)
+        One row per target.
+    intercept_ : array (q,) or float
+        The intercepts.
+    n_iter_, result_
+        As for `SimplexRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, W = rng.standard_normal((60, 4)), np.outer([1.0, 0, 2, 0], [1.0, -1, 1])
+    >>> model = TraceNormRegressor(radius=5.0, tol=1e-3).fit(X, X @ W)
+    >>> model.predict(X).shape, bool(np.linalg.norm(model.coef_, "nuc") <= 5.0 + 1e-9)
+    ((60, 3), True)
+    """
+
+    def fit(self, X: Array, y: Array) -> TraceNormRegressor:
+        """Fit the coefficients to the rows of ``X`` and their targets."""
+        return self._fit(X, y)
+
+    def _set(self, shape: tuple[int, ...]) -> Set:
+        rows, columns = shape
+        return TraceNormBall((rows, columns), self.radius)

@@ -1,0 +1,106 @@
+"""Which gradients a composite run uses: exact ones, minibatches, a source's, or a user's draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from ..arrays import Streams
+from ..objectives import Batches, Objective, Stochastic
+from ..objectives._matrix import entries
+from ..objectives.finite_sum import FiniteSum
+from .base import Gradients
+from .draws import Draws
+from .exact import ExactGradients
+from .minibatches import Minibatches
+from .rows import FIXED, Importance, Uniform
+from .streams import InTurn
+
+_MAX_BLOCKS = 4096  # more blocks than this cost more than they save
+
+
+def make_gradients(
+    G: Objective,
+    batch: int | None,
+    fixed: bool,
+    sampling: str | None,
+    reduction: str | None,
+    seed: int,
+) -> Gradients:
+    """Return the gradients of G that a run asks for.
+
+    Parameters
+    ----------
+    G : Objective
+        The smooth part.
+    batch : int or None
+        Draws in the first round; None for G's own batch, or all rows.
+    fixed : bool
+        Whether all rounds have that many draws.
+    sampling : str or None
+        Which rows a round sees, None for what suits the data.
+    reduction : "saga", "svrg" or None
+        How the variance of minibatches is reduced.
+    seed : int
+        Seed of the random streams.
+    """
+    if isinstance(G, FiniteSum):
+        size = G.batch if batch is None else batch
+        if size is None:
+            if sampling is not None and reduction is None:
+                raise ValueError(
+                    f"sampling={sampling!r} needs a batch: without one a round sees all rows. Pass "
+                    "batch=..., or variance_reduction=True, which chooses one"
+                )
+            return ExactGradients(G, seed)
+        if sampling in FIXED and not fixed:
+            raise ValueError(
+                f"sampling={sampling!r} needs a batch that stays the same in all rounds"
+            )
+        if sampling is None:
+            sampling = "uniform" if reduction is None else _quietest(G, size, fixed)
+        return Minibatches(G, size, seed, sampling, reduction)
+    if sampling not in (None, "uniform") or reduction is not None:
+        raise TypeError(
+            "sampling and variance_reduction need a finite sum with its rows at hand, found "
+            f"{type(G).__name__}"
+        )
+    if isinstance(G, Stochastic):
+        return Draws(G, batch or 1, seed)
+    if isinstance(G, Batches):
+        if not fixed:
+            raise ValueError("minibatches that come in turn need a batch that stays the same")
+        return InTurn(G, batch or 1, seed)
+    if batch is not None:
+        raise TypeError(f"batch needs a finite sum or random gradients, found {type(G).__name__}")
+    return ExactGradients(G, seed)
+
+
+def automatic_batch(G: FiniteSum, sampling: str | None, beta: float, mu: float) -> int | None:
+    """Return the least batch that costs no acceleration, None where all rows are better.
+
+    A pass in four rounds or fewer is better made with the whole sum.
+    """
+    # "blocks" and "windows" are as noisy as uniform choices.
+    weighted = sampling == "importance" or (sampling is None and not issparse(G.A))
+    likely = "importance" if weighted else "uniform"
+    m = Minibatches(G, 1, 0, likely).accelerating_batch(beta, mu)
+    return None if 4 * m >= G.n else m
+
+
+def _quietest(G: FiniteSum, size: int, fixed: bool) -> str:
+    """Return the sampling that suits the data where variance is reduced."""
+    if issparse(G.A):
+        # Gathering sparse rows is slow; contiguous blocks need no gathering.
+        return "blocks" if fixed and G.n <= _MAX_BLOCKS * size else "importance"
+    weighted, even = (rows(G, size, Streams(0)).noise(size) for rows in (Importance, Uniform))
+    if even > weighted:
+        return "importance"
+    return "windows" if fixed and _in_memory(entries(G.A)) else "uniform"
+
+
+def _in_memory(A: Any) -> bool:
+    """Tell whether ``A`` is in memory, so that a copy of it is as good as A itself."""
+    return not isinstance(A, np.memmap) and not isinstance(getattr(A, "base", None), np.memmap)

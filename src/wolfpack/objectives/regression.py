@@ -1,0 +1,259 @@
+"""Losses of real targets: least squares, Huber, quantiles and counts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..arrays import Array, clip, inner, inners, lazy_inner, namespace, xlogy
+from ..problem.checks import check_positive
+from ._matrix import Matrix
+from .finite_sum import FiniteSum, RowLoss, reduction_weight
+
+
+class LeastSquares(FiniteSum):
+    r"""Half the squared residual, :math:`f(x) = \tfrac12 \|A x - b\|^2`.
+
+    Parameters
+    ----------
+    A : array (n, d), sparse matrix or linear operator
+        Data matrix.
+    b : array (n,) or (n, q)
+        Right-hand side; with (n, q), x is a (d, q) matrix and the norm is Frobenius'.
+    batch : int, optional
+        Rows in the random minibatch that `minimize_composite` uses for its gradients; `minimize`
+        uses the whole sum.
+    reduction : {"sum", "mean"}
+        "mean" divides by the number of rows.
+
+    Notes
+    -----
+    Writable NumPy data are copied, here as in all objectives, so that changing them later changes
+    nothing; pass read-only arrays (``A.flags.writeable = False``) or memory-mapped files where a
+    copy would take too much memory.
+
+    The gradient is A'(Ax - b), :math:`L = \|A'A\|_2` (spectral norm), and
+    :math:`f^*(A'\theta) \le \tfrac12\|\theta\|^2 + \langle b, \theta\rangle`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> f = LeastSquares(np.eye(2), np.array([1.0, 0.0]))
+    >>> f.value_and_gradient(np.array([0.0, 2.0]))
+    (2.5, array([-1.,  2.]))
+    """
+
+    def __init__(
+        self, A: Matrix, b: Array, batch: int | None = None, reduction: str = "sum"
+    ) -> None:
+        super().__init__(A, batch=batch)
+        self.weight = reduction_weight(reduction, self.n)
+        self.b = self._data(b, "b")
+        if self.b.ndim not in (1, 2) or self.b.shape[0] != self.n:
+            raise ValueError(
+                f"b must have shape ({self.n},) or ({self.n}, q) to match A of shape "
+                f"{tuple(self.A.shape)}, found {tuple(self.b.shape)}"
+            )
+        self.shape = (self.A.shape[1], *self.b.shape[1:])
+
+    @property
+    def loss_smoothness(self) -> float:
+        return self.weight
+
+    def loss(self, z: Array) -> tuple[float, Array]:
+        residual = z - self.b
+        value = 0.5 * self.weight * lazy_inner(residual, residual)
+        return value, residual if self.weight == 1.0 else self.weight * residual
+
+    def loss_conjugate(self, theta: Array) -> float:
+        if type(theta) is np.ndarray:
+            return 0.5 / self.weight * inner(theta, theta) + inner(self.b, theta)
+        square, product = inners((theta, theta), (self.b, theta))
+        return 0.5 / self.weight * square + product
+
+    def row_loss_gradient(self, z: Array, rows: Array) -> Array:
+        return self.weight * (z - self._of(self.b, rows))
+
+    def curvature(self, x: Array, d: Array) -> float:
+        image = self.A @ d
+        return self.weight * inner(image, image)
+
+    def hessian_product(self, x: Array, d: Array) -> Array:
+        return self.weight * (self._At @ (self.A @ d))
+
+
+class Huber(RowLoss):
+    r"""Huber loss, :math:`f(x) = \frac1n \sum_i h(\langle a_i, x\rangle - b_i)`.
+
+    :math:`h(r) = r^2/2` for :math:`|r| \le \delta` and :math:`\delta |r| - \delta^2/2` beyond.
+
+    Parameters
+    ----------
+    features, reduction, batch
+        As for `Logistic`.
+    targets : array (n,)
+        The numbers b_i.
+    delta : float
+        Where the loss turns linear, positive.
+
+    Notes
+    -----
+    :math:`L = \|A\|_2^2 / n`, and :math:`h^*(t) = t^2/2` for :math:`|t| \le \delta`. Gradients of
+    single rows are bounded by :math:`\delta \|a_i\|`, so that their variance is bounded, unlike
+    that of least squares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Huber(np.eye(2), [0.5, 3.0], delta=1.0, reduction="sum").value(np.zeros(2))
+    2.625
+    """
+
+    unit_smoothness = 1.0
+
+    def __init__(
+        self,
+        features: Matrix,
+        targets: Array,
+        delta: float = 1.0,
+        reduction: str = "mean",
+        batch: int | None = None,
+    ) -> None:
+        super().__init__(features, reduction, batch)
+        self.targets = self._targets(targets)
+        check_positive("delta", delta)
+        self.delta = float(delta)
+
+    def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
+        residual = z - self._of(self.targets, rows)
+        slopes = clip(residual, -self.delta, self.delta)
+        return slopes * (residual - 0.5 * slopes), slopes
+
+    def unit_conjugate(self, theta: Array) -> Array:
+        theta = clip(theta, -self.delta, self.delta)
+        return theta * (0.5 * theta + self.targets)
+
+
+class Quantile(RowLoss):
+    r"""Smoothed pinball loss, :math:`f(x) = \frac1n \sum_i \rho(b_i - \langle a_i, x\rangle)`.
+
+    :math:`\rho(r) = \max_{q-1 \le u \le q} u r - \tfrac\delta2 u^2` is within
+    :math:`\tfrac\delta2 \max(q, 1-q)^2` below the pinball loss :math:`\max(q r, (q-1) r)`.
+
+    Parameters
+    ----------
+    features, reduction, batch
+        As for `Logistic`.
+    targets : array (n,)
+        The numbers b_i.
+    q : float
+        The quantile, between 0 and 1.
+    delta : float
+        Width of the smoothing, positive, in units of the targets.
+
+    Notes
+    -----
+    :math:`L = \|A\|_2^2 / (n \delta)`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Quantile(np.eye(2), [1.0, -1.0], q=0.9, delta=1e-6).gradient(np.zeros(2))
+    array([-0.45,  0.05])
+    """
+
+    def __init__(
+        self,
+        features: Matrix,
+        targets: Array,
+        q: float = 0.5,
+        delta: float = 0.1,
+        reduction: str = "mean",
+        batch: int | None = None,
+    ) -> None:
+        super().__init__(features, reduction, batch)
+        self.targets = self._targets(targets)
+        if not 0 < q < 1:
+            raise ValueError(f"q must satisfy 0 < q < 1, found {q!r}")
+        check_positive("delta", delta)
+        self.q, self.delta = float(q), float(delta)
+        self.unit_smoothness = 1.0 / self.delta
+
+    def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
+        residual = self._of(self.targets, rows) - z
+        u = clip(residual / self.delta, self.q - 1.0, self.q)
+        return u * (residual - 0.5 * self.delta * u), -u
+
+    def unit_conjugate(self, theta: Array) -> Array:
+        theta = clip(theta, -self.q, 1.0 - self.q)
+        return theta * (self.targets + 0.5 * self.delta * theta)
+
+
+class Poisson(RowLoss):
+    r"""Poisson loss with a log link, :math:`f(x) = \frac1n \sum_i \bigl(E(\langle a_i, x\rangle) -
+    b_i \langle a_i, x\rangle\bigr)`.
+
+    E is the exponential up to ``cap`` and its parabola of second order from there on: the
+    exponential itself has no Lipschitz gradient. An x with :math:`\langle a_i, x\rangle \le` cap
+    for all i (see `within_cap`) that is optimal here is optimal for the exponential too.
+
+    Parameters
+    ----------
+    features, reduction, batch
+        As for `Logistic`.
+    counts : array (n,)
+        The numbers b_i >= 0.
+    cap : float, optional
+        Largest log of a mean at which E is the exponential; by default log(max b) + 1.
+
+    Notes
+    -----
+    :math:`L = e^{\mathrm{cap}} \|A\|_2^2 / n`, and :math:`E^*(s) = s \log s - s` for
+    :math:`0 \le s \le e^{\mathrm{cap}}`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Poisson(np.eye(2), [0, 3]).gradient(np.zeros(2))
+    array([ 0.5, -1. ])
+    """
+
+    def __init__(
+        self,
+        features: Matrix,
+        counts: Array,
+        cap: float | None = None,
+        reduction: str = "mean",
+        batch: int | None = None,
+    ) -> None:
+        super().__init__(features, reduction, batch)
+        self.counts = self._targets(counts, "counts")
+        xp = namespace(self.counts)
+        smallest, largest = float(xp.min(self.counts)), float(xp.max(self.counts))
+        if smallest < 0:
+            raise ValueError(f"counts must be at least 0, found {smallest:g}")
+        self.cap = math.log(max(largest, 1.0)) + 1.0 if cap is None else float(cap)
+        if not -700 < self.cap < 700:
+            raise ValueError(f"cap must be the log of a mean, between -700 and 700, found {cap!r}")
+        self.top = math.exp(self.cap)
+        self.unit_smoothness = self.top
+
+    def within_cap(self, x: Array) -> bool:
+        """Tell whether <a_i, x> <= cap for all rows, where the loss is the exponential's."""
+        z = self.A @ x
+        return float(namespace(z).max(z)) <= self.cap
+
+    def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
+        counts = self._of(self.counts, rows)
+        low = namespace(z).exp(clip(z, None, self.cap))
+        over = clip(z - self.cap, 0.0, None)
+        slopes = low * (1.0 + over)
+        return low * (1.0 + over * (1.0 + 0.5 * over)) - counts * z, slopes - counts
+
+    def unit_conjugate(self, theta: Array) -> Array:
+        s = clip(theta + self.counts, 0.0, None)
+        low, over = clip(s, None, self.top), clip(s / self.top - 1.0, 0.0, None)
+        # beyond the cap z = cap + over, and E*(s) = s z - E(z)
+        beyond = s * (self.cap + over) - self.top * (1.0 + over * (1.0 + 0.5 * over))
+        return namespace(over).where(over > 0.0, beyond, xlogy(low, low) - low)

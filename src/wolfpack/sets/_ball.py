@@ -1,0 +1,25 @@
+"""What the balls of norms share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import Array, zeros
+from ._arguments import as_positive
+from ._base import Set
+
+
+class Ball(Set):
+    """A ball {x : ||x|| <= r} of some norm. Methods start at its centre, 0.
+
+    `radius`, the largest Euclidean norm, is also r unless a subclass changes it.
+    """
+
+    summary = "{K.sizes}, radius={K.r:g}"
+
+    def __init__(self, shape: tuple[int, ...], r: float) -> None:
+        self.shape = shape
+        self.r = self.radius = as_positive(r, "radius")
+
+    def start(self) -> Array:
+        return np.zeros(self.shape) if self.like is None else zeros(self.shape, self.like)

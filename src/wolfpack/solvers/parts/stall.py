@@ -1,0 +1,59 @@
+"""When rounding errors keep a method from going on."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ...arrays import Array, epsilon
+
+
+class Stall(NamedTuple):
+    """The best value and bound so far, and for how many rounds there has been no progress.
+
+    Descent methods improve f in every round until rounding hides it. Then f and the bound wander
+    among few numbers, which this counter notices although steps may still be taken.
+
+    Attributes
+    ----------
+    fun, bound : float
+        Best value and best lower bound.
+    gap : float
+        Their difference when it last fell.
+    rounding : float
+        Relative error of the two. Progress is a gap that falls by more than it; where it is 0,
+        progress is any better value or bound.
+    limit : int
+        Rounds without progress after which a method has stalled.
+    idle : int
+        Rounds without progress so far.
+    """
+
+    fun: float
+    bound: float
+    gap: float = math.inf
+    rounding: float = 0.0
+    limit: int = 100
+    idle: int = 0
+
+    @classmethod
+    def beyond_rounding(cls, fun: float, bound: float, x: Array) -> Stall:
+        """Return the counter for which changes of the size of rounding errors are no progress."""
+        return cls(fun, bound, fun - bound, max(64 * 2.0**-52, 4 * epsilon(x)), 20)
+
+    def updated(self, fun: float, bound: float) -> Stall:
+        """Return the counter after a round with this value and bound."""
+        fun, bound = min(fun, self.fun), max(bound, self.bound)
+        gap = fun - bound
+        if self.rounding:
+            progress = gap < self.gap - self.rounding * (abs(fun) + abs(bound))
+        else:
+            progress = fun < self.fun or bound > self.bound
+        if progress:
+            return self._replace(fun=fun, bound=bound, gap=gap, idle=0)
+        return self._replace(fun=fun, bound=bound, idle=self.idle + 1)
+
+    @property
+    def reached(self) -> bool:
+        """Whether the rounds without progress have reached the limit."""
+        return self.idle >= self.limit
