@@ -20,8 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import Array, inner, to_host
-from ...atoms import Atoms
-from ...atoms._pool import join, weighted
+from ...atoms import Atoms, join, weighted
 
 Metric = Callable[[Array], Array]
 """The product d -> B d with a symmetric positive semidefinite B."""
