@@ -101,6 +101,10 @@ class Atoms(NDArrayOperatorsMixin, ABC):
         """Return a hashable identity of a single vertex: equal vertices, equal keys."""
         return to_host(self.to_dense() + 0.0).tobytes()  # + 0.0 makes -0.0 equal 0.0
 
+    def keys(self) -> list[Hashable]:
+        """Return the keys of all vertices of a batch."""
+        return [self.take(i).key() for i in range(len(self))]
+
     def to(self, x: Array) -> Atoms:
         """Return the same vertices with arrays of the library, device and type of ``x``."""
         moved = copy.copy(self)

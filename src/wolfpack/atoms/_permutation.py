@@ -60,3 +60,6 @@ class Permutation(Atoms):
 
     def key(self) -> Hashable:
         return self.columns.tobytes()
+
+    def keys(self) -> list[Hashable]:
+        return [columns.tobytes() for columns in self.columns]

@@ -116,7 +116,7 @@ class Smoothing(ABC):
         """Return ||step||^2 in the norm in which the curvature of f is to be measured."""
         return inner(step, step)
 
-    @property
+    @cached_property
     def block(self) -> int:
         """Answers per block of draws: fixed by the set and the smoothing alone.
 

@@ -117,7 +117,7 @@ class Hull(NamedTuple):
         """
         known = {key: 1 + i for i, key in enumerate(self.keys)}
         new, positions = [], np.empty(len(answers), dtype=int)
-        for i, key in enumerate(digests([answers.take(i).key() for i in range(len(answers))])):
+        for i, key in enumerate(digests(answers.keys())):
             if key not in known:
                 known[key] = 1 + len(known)
                 new.append(i)
