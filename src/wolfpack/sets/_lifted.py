@@ -24,6 +24,9 @@ class LiftedSet(Set):
     closed_forms = (LIFTED,)
     log_count: float  # log N
 
+    def start(self) -> Array:
+        return self.smoothed(np.zeros(self.shape), 1.0)
+
     def smoothed_at_zero(self, noise: NoiseLike) -> float | None:
         return self.log_count if is_lifted(noise) else None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -71,19 +70,21 @@ class Marginals(Set):
         return _project_near(z, a, b)
 
 
-def _potentials(g: Array, plan: Array, size: float) -> Iterator[tuple[Array, Array]]:
-    """Yield the distances of rows and columns after each sweep; ``size`` is the largest |g_ij|."""
+def _potentials(g: Array, plan: Array, size: float) -> list[tuple[Array, Array]]:
+    """Return the distances of rows and columns after each sweep; ``size`` is the largest |g_ij|."""
     i, j = np.nonzero(plan)
     back = g[i, j]
     rows = np.zeros(g.shape[0])
+    sweeps: list[tuple[Array, Array]] = []
     for _ in range(g.shape[0] + 1):
         columns = (rows[:, None] + g).min(axis=0)
-        yield rows, columns
+        sweeps.append((rows, columns))
         shorter = rows.copy()
         np.minimum.at(shorter, i, columns[j] - back)
         if float((rows - shorter).max()) <= 8.0 * _U * size:
             break
         rows = shorter
+    return sweeps
 
 
 def _bring_near(z: Array, plan: Array, total: float) -> Array:
@@ -97,8 +98,7 @@ def _bring_near(z: Array, plan: Array, total: float) -> Array:
     sum_f (X_f - z_f) <= sum_b (X_b - z_b) = sum_b X_b < total. So X_ij > 0 only where
     z_ij > -total, and cutting z off there does not change X.
     """
-    size = float(abs(z).max())
-    rows, columns = list(_potentials(-z, plan, size))[-1]
+    rows, columns = _potentials(-z, plan, float(abs(z).max()))[-1]
     # -rows_i + columns_j <= -z_ij, with equality where the plan is positive
     slack = np.minimum((z - rows[:, None]) + columns, 0.0)
     slack[plan > 0] = 0.0  # exactly: the rounding errors of a large z are large

@@ -39,7 +39,6 @@ class ConvexHull(LiftedSet):
 
     Examples
     --------
-    >>> import numpy as np
     >>> K = ConvexHull([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
     >>> np.asarray(K.lmo(np.array([-1.0, 1.0])))
     array([2., 0.])

@@ -56,7 +56,6 @@ class DagFlow(LiftedSet):
 
     Examples
     --------
-    >>> import numpy as np
     >>> K = DagFlow([("s", "a"), ("a", "t"), ("s", "t")], "s", "t")
     >>> np.asarray(K.lmo(np.array([1.0, 1.0, 3.0])))
     array([1., 1., 0.])
@@ -168,9 +167,6 @@ class DagFlow(LiftedSet):
         graph, n = self.graph, self.graph.node_count
         net = np.bincount(graph.tails, x, n) - np.bincount(graph.heads, x, n)
         return float(np.maximum(-x.min(), abs(net - self._supply).max()))
-
-    def start(self) -> Array:
-        return self.smoothed(np.zeros(self.shape), 1.0)
 
     def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         y, alpha = self._lifted_arguments(y, alpha, noise)

@@ -60,7 +60,6 @@ class FlowPolytope(ProgramSet):
 
     Examples
     --------
-    >>> import numpy as np
     >>> K = FlowPolytope([(0, 1), (1, 2), (0, 2)], [(0, 2, 3.0), (1, 2, 1.0)])
     >>> np.asarray(K.lmo(np.array([1.0, 1.0, 5.0])))
     array([3., 4., 0.])

@@ -46,7 +46,6 @@ class MatroidBase(Set):
     --------
     At most one of the elements 0 and 1, at most two of all (a partition matroid):
 
-    >>> import numpy as np
     >>> def independent(S):
     ...     return len(S) <= 2 and not {0, 1} <= set(S)
     >>> K = MatroidBase(independent, n=4)

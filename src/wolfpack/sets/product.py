@@ -34,7 +34,6 @@ class Product(Combination):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from wolfpack.sets import Box, Simplex
     >>> K = Product(Simplex(2), Box([0.0], [5.0]))
     >>> np.asarray(K.lmo(np.array([1.0, 2.0, -1.0])))

@@ -39,7 +39,6 @@ class Spectrahedron(Set):
 
     Examples
     --------
-    >>> import numpy as np
     >>> np.asarray(Spectrahedron(2).lmo(np.array([[3.0, 0.0], [0.0, 1.0]])))
     array([[0., 0.],
            [0., 1.]])

@@ -36,7 +36,6 @@ class TraceNormBall(Ball):
 
     Examples
     --------
-    >>> import numpy as np
     >>> np.asarray(TraceNormBall((2, 2)).lmo(np.array([[3.0, 0.0], [0.0, 1.0]]))) + 0.0
     array([[-1.,  0.],
            [ 0.,  0.]])

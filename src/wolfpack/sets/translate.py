@@ -29,7 +29,6 @@ class Translate(Combination):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from wolfpack.sets import Simplex
     >>> np.asarray(Translate(Simplex(2), [1.0, -1.0]).lmo(np.array([1.0, 2.0])))
     array([ 2., -1.])
