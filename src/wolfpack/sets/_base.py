@@ -321,9 +321,7 @@ def _dispatched(method: Callable[..., T]) -> Callable[..., T]:
 
     @wraps(method)
     def ask(self: Set, x: Array, *args: object, **kwargs: object) -> T:
-        if type(x) is np.ndarray or not is_foreign(x):
-            return method(self, x, *args, **kwargs)
-        here = self.at(x)
+        here = self if type(x) is np.ndarray or not is_foreign(x) else self.at(x)
         if here is self:
             return method(self, x, *args, **kwargs)
         return getattr(here, method.__name__)(x, *args, **kwargs)

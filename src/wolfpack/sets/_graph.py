@@ -69,7 +69,7 @@ def _from_pairs(edges: Any, name: str) -> tuple[Array, Array, list[Hashable]]:
         )
     both = tails + heads
     if all(type(end) is int for end in both):  # integers are numbered in their order
-        labels, numbers = np.unique(both, return_inverse=True)
+        labels, numbers = np.unique(np.array(both), return_inverse=True)
         return numbers[: len(tails)], numbers[len(tails) :], labels.tolist()
     numbering: dict[Hashable, int] = {}
     try:

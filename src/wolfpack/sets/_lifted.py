@@ -17,7 +17,8 @@ class LiftedSet(Set):
     """A polytope whose lifted smoothing has a closed form.
 
     With N vertices s_1(0) = log N. The Hessian of s_alpha is 1/alpha times a covariance of
-    vertices, so that s_alpha is D^2/(4 alpha)-smooth with the diameter D.
+    vertices, and the variance of a number in an interval of length D, the diameter, is at most
+    D^2/4: s_alpha is D^2/(4 alpha)-smooth.
     """
 
     polytope = True

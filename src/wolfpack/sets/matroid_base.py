@@ -150,13 +150,13 @@ class _Columns:
 
 def _element_count(fun: Function, n: int | None) -> int:
     """Return the number of elements: ``n``, or the length of ``fun``."""
-    known = len(fun) if isinstance(fun, Sized) else None
-    if n is None and known is None:
+    known = len(fun) if isinstance(fun, Sized) else n
+    if known is None:
         raise ValueError(
             "n, the number of elements, must be given: rank_or_independence is neither a matrix "
             "nor a callable with a length"
         )
     count = as_size(known if n is None else n)
-    if known not in (None, count):
+    if as_size(known) != count:
         raise ValueError(f"n must be the length {known} of rank_or_independence, found {n!r}")
     return count

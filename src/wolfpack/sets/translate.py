@@ -46,16 +46,12 @@ class Translate(Combination):
             raise ValueError(
                 f"offset must have the shape {K.shape} of {K}, found {array.shape}"
             ) from None
-        self.diameter = K.diameter
+        self.radius, self.diameter = K.radius + norm(self.offset), K.diameter
 
     @property
     def K(self) -> Set:
         """The set that was moved."""
         return self.parts[0]
-
-    @property
-    def radius(self) -> float:
-        return self.K.radius + norm(self.offset)
 
     def _lmo(self, g: Array) -> Affine:
         return Affine(self.K._lmo(g), 1.0, self.offset)
