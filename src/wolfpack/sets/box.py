@@ -46,6 +46,7 @@ class Box(Set):
 
     Examples
     --------
+    >>> import numpy as np
     >>> K = Box([0.0, 0.0], [1.0, 2.0])
     >>> np.asarray(K.lmo(np.array([1.0, -1.0])))
     array([0., 2.])

@@ -52,6 +52,7 @@ class CappedSimplex(Set):
 
     Examples
     --------
+    >>> import numpy as np
     >>> K = CappedSimplex(4, cap=0.4, total=1.0)
     >>> np.asarray(K.lmo(np.array([3.0, 1.0, 0.0, 2.0]))).round(12)
     array([0. , 0.4, 0.4, 0.2])

@@ -26,6 +26,7 @@ class LinfBall(Box):
 
     Examples
     --------
+    >>> import numpy as np
     >>> LinfBall(2, radius=3.0).support(np.array([1.0, -2.0]))
     9.0
     """

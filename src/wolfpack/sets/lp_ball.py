@@ -37,6 +37,7 @@ class LpBall(Ball):
 
     Examples
     --------
+    >>> import numpy as np
     >>> round(LpBall(2, p=3).support(np.array([1.0, 1.0])), 6)  # the norm of order 3/2
     1.587401
     """
