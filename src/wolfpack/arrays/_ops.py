@@ -150,6 +150,8 @@ def all_finite(a: Array) -> bool:
     """
     if isinstance(a, Structured):
         return a.finite()
+    if type(a) is np.ndarray and a.dtype is not _DOUBLE:  # <a, a> would first be made double
+        return bool(np.isfinite(a).all())
     if math.isfinite(inner(a, a)):
         return True
     space = namespace(a)

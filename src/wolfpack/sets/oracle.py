@@ -46,7 +46,6 @@ class Oracle(Set):
 
     Examples
     --------
-    >>> import numpy as np
     >>> K = Oracle(lambda g: -np.sign(g), shape=2, radius=np.sqrt(2))
     >>> K.support(np.array([3.0, -4.0]))
     7.0

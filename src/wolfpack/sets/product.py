@@ -34,7 +34,6 @@ class Product(Combination):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from wolfpack.sets import Box, Simplex
     >>> K = Product(Simplex(2), Box([0.0], [5.0]))
     >>> np.asarray(K.lmo(np.array([1.0, 2.0, -1.0])))
@@ -84,20 +83,17 @@ class Product(Combination):
     def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         law = self._closed_form(noise)
         y, alpha = smoothing_arguments(self, y, alpha)
-        return self.join(
-            [K.smoothed(block, alpha, own) for K, block, own in self._with_laws(y, law)]
-        )
+        pairs = zip(self._blocks(y), self._part_laws(law), strict=True)
+        return self.join([K.smoothed(block, alpha, own) for (K, block), own in pairs])
 
     def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
         law = self._closed_form(noise)
         y, alpha = smoothing_arguments(self, y, alpha)
-        return sum(
-            K.smoothed_support(block, alpha, own) for K, block, own in self._with_laws(y, law)
-        )
+        pairs = zip(self._blocks(y), self._part_laws(law), strict=True)
+        return sum(K.smoothed_support(block, alpha, own) for (K, block), own in pairs)
 
-    def smoothness(self, noise: NoiseLike) -> float | None:
-        constants = self._part_smoothness(self._law(noise))
-        return None if constants is None else max(constants)
+    def _joint_smoothness(self, constants: list[float]) -> float:
+        return max(constants)
 
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Atoms:
         self._need("draw")
@@ -109,10 +105,6 @@ class Product(Combination):
 
     def _blocks(self, x: Array) -> Iterator[tuple[Set, Array]]:
         return zip(self.parts, split_blocks(x, self._shapes), strict=True)
-
-    def _with_laws(self, y: Array, law: Law) -> Iterator[tuple[Set, Array, Law]]:
-        blocks = split_blocks(y, self._shapes)
-        return zip(self.parts, blocks, self._part_laws(law), strict=True)
 
     def _part_laws(self, law: Law) -> Sequence[Law]:
         """Return the law of each part's noise: blocks of the scales, if there is one per entry."""
