@@ -172,5 +172,5 @@ def test_vertices_stay_structured_in_a_run(name, method):
     tol = {"bpcg": 1e-6, "fcfw": 1e-6, "lazy": 0.05}[method]
     res = wp.minimize(f, K, method=method, tol=tol, max_rounds=3000)
     assert res.success
-    kept = res.state.cache.atoms if method == "lazy" else res.state.active.atoms
+    kept = res.state.active.atoms
     assert isinstance(kept, kind)

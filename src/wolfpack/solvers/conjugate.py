@@ -44,11 +44,12 @@ Sources
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, inner
 from ..atoms import Atoms
-from ..problem import Evaluation, Problem
+from ..problem import Evaluation, Problem, Solver
 from ..smoothing import Oracles
 from .parts.active_set import towards
 from .parts.curvature import hessian_product
@@ -69,14 +70,11 @@ class State(NamedTuple):
     memory: Memory
     stall: Stall
 
-    @property
-    def stalled(self) -> bool:
-        """Whether rounding errors keep the method from going on."""
-        return self.stall.reached
+    stalled = property(attrgetter("stall.reached"))
 
 
 @dataclass(frozen=True)
-class Conjugate:
+class Conjugate(Solver[State]):
     """Frank-Wolfe along conjugate directions.
 
     Parameters
@@ -103,7 +101,6 @@ class Conjugate:
             raise ValueError(f"delta must be between 0 and 1, found {self.delta!r}")
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
         at = problem.evaluate(x0)
         vertex = oracles.lmo(at.gradient)
         bound = problem.dual_bound(at.gradient, at.dual, vertex)
@@ -111,7 +108,6 @@ class Conjugate:
         return State(0, x0, at, vertex, bound, (), 0.0, memory, Stall(at.value, bound))
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round."""
         x = state.x
         d = self._direction(problem, state, towards(state.vertex, x))
         ray = Ray(state.k, x, state.at, d, 1.0, state.memory)

@@ -54,7 +54,6 @@ from .parts.active_set import ActiveSetMethod, State, ask_oracle
 from .parts.barycentric import minimize_quadratic
 from .parts.curvature import hessian_product
 from .parts.hull import Hull
-from .parts.step_rules import Ray, as_rule
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,6 @@ class FullyCorrective(ActiveSetMethod):
         check_count("inner", self.inner)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
         state = super().init(problem, x0, oracles)
         product = partial(problem.objective.hessian_product, x0)
         if problem.objective.curvature(x0, x0) is None or product(x0) is None:
@@ -89,7 +87,6 @@ class FullyCorrective(ActiveSetMethod):
         return state._replace(active=Hull.start(x0, product))
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round."""
         correct = self._descend if state.active.gram is None else self._solve
         return ask_oracle(problem, correct(problem, state)._replace(k=state.k + 1), oracles)
 
@@ -136,7 +133,7 @@ class FullyCorrective(ActiveSetMethod):
         # G w is an error of differences of gradients, which must not act as a slope
         c = scores - G @ active.weights
         weights = minimize_quadratic(G, c, active.weights, tol)
-        ray = Ray(state.k + 1, x, at, active.point(weights) - x, 1.0, state.memory)
-        gamma, memory = as_rule(self.rule)(problem, ray)
+        d = active.point(weights) - x
+        gamma, memory = self.stride(problem, state._replace(k=state.k + 1), d)
         active = active.pruned((1.0 - gamma) * active.weights + gamma * weights)
         return state.moved(problem, active, memory), gamma

@@ -45,6 +45,7 @@ Sources
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -52,7 +53,7 @@ import numpy as np
 from ..arrays import Array, LowRank, epsilon, inner
 from ..atoms import RankOne
 from ..atoms._pool import join
-from ..problem import Evaluation, Problem
+from ..problem import Evaluation, Problem, Solver
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
 from .parts.accelerated import Motion, Probe, Space, advance, rounding_of
@@ -82,14 +83,11 @@ class State(NamedTuple):
     L: float
     m: int
 
-    @property
-    def stalled(self) -> bool:
-        """Whether rounding errors keep the method from going on."""
-        return self.stall.reached
+    stalled = property(attrgetter("stall.reached"))
 
 
 @dataclass(frozen=True)
-class LowRankCorrective:
+class LowRankCorrective(Solver[State]):
     """Corrective Frank-Wolfe with X = U S V', for sets that have a ``core``.
 
     Parameters
@@ -118,7 +116,6 @@ class LowRankCorrective:
         check_count("inner", self.inner)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
         factors = _factors(x0, self.max_rank)
         x = x0 if factors is None or not problem.objective.factored else factors
         at = problem.evaluate(x)
@@ -131,7 +128,6 @@ class LowRankCorrective:
         return State(0, x, at, factors, answers, average, stall, affine, 0.0, self.m)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round."""
         space = _Core(problem, state)
         # without the projection, rounding errors would add up and push X out of K
         S = space.K.project(space.coordinates(state.factors))

@@ -24,19 +24,9 @@ _DAMPING = 1e-13
 def minimize_quadratic(G: Array, c: Array, w: Array, tol: float) -> Array:
     """Return weights of which max slope (where there is weight) - min slope is at most ``tol``.
 
-    That difference bounds the distance to the minimum. Rounding may keep it above ``tol``; then the
-    weights are those from which no step leads further down.
-
-    Parameters
-    ----------
-    G : array (n, n)
-        Symmetric and positive semidefinite.
-    c : array (n,)
-        Linear term.
-    w : array (n,)
-        Weights to start from: nonnegative, of sum 1.
-    tol : float
-        Accuracy.
+    ``G`` is positive semidefinite, and ``w`` are the weights to start from. The difference bounds
+    the distance to the minimum. Rounding may keep it above ``tol``; then no step from the weights
+    leads further down.
     """
     size = float(G.diagonal().max())
     settled = False  # whether w is the minimiser over the affine hull of its support

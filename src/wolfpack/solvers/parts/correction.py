@@ -48,7 +48,6 @@ class Corrected(NamedTuple):
 
     @property
     def value(self) -> float:
-        """The value of f at the point."""
         return self.at.value
 
 
@@ -76,20 +75,10 @@ def correct(
     clean: int,
     tol: float,
 ) -> Corrected:
-    """Return a point of the hull that is near the minimum of f over it.
+    """Return a point of the hull where f is nearly minimal, to the tolerance ``tol`` of the slopes.
 
-    Parameters
-    ----------
-    kind : {"quadratic", "newton", "gradient"}
-        What `correction_kind` says.
-    problem, hull
-        f, and the points.
-    x, at
-        The point that the hull's weights make, and f there.
-    clean : int
-        Position of the clean vertex in the hull.
-    tol : float
-        Tolerance of the slopes.
+    ``x`` is the point that the hull's weights make, ``at`` is f there, and ``clean`` is the
+    position of the clean vertex in the hull.
     """
     if kind == "quadratic":
         return _quadratic(problem, hull, at, clean, tol)

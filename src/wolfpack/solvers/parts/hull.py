@@ -33,20 +33,10 @@ PURGE = 1e-15
 class Hull(NamedTuple):
     """Points, weights and ages; never written to, each change returns a new one.
 
-    Attributes
-    ----------
-    origin : array
-        v_0, the starting point. It keeps position 0 also when it has lost its weight.
-    atoms : Atoms or None
-        The batch v_1, v_2, ...; None while there is none.
-    keys : tuple of str
-        Digests of the identities of the atoms.
-    weights : array, float64
-        One weight for the origin and each atom.
-    idle : array of int
-        For how many rounds each point has had no weight.
-    gram : array or None
-        <v_i, B v_j>, for methods that start with a metric B.
+    ``origin`` is v_0, the starting point, which keeps position 0 also when it has lost its weight;
+    ``atoms`` is the batch v_1, v_2, ..., and ``keys`` are digests of their identities. The origin
+    and each atom have a weight in ``weights``, and in ``idle`` the number of rounds without weight.
+    ``gram`` is <v_i, B v_j>, for methods that start with a metric B.
     """
 
     origin: Array

@@ -25,14 +25,9 @@ _ENOUGH_ANSWERS = 6.0
 class Scales(NamedTuple):
     """The current rung, the weighted counts of every rung, and a distance that noise must cover.
 
-    Attributes
-    ----------
-    rung : int
-        j of the current scale.
-    tried, new, used : array
-        Per rung: answers, those that were not known before, and those that got weight.
-    reach : float
-        The largest distance of an iterate from its clean vertex.
+    ``rung`` is j of the current scale. Per rung, ``tried`` counts the answers, ``new`` those that
+    were not known before and ``used`` those that got weight. ``reach`` is the largest distance of
+    an iterate from its clean vertex.
     """
 
     rung: int

@@ -32,20 +32,10 @@ Memory: TypeAlias = float | None
 
 
 class Ray(NamedTuple):
-    """What a rule knows.
+    """What a rule knows: the round, the point with f there, and the direction ``d``.
 
-    Attributes
-    ----------
-    k : int
-        Round.
-    x, at : array, Evaluation
-        The point and f there.
-    d : array or None
-        The direction; None for rules that use no information (``looks = False``).
-    max_step : float
-        Where the ray leaves K, or the vertex that is left runs out of weight.
-    memory : float or None
-        The memory of the rule's last stride.
+    At ``max_step`` the ray leaves K, or the vertex that is left runs out of weight. ``memory`` is
+    that of the rule's last stride. Rules that use no information (``looks = False``) get no d.
     """
 
     k: int
@@ -85,8 +75,7 @@ class OpenLoop(Rule):
     looks = False
 
     def __post_init__(self) -> None:
-        if not self.ell > 0:
-            raise ValueError(f"ell must be positive, found {self.ell}")
+        check_positive("ell", self.ell)
 
     def __call__(self, problem: Problem, ray: Ray) -> Stride:
         return Stride(min(ray.max_step, self.ell / (ray.k + self.ell)))

@@ -36,20 +36,10 @@ _PIVOT = 1e-12
 def minimize_weights(gram: Array, slopes: Array, weights: Array, tol: float) -> Array:
     """Return weights with a smaller value of the quadratic, near its minimum over the simplex.
 
-    On return the slopes satisfy, rounding permitting, mean - min <= tol and max - mean <= tol, the
+    ``gram`` is positive semidefinite and ``slopes`` is the gradient at ``weights``, the start. On
+    return the slopes satisfy, rounding permitting, mean - min <= tol and max - mean <= tol, the
     mean taken with the weights and the max over the support; the first number bounds the distance
     to the minimum. The value never increases.
-
-    Parameters
-    ----------
-    gram : array (n, n)
-        Symmetric and positive semidefinite.
-    slopes : array (n,)
-        The gradient at ``weights``.
-    weights : array (n,)
-        The start: nonnegative, of sum 1.
-    tol : float
-        Accuracy, nonnegative.
     """
     w, r = weights, slopes
     for _ in range(_PASSES):
