@@ -6,6 +6,7 @@ import difflib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..solvers import (
     Anytime,
     AwayStep,
     BlendedPairwise,
+    Conjugate,
     Corrective,
     FullyCorrective,
     LazyFrankWolfe,
@@ -28,7 +30,6 @@ from ..solvers import (
     Projected,
     RestartedParallelFrankWolfe,
     Sliding,
-    conjugate,
     frank_wolfe,
 )
 
@@ -48,8 +49,8 @@ METHODS: dict[str, Callable[..., Solver[Any]]] = {
     "lazy": LazyFrankWolfe,
     "momentum": Momentum,
     "cgs": Sliding,
-    "conjugate": conjugate.conjugate,
-    "biconjugate": conjugate.biconjugate,
+    "conjugate": partial(Conjugate, 1),
+    "biconjugate": partial(Conjugate, 2),
 }
 """The methods of `minimize`."""
 

@@ -154,16 +154,6 @@ class Conjugate(Solver[State]):
         return (d + nu * bar + mu * older) / (1.0 + mu + nu)
 
 
-def conjugate(rule: Rule | str = "line-search", delta: float = 0.01) -> Conjugate:
-    """Frank-Wolfe along directions conjugate to the last one."""
-    return Conjugate(1, rule, delta)
-
-
-def biconjugate(rule: Rule | str = "line-search", delta: float = 0.01) -> Conjugate:
-    """Frank-Wolfe along directions conjugate to the last two."""
-    return Conjugate(2, rule, delta)
-
-
 def _quotient(a: float, b: float) -> float:
     """Return a/b, 0 where f has no curvature to divide by."""
     return a / b if b > 0 else 0.0

@@ -13,7 +13,7 @@ Iteration
         x_{k+1} \approx \arg\min \{ f(x) : x \in \operatorname{conv}(S_k \cup \{v_k\}) \},
         \qquad S_{k+1} = \{v : w_{k+1}(v) > 0\}.
 
-    For quadratics the correction is exact, by an active-set method on the weights (`barycentric`)
+    For quadratics the correction is exact, by an active-set method on the weights (`parts.weights`)
     with a Gram matrix that grows by one row a round. Otherwise it consists of Newton steps: the
     same method minimises the quadratic model of f on the hull, the step rule says how far to go
     towards its minimiser, until
@@ -43,7 +43,6 @@ Sources
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 from ..arrays import Array, epsilon, inner, namespace, reshape, to_host
@@ -51,9 +50,10 @@ from ..problem import Problem
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
 from .parts.active_set import ActiveSetMethod, State, ask_oracle
-from .parts.barycentric import minimize_quadratic
+from .parts.correction import correction_kind, metric_of
 from .parts.curvature import hessian_product
 from .parts.hull import Hull
+from .parts.weights import minimize_quadratic
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ class FullyCorrective(ActiveSetMethod):
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         state = super().init(problem, x0, oracles)
-        product = partial(problem.objective.hessian_product, x0)
-        if problem.objective.curvature(x0, x0) is None or product(x0) is None:
+        kind = correction_kind(problem, x0)
+        if kind != "quadratic":
             return state
-        return state._replace(active=Hull.start(x0, product))
+        return state._replace(active=Hull.start(x0, metric_of(kind, problem, x0)))
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         correct = self._descend if state.active.gram is None else self._solve
@@ -94,8 +94,7 @@ class FullyCorrective(ActiveSetMethod):
         """Return the state at the minimiser of a quadratic f over the hull."""
         g = state.at.gradient
         assert state.vertex is not None
-        product = partial(problem.objective.hessian_product, state.x)
-        active, _ = state.active.add(state.vertex, product)
+        active, _ = state.active.add(state.vertex, metric_of("quadratic", problem, state.x))
         G, w, scores = active.gram, active.weights, active.scores(g)
         assert G is not None
         tol = 4.0 * epsilon(g) * float(abs(scores).max())

@@ -100,7 +100,6 @@ class Momentum(Solver[State]):
         return State(state.k + 1, x_next, at_next, vertex_next, theta_next, dual_next)
 
     def observe(self, problem: Problem, state: State) -> State:
-        """Return the state with f evaluated at x_k."""
         return state._replace(at=problem.evaluate(state.x))
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:

@@ -93,7 +93,6 @@ class Sliding(Solver[State]):
         return State(k, x_next, None, u_next, y_next, dual_next, bound)
 
     def observe(self, problem: Problem, state: State) -> State:
-        """Return the state with f evaluated at y_k."""
         return state._replace(at=problem.evaluate(state.x))
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:

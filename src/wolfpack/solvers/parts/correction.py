@@ -26,7 +26,7 @@ import numpy as np
 
 from ...arrays import Array, epsilon
 from ...problem import Evaluation, Problem
-from .accelerated import Motion, Probe, Space, advance, rounding_of
+from .accelerated import Motion, Probe, Space, minimize, rounding_of
 from .armijo import descend
 from .hull import Hull, Metric
 from .step_rules import Ray, Secant
@@ -120,12 +120,8 @@ def _search(problem: Problem, hull: Hull, here: Corrected, tip: Array) -> Correc
     if gamma <= 0:
         return here
     found = _at(problem, hull, (1.0 - gamma) * here.weights + gamma * tip)
-    return found if _not_worse(found, here) else here
-
-
-def _not_worse(found: Corrected, here: Corrected) -> bool:
-    """Tell whether f at ``found`` exceeds that at ``here`` by rounding at most."""
-    return found.value <= here.value + 4 * epsilon(here.x) * abs(here.value)
+    # f may exceed that at ``here`` by rounding at most
+    return found if found.value <= here.value + 4 * epsilon(here.x) * abs(here.value) else here
 
 
 def _at(problem: Problem, hull: Hull, weights: Array) -> Corrected:
@@ -162,18 +158,16 @@ def _newton(problem: Problem, hull: Hull, here: Corrected, tol: float) -> Correc
 
 def _gradient(problem: Problem, hull: Hull, here: Corrected, tol: float) -> Corrected:
     """Return the point after accelerated projected gradient steps over the hull."""
-    space, best = _HullSpace(problem, hull, tol, rounding_of(here.x)), here
+    space = _HullSpace(problem, hull, tol, rounding_of(here.x))
     at = Probe(here.value, hull.scores(here.at.gradient), here)
     # as for the first step of a run, this L is far too small, and the first test says by how much
     spread, size = float(np.ptp(at.gradient)), float(space.gram.diagonal().max())
-    motion = Motion.start(here.weights, at, max(spread, epsilon(here.x)) / max(size, 1e-300))
-    for _ in range(_GRADIENT_STEPS):
-        if _settled(motion.at.gradient, motion.x, tol):
-            break
-        motion = advance(space, motion)
-        if _not_worse(motion.at.details, best):
-            best = motion.at.details
-    return best
+    start = Motion.start(here.weights, at, max(spread, epsilon(here.x)) / max(size, 1e-300))
+    rounding = 4 * epsilon(here.x)
+    best = minimize(
+        space, start, lambda m: _settled(m.at.gradient, m.x, tol), _GRADIENT_STEPS, rounding
+    )
+    return best.at.details
 
 
 class _HullSpace(Space[Corrected]):
@@ -199,9 +193,6 @@ class _HullSpace(Space[Corrected]):
         slopes = (1.0 / L) * gradient + self.gram @ (self.last - y)
         self.last = minimize_weights(self.gram, slopes, self.last, self.tol / L)
         return self.last
-
-    def slope(self, gradient: Array, step: Array) -> float:
-        return float(gradient @ step)
 
     def dot(self, a: Array, b: Array) -> float:
         return float(a @ (self.gram @ b))
