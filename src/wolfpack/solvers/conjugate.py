@@ -51,8 +51,7 @@ from ..arrays import Array, inner
 from ..atoms import Atoms
 from ..problem import Evaluation, Problem, Solver
 from ..smoothing import Oracles
-from .parts.active_set import towards
-from .parts.curvature import hessian_product
+from .parts.active_set import hessian_product, towards
 from .parts.stall import Stall
 from .parts.step_rules import LineSearch, Memory, Ray, Rule, as_rule
 
@@ -104,8 +103,7 @@ class Conjugate(Solver[State]):
         at = problem.evaluate(x0)
         vertex = oracles.lmo(at.gradient)
         bound = problem.dual_bound(at.gradient, at.dual, vertex)
-        memory = as_rule(self.rule).start(problem, x0, at)
-        return State(0, x0, at, vertex, bound, (), 0.0, memory, Stall(at.value, bound))
+        return State(0, x0, at, vertex, bound, (), 0.0, None, Stall(at.value, bound))
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         x = state.x

@@ -60,7 +60,7 @@ from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
 from .low_rank import LowRankCorrective
 from .parts.average import Average
-from .parts.correction import CorrectionKind, correct, correction_kind, metric_of
+from .parts.correction import Corrected, CorrectionKind, correct, correction_kind, metric_of
 from .parts.hull import Hull
 from .parts.scales import Scales
 from .parts.stall import Stall
@@ -171,7 +171,8 @@ class Corrective(Solver[State]):
         # the tolerance must exceed the rounding error of the slopes
         rounding = 16.0 * epsilon(x) * max(abs(clean), float(abs(scores).max()))
         tol = max(self.accuracy * gap, rounding)
-        found = correct(kind, problem, hull, x, at, int(places[0]), tol)
+        here = Corrected(hull.weights, x, at)
+        found = correct(kind, problem, hull, here, int(places[0]), tol)
         hull = hull.reweighted(found.weights)
         perturbed = places[len(places) - len(rungs) :]
         new = perturbed >= known

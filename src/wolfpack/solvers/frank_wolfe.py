@@ -33,7 +33,7 @@ from ..arrays import Array, same_type
 from ..atoms import Atoms
 from ..problem import Evaluation, Problem, Solver
 from ..smoothing import Oracles
-from .parts.step_rules import LineSearch, Memory, OpenLoop, Ray, Rule, ShortStep, as_rule
+from .parts.step_rules import LineSearch, Memory, OpenLoop, Ray, Rule, as_rule
 
 
 class State(NamedTuple):
@@ -65,8 +65,7 @@ class FrankWolfe(Solver[State]):
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         at = problem.evaluate(x0)
-        memory = as_rule(self.rule).start(problem, x0, at)
-        return State(0, x0, at, oracles.lmo(at.gradient), memory)
+        return State(0, x0, at, oracles.lmo(at.gradient))
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         x, rule = state.x, as_rule(self.rule)
@@ -84,11 +83,6 @@ class FrankWolfe(Solver[State]):
 def open_loop(ell: float = 2.0) -> FrankWolfe:
     """Frank-Wolfe with step ell/(k+ell)."""
     return FrankWolfe(OpenLoop(ell))
-
-
-def short_step() -> FrankWolfe:
-    """Frank-Wolfe with the short step."""
-    return FrankWolfe(ShortStep())
 
 
 def line_search(xtol: float = 1e-10) -> FrankWolfe:

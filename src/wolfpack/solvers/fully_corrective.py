@@ -49,9 +49,8 @@ from ..arrays import Array, epsilon, inner, namespace, reshape, to_host
 from ..problem import Problem
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
-from .parts.active_set import ActiveSetMethod, State, ask_oracle
+from .parts.active_set import ActiveSetMethod, State, ask_oracle, hessian_product
 from .parts.correction import correction_kind, metric_of
-from .parts.curvature import hessian_product
 from .parts.hull import Hull
 from .parts.weights import minimize_quadratic
 

@@ -1,4 +1,4 @@
-"""What methods on active sets share: their state, the oracle's question, and a step."""
+"""What methods with one vertex a round share: state, oracle, step and products with the Hessian."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
-from ...arrays import Array, namespace
+from ...arrays import Array, all_finite, epsilon, namespace, norm
 from ...atoms import Atoms
-from ...problem import Evaluation, Problem, Solver
+from ...problem import Evaluation, NonFiniteError, Problem, Solver
 from ...problem.checks import check_positive
 from ...smoothing import Oracles
 from .hull import Hull
@@ -61,9 +61,8 @@ class ActiveSetMethod(Solver[State]):
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         at = problem.evaluate(x0)
-        memory = as_rule(self.rule).start(problem, x0, at)
         stall = Stall(at.value, -math.inf)
-        state = State(0, x0, at, None, -math.inf, Hull.start(x0), memory, stall)
+        state = State(0, x0, at, None, -math.inf, Hull.start(x0), None, stall)
         return ask_oracle(problem, state, oracles)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
@@ -104,3 +103,23 @@ def towards(vertex: Atoms, x: Array) -> Array:
     """Return v - x in the precision of x."""
     d = vertex.add_scaled(x, -1.0, 1.0)
     return d if d.dtype == x.dtype else namespace(x).astype(d, x.dtype)
+
+
+def hessian_product(problem: Problem, x: Array, at: Evaluation, d: Array) -> Array:
+    """Return Hess f(x) d, for d that leads from x to a point of K.
+
+    Where the objective does not know it, it comes from a difference of gradients, to about half of
+    the digits; gradients are asked between x and x + d only.
+    """
+    product = problem.objective.hessian_product(x, d)
+    if product is not None:
+        return product
+    length = norm(d)
+    if length == 0.0:
+        return 0.0 * d
+    t = min(1.0, math.sqrt(epsilon(d)) * max(1.0, norm(x)) / length)
+    problem.counts.njev += 1
+    gradient = problem.objective.gradient(x + t * d)
+    if not all_finite(gradient):
+        raise NonFiniteError("f returned a NaN or infinite gradient near a point of K")
+    return (gradient - at.gradient) / t

@@ -67,22 +67,15 @@ def metric_of(kind: CorrectionKind, problem: Problem, x: Array) -> Metric | None
 
 
 def correct(
-    kind: CorrectionKind,
-    problem: Problem,
-    hull: Hull,
-    x: Array,
-    at: Evaluation,
-    clean: int,
-    tol: float,
+    kind: CorrectionKind, problem: Problem, hull: Hull, here: Corrected, clean: int, tol: float
 ) -> Corrected:
     """Return a point of the hull where f is nearly minimal, to the tolerance ``tol`` of the slopes.
 
-    ``x`` is the point that the hull's weights make, ``at`` is f there, and ``clean`` is the
-    position of the clean vertex in the hull.
+    ``here`` is the point to start from, ``clean`` the position of the clean vertex in the hull.
     """
     if kind == "quadratic":
-        return _quadratic(problem, hull, at, clean, tol)
-    start = _frank_wolfe_step(problem, hull, Corrected(hull.weights, x, at), clean)
+        return _quadratic(problem, hull, here.at, clean, tol)
+    start = _frank_wolfe_step(problem, hull, here, clean)
     descent = _newton if kind == "newton" else _gradient
     return descent(problem, hull, start, tol)
 

@@ -13,7 +13,7 @@ for later corrections (`Hull.reweighted`), up to an age and a number of vertices
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -89,7 +89,7 @@ class Hull(NamedTuple):
 
         ``metric`` is needed where there is a Gram matrix.
         """
-        (key,) = digests([atom.key()])
+        key = digest(atom.key())
         if key in self.keys:
             return self, 1 + self.keys.index(key)
         grown = self._grown(atom, (*self.keys, key))
@@ -108,7 +108,8 @@ class Hull(NamedTuple):
         """
         known = {key: 1 + i for i, key in enumerate(self.keys)}
         new, positions = [], np.empty(len(answers), dtype=int)
-        for i, key in enumerate(digests([answers.take(i).key() for i in range(len(answers))])):
+        for i in range(len(answers)):
+            key = digest(answers.take(i).key())
             if key not in known:
                 known[key] = 1 + len(known)
                 new.append(i)
@@ -221,15 +222,12 @@ def _bordered(gram: Array, rows: Array) -> Array:
     return out
 
 
-def digests(keys: Iterable[Hashable]) -> list[str]:
-    """Return a short text that identifies each vertex's key, the same in every process."""
-    found = []
-    for key in keys:
-        feed = blake2b(digest_size=16)
-        for part in key if isinstance(key, tuple) else (key,):
-            part = digests([part])[0] if isinstance(part, tuple) else part
-            data = part if isinstance(part, bytes) else repr(part).encode()
-            feed.update(b"%d:" % len(data))
-            feed.update(data)
-        found.append(feed.hexdigest())
-    return found
+def digest(key: Hashable) -> str:
+    """Return a short text that identifies a vertex's key, the same in every process."""
+    feed = blake2b(digest_size=16)
+    for part in key if isinstance(key, tuple) else (key,):
+        part = digest(part) if isinstance(part, tuple) else part
+        data = part if isinstance(part, bytes) else repr(part).encode()
+        feed.update(b"%d:" % len(data))
+        feed.update(data)
+    return feed.hexdigest()

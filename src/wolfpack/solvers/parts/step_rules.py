@@ -1,8 +1,7 @@
 r"""Step rules of one-vertex methods, as objects: how far to go from x along d.
 
 A rule takes a `Ray`, what the round knows, and returns a `Stride`: a step in [0, max_step] and the
-rule's memory. Rules are immutable: the solver keeps the memory in its state, from ``rule.start`` in
-round 0 to the memory of the last stride.
+rule's memory. Rules are immutable: the solver keeps the memory of the last stride in its state.
 
 Write :math:`\varphi(t) = f(x + t d)`, so that :math:`\varphi'(0) = \langle \nabla f(x), d\rangle`.
 
@@ -28,7 +27,7 @@ _TRIALS = 200
 """Steps that a backtracking search tries before it gives up: f is then not smooth."""
 
 Memory: TypeAlias = float | None
-"""What a rule remembers from round to round: an estimate, or nothing."""
+"""What a rule remembers from round to round: an estimate, or nothing, as in round 0."""
 
 
 class Ray(NamedTuple):
@@ -54,13 +53,9 @@ class Stride(NamedTuple):
 
 
 class Rule:
-    """A step rule without memory; subclasses are called with a problem and a ray."""
+    """A step rule; subclasses are called with a problem and a ray."""
 
     looks: bool = True
-
-    def start(self, problem: Problem, x: Array, at: Evaluation) -> Memory:
-        """Return the memory of round 0."""
-        return None
 
     def __call__(self, problem: Problem, ray: Ray) -> Stride:
         """Return how far to go along the ray."""
@@ -84,9 +79,6 @@ class OpenLoop(Rule):
 @dataclass(frozen=True)
 class ShortStep(Rule):
     r"""The minimiser of the quadratic upper bound, :math:`-\varphi'(0) / (L \|d\|^2)`; needs L."""
-
-    def start(self, problem: Problem, x: Array, at: Evaluation) -> None:
-        problem.need_L("short step")
 
     def __call__(self, problem: Problem, ray: Ray) -> Stride:
         curvature = problem.need_L("short step") * inner(ray.d, ray.d)
