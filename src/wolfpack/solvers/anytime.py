@@ -199,8 +199,7 @@ class Anytime(Solver[State]):
         bound = problem.dual_bound(state.y, state.dual, oracles.lmo(state.y))
         if state.k % 16 == 0 and state.k > 0:
             at = state.at
-            own = problem.dual_bound(at.gradient, at.dual, oracles.lmo(at.gradient))
-            bound = max(bound, own)
+            bound = max(bound, problem.dual_bound(at.gradient, at.dual, oracles.lmo(at.gradient)))
         return bound
 
     def _alpha(self, oracles: Oracles, tau: float, L: float, m: int | str, kappa: float) -> float:
@@ -221,14 +220,14 @@ class Anytime(Solver[State]):
         control, m = state.control, state.m
         if oracles.smoothing is None or self._tested(oracles, m):
             return state
+        bias = state.alpha * oracles.smoothing.bias
         if self.kappa == "auto" and state.k >= control.next_check:
             bound = self.lower_bound(problem, state, oracles)
-            bias = state.alpha * oracles.smoothing.bias
             control = control.adapted(state.k, bound, bias)
         if self.m == "theory":
             m = state.k + 1
         elif self.m == "auto" and m != "exact":
-            theta, bias = self.theta or 0.5, state.alpha * oracles.smoothing.bias
+            theta = self.theta or 0.5
             # Theorem A1's noise term a_k^2 L sigma^2/(2 theta A_k m) matches its bias
             # a_k alpha s_1(0); more answers would not be useful
             noise = self.order * state.L * control.variance / (2 * theta * (state.k + 1))

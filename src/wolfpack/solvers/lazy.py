@@ -100,17 +100,8 @@ class LazyFrankWolfe(ActiveSetMethod):
         gamma, memory = self.stride(problem, state, towards(vertex, x))
         x_next = same_type(vertex.add_scaled(x, 1.0 - gamma, gamma), x)
         at_next = problem.evaluate(x_next)
-        return State(
-            k=state.k + 1,
-            x=x_next,
-            at=at_next,
-            vertex=vertex,
-            bound=bound,
-            active=self._used(cache, i),
-            memory=memory,
-            stall=state.stall.updated(at_next.value, bound),
-            phi=phi,
-        )
+        stall, cache = state.stall.updated(at_next.value, bound), self._used(cache, i)
+        return State(state.k + 1, x_next, at_next, vertex, bound, cache, memory, stall, phi)
 
     def _used(self, cache: Hull, i: int) -> Hull:
         """Return the cache after a round that used vertex i, which alone has weight."""

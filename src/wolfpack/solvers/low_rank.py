@@ -126,12 +126,11 @@ class LowRankCorrective(Solver[State]):
         x = x0 if factors is None or not problem.objective.factored else factors
         at = problem.evaluate(x)
         smoothness = Smoothness(problem.objective.curvature(x, x) is not None)
-        average = Average.start(at)
         answers, bound = self._ask(problem, at, None)
         # the first vertex replaces a start of too high rank
         factors = _vertex(answers) if factors is None else factors
         stall = Stall.beyond_rounding(at.value, bound, x)
-        return State(0, x, at, factors, answers, average, stall, smoothness, self.m)
+        return State(0, x, at, factors, answers, Average.start(at), stall, smoothness, self.m)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         space = _Core(problem, state)

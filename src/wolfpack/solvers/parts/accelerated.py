@@ -105,23 +105,18 @@ def advance(space: Space[D], motion: Motion[D]) -> Motion[D]:
 
 
 def minimize(
-    space: Space[D],
-    motion: Motion[D],
-    settled: Callable[[Motion[D]], bool],
-    steps: int,
-    rounding: float,
+    space: Space[D], motion: Motion[D], done: Callable[[Motion[D]], bool], steps: int, slack: float
 ) -> Motion[D]:
-    """Return the best point on the way until ``settled``, with the last estimate of L.
+    """Return the best of at most ``steps`` points until one is ``done``, and the last L.
 
-    Values that differ by ``rounding`` alone do not tell which point is better; the later one is
-    taken.
+    A later point may be worse by the relative amount ``slack``, which rounding makes.
     """
     best = motion
     for _ in range(steps):
-        if settled(motion):
+        if done(motion):
             break
         motion = advance(space, motion)
-        if motion.at.value <= best.at.value + rounding * abs(best.at.value):
+        if motion.at.value <= best.at.value + slack * abs(best.at.value):
             best = motion
     return best._replace(L=motion.L)
 

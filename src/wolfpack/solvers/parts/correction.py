@@ -63,7 +63,7 @@ def metric_of(kind: CorrectionKind, problem: Problem, x: Array) -> Metric | None
     """Return the metric d -> B d in which a hull keeps its Gram matrix, None for none."""
     if kind == "quadratic":
         return partial(problem.objective.hessian_product, x)
-    return _identity if kind == "gradient" else None
+    return (lambda d: d) if kind == "gradient" else None
 
 
 def correct(
@@ -156,9 +156,9 @@ def _gradient(problem: Problem, hull: Hull, here: Corrected, tol: float) -> Corr
     # as for the first step of a run, this L is far too small, and the first test says by how much
     spread, size = float(np.ptp(at.gradient)), float(space.gram.diagonal().max())
     start = Motion.start(here.weights, at, max(spread, epsilon(here.x)) / max(size, 1e-300))
-    rounding = 4 * epsilon(here.x)
+    slack = 4 * epsilon(here.x)
     best = minimize(
-        space, start, lambda m: _settled(m.at.gradient, m.x, tol), _GRADIENT_STEPS, rounding
+        space, start, lambda m: _settled(m.at.gradient, m.x, tol), _GRADIENT_STEPS, slack
     )
     return best.at.details
 
@@ -189,7 +189,3 @@ class _HullSpace(Space[Corrected]):
 
     def dot(self, a: Array, b: Array) -> float:
         return float(a @ (self.gram @ b))
-
-
-def _identity(d: Array) -> Array:
-    return d

@@ -195,13 +195,10 @@ class Hull(NamedTuple):
     def _grown(self, added: Atoms, keys: tuple[str, ...]) -> Hull:
         """Return the hull with new vertices of weight 0, without a Gram matrix."""
         new = len(keys) - len(self.keys)
-        return Hull(
-            self.origin,
-            join([added] if self.atoms is None else [self.atoms, added]),
-            keys,
-            np.concatenate([self.weights, np.zeros(new)]),
-            np.concatenate([self.idle, np.zeros(new, dtype=int)]),
-        )
+        atoms = join([added] if self.atoms is None else [self.atoms, added])
+        weights = np.concatenate([self.weights, np.zeros(new)])
+        idle = np.concatenate([self.idle, np.zeros(new, dtype=int)])
+        return Hull(self.origin, atoms, keys, weights, idle)
 
     def _only(self, stays: Array) -> Hull:
         """Return the hull of the points where ``stays`` is True; the origin is one of them."""
