@@ -114,10 +114,10 @@ class Conjugate(Solver[State]):
         at_next = problem.evaluate(x_next)
         vertex_next = oracles.lmo(at_next.gradient)
         bound_next = problem.dual_bound(at_next.gradient, at_next.dual, vertex_next)
-        former = (x + d, *state.targets[: self.order - 1]) if gamma < 1 - self.delta else ()
+        past = (x + d, *state.targets[: self.order - 1]) if gamma < 1 - self.delta else ()
         stall = state.stall.updated(at_next.value, state.bound)
         return State(
-            state.k + 1, x_next, at_next, vertex_next, bound_next, former, gamma, memory, stall
+            state.k + 1, x_next, at_next, vertex_next, bound_next, past, gamma, memory, stall
         )
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:

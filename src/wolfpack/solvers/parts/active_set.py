@@ -66,7 +66,7 @@ class ActiveSetMethod(Solver[State]):
         return ask_oracle(problem, state, oracles)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
-        """Return the bound of the oracle's last answer."""
+        """Return the lower bound that the oracle's answers give."""
         return state.bound
 
     def stride(self, problem: Problem, state: State, d: Array, max_step: float = 1.0) -> Stride:

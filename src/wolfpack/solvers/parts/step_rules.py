@@ -143,15 +143,13 @@ class Backtracking(Rule):
 class LineSearch(Rule):
     r"""The exact minimiser along d: in closed form for quadratics, else a bracketed root of phi'.
 
+    f is convex, so phi' is nondecreasing and its zero is the minimiser; Brent's method keeps it
+    bracketed. Each slope counts as one gradient.
+
     Parameters
     ----------
     xtol : float
         Accuracy of the search, relative to the longest step.
-
-    Notes
-    -----
-    f is convex, so phi' is nondecreasing and its zero is the minimiser; Brent's method keeps it
-    bracketed. Each slope counts as one gradient.
     """
 
     xtol: float = 1e-10
