@@ -147,8 +147,7 @@ class Conjugate(Solver[State]):
         bar2 = gamma * bar + (1.0 - gamma) * older
         H_bar, H_bar2 = (hessian_product(problem, state.x, state.at, u) for u in (bar, bar2))
         mu = max(0.0, -(1.0 - gamma) * _quotient(inner(H_bar2, d), inner(H_bar2, bar2)))
-        nu = -_quotient(inner(H_bar, d), inner(H_bar, bar)) + mu * gamma / (1.0 - gamma)
-        nu = max(0.0, nu)
+        nu = max(0.0, mu * gamma / (1.0 - gamma) - _quotient(inner(H_bar, d), inner(H_bar, bar)))
         return (d + nu * bar + mu * older) / (1.0 + mu + nu)
 
 

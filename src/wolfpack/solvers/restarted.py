@@ -82,9 +82,7 @@ class RestartedParallelFrankWolfe(Solver[State]):
     @cached_property
     def inner(self) -> ParallelFrankWolfe:
         """Algorithm 2 with the options of this run."""
-        return ParallelFrankWolfe(
-            alpha=self.alpha, m=self.m, M=self.M, constants=self.constants, R=self.R
-        )
+        return ParallelFrankWolfe(self.alpha, self.m, self.M, self.constants, self.R)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         state = self.inner.init(problem, x0, oracles)

@@ -117,7 +117,8 @@ class Hull(NamedTuple):
             return self, positions
         grown = self._grown(answers.take(np.array(new)), tuple(known))
         if self.gram is not None:
-            assert metric is not None and grown.atoms is not None
+            assert metric is not None
+            assert grown.atoms is not None
             vertices = grown.atoms.take(slice(len(self.keys), None)).to_dense()
             count = vertices.shape[0]
             rows = np.array([grown.scores(metric(vertices[i, ...])) for i in range(count)])

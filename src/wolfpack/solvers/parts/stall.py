@@ -39,9 +39,8 @@ class Stall(NamedTuple):
             progress = gap < self.gap - self.rounding * (abs(fun) + abs(bound))
         else:
             progress = fun < self.fun or bound > self.bound
-        if progress:
-            return self._replace(fun=fun, bound=bound, gap=gap, idle=0)
-        return self._replace(fun=fun, bound=bound, idle=self.idle + 1)
+        gap, idle = (gap, 0) if progress else (self.gap, self.idle + 1)
+        return self._replace(fun=fun, bound=bound, gap=gap, idle=idle)
 
     @property
     def reached(self) -> bool:
