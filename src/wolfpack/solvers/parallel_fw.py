@@ -72,7 +72,7 @@ class Stage(NamedTuple):
 
 
 class State(NamedTuple):
-    """Iterates of Algorithm 2, then the constants of its run, which may be a stage of more."""
+    """Iterates of Algorithm 2, the constants of its run, and its stage of Algorithm 3."""
 
     k: int
     x: Array

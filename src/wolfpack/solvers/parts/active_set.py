@@ -93,7 +93,7 @@ def ask_oracle(problem: Problem, state: State, oracles: Oracles) -> State:
 
 
 def check_laziness(J: float) -> None:
-    """Raise unless J, the factor by which a lazy method may underestimate the gap, is >= 1."""
+    """Raise unless J, the factor by which phi may exceed the gap, is at least 1."""
     check_positive("J", J)
     if J < 1:
         raise ValueError(f"J must be at least 1, found {J!r}")
