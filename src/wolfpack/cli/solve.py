@@ -27,6 +27,7 @@ from .common import (
     Unfinished,
     access_of,
     bad_input,
+    file_errors,
     input_errors,
     make_folder,
     plain_table,
@@ -192,10 +193,8 @@ def _prepare(folder: Path, overwrite: bool) -> None:
             "pass --overwrite"
         )
     for path in found:
-        try:
+        with file_errors(f"{path} cannot be replaced"):
             path.unlink()
-        except OSError as error:
-            raise InputError(f"{path} cannot be replaced: {error.strerror or error}") from None
 
 
 def _remember(folder: Path, problem: Path, access: Access) -> None:
