@@ -39,11 +39,7 @@ _GRID = 240
 def write(result: SuiteResult, folder: Path, command: str) -> tuple[list[Path], list[str]]:
     """Write tables, profiles and the page into an existing folder.
 
-    Returns
-    -------
-    files : list of Path
-    notes : list of str
-        What was left out, and why.
+    Returns the files, and notes on what was left out and why.
     """
     texts = {
         "tables.md": tables.markdown(result),
@@ -88,7 +84,7 @@ def page(result: SuiteResult, svg: str, command: str) -> Page:
     sections = [
         Section("Who wins", [*_winners(result)]),
         *_profiles(result, svg, styles),
-        *(Section(_capital(case.title), _case(case, styles)) for case in result.cases),
+        *(Section(tables.capital(case.title), _case(case, styles)) for case in result.cases),
         Section("How it was measured", _how(result, command)),
     ]
     lead = f"{tables.score(result)} {result.started[:10]}, {result.machine['processor']}."
@@ -113,10 +109,8 @@ def _profiles(result: SuiteResult, svg: str, styles: dict[str, Style]) -> list[S
         "gradients (`projected`, and `auto` where it chooses them) ask the oracle for certificates "
         "alone."
     ]
-    for what in FACETS:
-        found = profile(result.cases, what)
-        if found is not None:
-            blocks.append(_live_profile(found, what, styles))
+    found = {what: profile(result.cases, what) for what in FACETS}
+    blocks += [_live_profile(one, what, styles) for what, one in found.items() if one is not None]
     if svg:
         alt = "The same profiles, of the leading methods and the other libraries"
         names = ("profile.png", "profile.svg")
@@ -229,7 +223,3 @@ def _unbroken(rows: list[list[str]]) -> list[list[str]]:
 
 def _id(name: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in name.lower())
-
-
-def _capital(words: str) -> str:
-    return words[0].upper() + words[1:]
