@@ -40,21 +40,8 @@ def reproduce(
 ) -> Outcome:
     """Run every series of the figures and write figures, curves and a page into ``out``.
 
-    Parameters
-    ----------
-    figures, out, rounds : sequence of FigureSpec, Path, int
-        What to run, an existing folder to write into, and the length of each run.
-    workers : int, optional
-        Number of processes; one for each available core by default.
-    command : str
-        The command to quote on the page.
-    watch : callable, optional
-        Called several times a second with a `RunsProgress`.
-
-    Returns
-    -------
-    Outcome
-        ``files`` holds name.png, name.svg and name.csv for each figure, and index.html.
+    ``out`` is an existing folder, which gets name.png, name.svg and name.csv for each figure, and
+    index.html, which quotes ``command``. ``workers`` and ``watch`` are those of `execute`.
     """
     began = time.monotonic()
     workers = workers or available_cores()
