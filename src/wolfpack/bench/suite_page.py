@@ -125,9 +125,8 @@ def _live_profile(found: Profile, what: str, styles: dict[str, Style]) -> LiveCh
         _series(name, rho[at], styles[name])
         for name, rho in zip(found.methods, found.rho, strict=True)
     ]
-    words = FACETS[what]
-    alt = f"Performance profiles in {words}"
-    caption = f"Profiles in {words}, of {len(found.methods)} methods."
+    alt = f"Performance profiles in {FACETS[what]}"
+    caption = f"Profiles in {FACETS[what]}, of {len(found.methods)} methods."
     return LiveChart(f"profile-{what}", alt, {"ratio": _short(tau)}, series, caption, "x")
 
 
@@ -141,8 +140,7 @@ def _case(case: CaseResult, styles: dict[str, Style]) -> list[str | LiveChart | 
 
 def _courses(case: CaseResult, styles: dict[str, Style]) -> list[LiveChart]:
     """Return the gap of every method against seconds, each at the run of median length."""
-    entries = [entry for entry in case.entries if entry.traces]
-    entries.sort(key=_rank)
+    entries = sorted((entry for entry in case.entries if entry.traces), key=_rank)
     ends = [trace.seconds for e in entries for trace in e.traces if len(trace.seconds)]
     if not ends:
         return []
@@ -192,13 +190,12 @@ def _how(result: SuiteResult, command: str) -> list[str | Table | list[str]]:
 
 
 def _stairs(found: Profile, styles: dict[str, Style], end: float) -> list[Line]:
-    lines = []
-    for name, rho in zip(found.methods, found.rho, strict=True):
-        if name in styles:
-            x = np.repeat(np.append(found.tau, end), 2)[1:-1]
-            style = styles[name]
-            lines.append(Line(name, x, np.repeat(rho, 2), style.color, style.dash))
-    return lines
+    x = np.repeat(np.append(found.tau, end), 2)[1:-1]
+    return [
+        Line(name, x, np.repeat(rho, 2), styles[name].color, styles[name].dash)
+        for name, rho in zip(found.methods, found.rho, strict=True)
+        if name in styles
+    ]
 
 
 def _styles(result: SuiteResult) -> dict[str, Style]:

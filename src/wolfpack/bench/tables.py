@@ -45,18 +45,16 @@ def score(result: SuiteResult) -> str:
     rivals = {e.method for case in result.cases for e in case.entries if not e.ours and e.traces}
     if not rivals:
         return f"{len(won)} of {len(best)} problems were solved; no other library took part."
-    others = len(won) - sum(won)
     words = f"Of {len(best)} problems (a case and an accuracy each), a method of wolfpack is the "
-    words += f"fastest for {sum(won)}, another library for {others}"
+    words += f"fastest for {sum(won)}, another library for {len(won) - sum(won)}"
     left = len(best) - len(won)
     return f"{words}; {left} had no solution in time." if left else f"{words}."
 
 
 def cells(entry: Entry) -> list[str]:
     """Return a method and what it took to each accuracy."""
-    if entry.failure:
-        return [_named(entry), *(["failed"] * len(LEVELS))]
-    return [_named(entry), *(_cell(entry.reach(level)) for level in LEVELS)]
+    found = ["failed" if entry.failure else _cell(entry.reach(level)) for level in LEVELS]
+    return [_named(entry), *found]
 
 
 def markdown(result: SuiteResult) -> str:

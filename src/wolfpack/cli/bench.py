@@ -116,11 +116,9 @@ def _say_missing(console: Console) -> None:
     from ..bench import missing
 
     if absent := missing():
-        console.print(
-            f"Not installed, hence left out: {', '.join(absent)}. To add them: make install-bench, "
-            "or pip install 'wolfpack[bench]'",
-            markup=False,
-        )
+        how = "make install-bench, or pip install 'wolfpack[bench]'"
+        words = f"Not installed, hence left out: {', '.join(absent)}. To add them: {how}"
+        console.print(words, markup=False)
 
 
 def _show(result: SuiteResult, written: list[Path], notes: list[str]) -> None:

@@ -191,9 +191,8 @@ def left_words(left: tuple[float, float] | None) -> str:
         return "  long to go"
     if high == math.inf:
         return f"  at least {clock(low)} left"
-    if high > 1.5 * low and high - low > 1.0:
-        return f"  {clock(low)} to {clock(high)} left"
-    return f"  about {clock(high)} left"
+    wide = high > 1.5 * low and high - low > 1.0
+    return f"  {clock(low)} to {clock(high)} left" if wide else f"  about {clock(high)} left"
 
 
 def clock(seconds: float) -> str:

@@ -52,11 +52,6 @@ class Record:
     status: str
     seconds: float
 
-    def gap_at(self, k: int) -> float | None:
-        """Return the best gap after ``k`` rounds, None when that round was not kept."""
-        (at,) = np.nonzero(self.columns["round"] == k)
-        return float(self.columns["gap"][at[0]]) if at.size else None
-
 
 @dataclass(frozen=True)
 class RunsProgress:
