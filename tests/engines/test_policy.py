@@ -90,8 +90,8 @@ def test_the_policy_is_part_of_a_checkpoint(tmp_path):
     path = tmp_path / "run.ckpt"
     run(cube(), engine="threads:2", oracle_timeout=7.5, block=3, checkpoint=path)
     config, _ = read(path)
-    assert config.policy.oracle_timeout == 7.5
-    assert config.block == 3
+    assert config.settings.policy.oracle_timeout == 7.5
+    assert config.settings.block == 3
 
 
 def test_a_timeout_guards_certificates_too():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wolfpack as wp
-from wolfpack.atoms import Blocks, Corner, Dense, OneHot, Permutation, RankOne, Rows, Sparse
+from wolfpack.atoms import BlockAtoms, Corner, Dense, OneHot, Permutation, RankOne, Rows, Sparse
 from wolfpack.solvers.parts.hull import PURGE, Hull, digests
 
 ORIGIN = np.array([0.1, 0.2, 0.3, 0.4])
@@ -158,7 +158,7 @@ def structured() -> dict[str, tuple[wp.sets.Set, type]]:
         "paths": (sets.DagFlow(edges, 0, 4), Sparse),
         "corners": (sets.Box(np.zeros(5), np.ones(5)), Corner),
         "rank one": (sets.TraceNormBall((4, 3)), RankOne),
-        "blocks": (sets.Product(sets.Simplex(3), sets.Box(np.zeros(2), np.ones(2))), Blocks),
+        "blocks": (sets.Product(sets.Simplex(3), sets.Box(np.zeros(2), np.ones(2))), BlockAtoms),
         "rows": (sets.ConvexHull(np.random.default_rng(0).standard_normal((9, 3))), Rows),
     }
 

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
-from typing import TypeVar, cast
+from typing import Self, TypeVar, cast
 
 import numpy as np
 
@@ -99,7 +99,7 @@ class Set(ABC):
     cheap_violation: bool = True
     unconditional: bool = False
     summary: str = "{K.sizes}"
-    original: Set | None = None
+    original: Self | None = None
     like: Array = None
 
     def __init_subclass__(cls, anywhere: bool = False, **kwargs: object) -> None:

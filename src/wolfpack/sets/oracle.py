@@ -78,6 +78,8 @@ class Oracle(Set):
         self.one_by_one = not batched
         self.batch_hint = None if batched else 1
         self.member = contains
+        # without it, judging one point takes many calls of the oracle
+        self.cheap_violation = contains is not None
         self.anywhere = anywhere
 
     def _lmo(self, g: Array) -> Atoms:

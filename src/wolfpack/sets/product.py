@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ..arrays import Array, as_float_array
-from ..atoms import Atoms, Blocks, join_blocks, split_blocks
+from ..atoms import Atoms, BlockAtoms, join_blocks, split_blocks
 from ._base import Set
 from ._combination import Combination, Law
 from ._laws import NoiseLike, scales, smoothing_arguments
@@ -67,11 +67,11 @@ class Product(Combination):
                 raise ValueError(f"{self}: point {i} must have shape {shape}, found {array.shape}")
         return join_blocks(arrays, self._shapes)
 
-    def _lmo(self, g: Array) -> Blocks:
-        return Blocks([part._lmo(block) for part, block in self._blocks(g)])
+    def _lmo(self, g: Array) -> BlockAtoms:
+        return BlockAtoms([part._lmo(block) for part, block in self._blocks(g)])
 
     def certify(self, g: Array, vertex: Atoms) -> float:
-        vertex = vertex if isinstance(vertex, Blocks) else self._lmo(g)
+        vertex = vertex if isinstance(vertex, BlockAtoms) else self._lmo(g)
         answers = zip(self._blocks(g), vertex.parts, strict=True)
         return sum(part.certify(block, answer) for (part, block), answer in answers)
 
@@ -102,7 +102,7 @@ class Product(Combination):
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Atoms:
         self._need("draw")
         y, alpha = smoothing_arguments(self, y, alpha)
-        return Blocks([K.draw(block, alpha, count, rng) for K, block in self._blocks(y)])
+        return BlockAtoms([K.draw(block, alpha, count, rng) for K, block in self._blocks(y)])
 
     def _project(self, x: Array) -> Array:
         return self.join([part._project(block) for part, block in self._blocks(x)])

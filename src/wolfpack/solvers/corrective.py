@@ -52,8 +52,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..arrays import Array, epsilon, inner, norm
-from ..atoms import Atoms
-from ..atoms._pool import join
+from ..atoms import Atoms, join
 from ..problem import Evaluation, Problem, Region
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles

@@ -50,8 +50,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..arrays import Array, LowRank, epsilon, inner
-from ..atoms import RankOne
-from ..atoms._pool import join
+from ..atoms import RankOne, join
 from ..problem import Evaluation, Problem
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles

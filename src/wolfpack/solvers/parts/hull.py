@@ -20,8 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import Array, inner, to_host
-from ...atoms import Atoms
-from ...atoms._pool import join, weighted
+from ...atoms import Atoms, join, weighted
 
 Metric = Callable[[Array], Array]
 """The product d -> B d with a symmetric positive semidefinite B."""
@@ -118,7 +117,7 @@ class Hull(NamedTuple):
         """
         known = {key: 1 + i for i, key in enumerate(self.keys)}
         new, positions = [], np.empty(len(answers), dtype=int)
-        for i, key in enumerate(digests([answers.take(i).key() for i in range(len(answers))])):
+        for i, key in enumerate(digests(answers.keys())):
             if key not in known:
                 known[key] = 1 + len(known)
                 new.append(i)
@@ -130,7 +129,8 @@ class Hull(NamedTuple):
             assert metric is not None
             assert grown.atoms is not None
             vertices = grown.atoms.take(slice(len(self.keys), None)).to_dense()
-            rows = np.array([grown.scores(metric(v)) for v in vertices])
+            count = vertices.shape[0]
+            rows = np.array([grown.scores(metric(vertices[i, ...])) for i in range(count)])
             grown = grown._replace(gram=_bordered(self.gram, rows))
         return grown, positions
 
