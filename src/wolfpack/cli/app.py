@@ -127,14 +127,15 @@ def reproduce(
 def info(as_json: AsJson = False) -> None:
     """Show versions, methods, sets, objectives, engines, devices and optional packages found."""
     from ..arrays import devices
+    from ..engines._choose import cores
     from ..front.choose import METHODS
-    from ..report.machine import SYSTEM, available_cores, versions
+    from ..report.machine import SYSTEM, versions
 
     facts: dict[str, Any] = {
         "wolfpack": wolfpack.__version__,
         **versions(("numpy", "scipy")),
         "platform": SYSTEM,
-        "cores": available_cores(),
+        "cores": cores(),
         "devices": devices(),
         "methods": list(METHODS),
         "sets": [name for name in wolfpack.sets.__all__ if name != "Set"],

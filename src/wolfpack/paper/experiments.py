@@ -23,10 +23,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .. import theory
+from ..engines._choose import cores
 from ..engines._interrupts import interrupts_held
 from ..front.minimize import minimize
 from ..loop import Result
-from ..report.machine import available_cores
 from .instances import instance
 from .series import MILESTONES, Curve, Run
 
@@ -144,7 +144,7 @@ def execute(
     works = [_work(run, rounds) for run in runs]
     context = multiprocessing.get_context("spawn")
     board = Board(context, len(runs))
-    processes = min(workers or available_cores(), len(runs))
+    processes = min(workers or cores(), len(runs))
     with ProcessPoolExecutor(processes, context, _begin, (board,)) as pool:
         try:
             with interrupts_held():

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..engines._choose import cores
 from ..report import save
-from ..report.machine import available_cores
 from .experiments import RunsProgress, execute
 from .explain import Circumstances, page
 from .results import Results
@@ -44,7 +44,7 @@ def reproduce(
     index.html, which quotes ``command``. ``workers`` and ``watch`` are those of `execute`.
     """
     began = time.monotonic()
-    workers = workers or available_cores()
+    workers = workers or cores()
     results = Results(tuple(figures), execute(runs_of(figures), rounds, workers, watch), rounds)
     written, drawings = [], {}
     for figure in figures:
