@@ -34,10 +34,6 @@ def get(law: Any) -> Any:
         ``"gumbel"``, ``"gaussian"``, ``"logistic"``, an instance of a law, or any object that has
         the attributes in ``REQUIRED``.
 
-    Returns
-    -------
-    Noise or object
-
     Examples
     --------
     >>> from wolfpack import noise

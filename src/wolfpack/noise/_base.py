@@ -76,16 +76,8 @@ class Noise(ABC):
     ) -> np.ndarray:
         """Draw Delta, independent in every entry.
 
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-        shape : int or tuple of int
-            Shape of the result; with a per-coordinate scale its last axes are the coordinates.
-        dtype : float32 or float64, default float64
-
-        Returns
-        -------
-        numpy.ndarray
+        With a scale per coordinate, the last axes of ``shape`` are the coordinates. ``dtype`` is
+        float32 or float64.
         """
         shape = (int(shape),) if np.ndim(shape) == 0 else tuple(shape)  # type: ignore[arg-type]
         dtype = np.dtype(dtype)
@@ -99,16 +91,9 @@ class Noise(ABC):
         return np.multiply(z, self.scale.astype(dtype, copy=False), out=z)
 
     def sample_at(self, x: Any, rng: Any, shape: tuple[int, ...]) -> Any:
-        """Draw Delta by the generator of ``x``'s library, with ``x``'s type and place.
+        """Draw Delta by the generator of ``x``'s library, with ``x``'s type and device.
 
-        Parameters
-        ----------
-        x : array
-            Any array of the library, device and type wanted.
-        rng : numpy.random.Generator
-            Gives the seed.
-        shape : tuple of int
-            Shape of the result.
+        ``rng`` gives the seed, and ``shape`` is the shape of the result.
         """
         if not isinstance(rng, np.random.Generator):
             raise ValueError("noise with native=True is drawn independently: use sampling='iid'")
@@ -160,10 +145,6 @@ class Noise(ABC):
             ``"paper"``: M^2 = E||grad eta(Delta)||^2, which is d times the Fisher information of a
             coordinate (Proposition 2 of the paper). ``"sharp"``: M^2 = the largest eigenvalue of
             the Fisher information, free of d (Theorem S1 of docs/theory/constants.md).
-
-        Returns
-        -------
-        float
         """
         if isinstance(d, bool) or not isinstance(d, int | np.integer) or d < 1:
             raise ValueError(f"d must be an integer of at least 1, found {d!r}")

@@ -17,12 +17,7 @@ from ._base import Noise
 class Gaussian(Noise):
     """Independent standard normal coordinates: eta(z) = z^2 / 2, score z, Fisher information 1.
 
-    Parameters
-    ----------
-    scale : positive float or array, default 1.0
-        The law is that of ``scale * Z``.
-    native : bool, default False
-        Whether other libraries than NumPy draw it themselves; see `Noise`.
+    The parameters are those of `Noise`.
 
     Examples
     --------

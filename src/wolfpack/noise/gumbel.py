@@ -22,12 +22,7 @@ class Gumbel(Noise):
     maximum has the law softmax(y / alpha). The score is 1 - exp(-G); since exp(-G) is a standard
     exponential, the Fisher information is Var Exp(1) = 1.
 
-    Parameters
-    ----------
-    scale : positive float or array, default 1.0
-        The law is that of ``scale * Z``.
-    native : bool, default False
-        Whether other libraries than NumPy draw it themselves; see `Noise`.
+    The parameters are those of `Noise`.
 
     Examples
     --------

@@ -20,12 +20,7 @@ class Logistic(Noise):
     eta(z) = z + 2 log(1 + exp(-z)), so the score is tanh(z / 2) = 2 P(Z <= z) - 1. It is uniform
     on (-1, 1), hence the Fisher information 1/3: of the three laws the smoothest for its scale.
 
-    Parameters
-    ----------
-    scale : positive float or array, default 1.0
-        The law is that of ``scale * Z``.
-    native : bool, default False
-        Whether other libraries than NumPy draw it themselves; see `Noise`.
+    The parameters are those of `Noise`.
 
     Examples
     --------

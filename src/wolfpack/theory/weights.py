@@ -98,12 +98,7 @@ def step_weights(n: int, beta: float, mu: float, nu: float) -> np.ndarray:
     n : int
         Last index, >= 0.
     beta, mu, nu : float
-        Smoothness of G, strong convexity of H and of w; all positive.
-
-    Returns
-    -------
-    numpy.ndarray
-        n + 1 weights, the first 0. Entries beyond the range of a float are infinite.
+        As in `next_weight`. Weights beyond the range of a float are infinite.
 
     Examples
     --------
