@@ -127,11 +127,6 @@ def place_of(A: Matrix) -> Array:
     return np.empty(0) if issparse(A) or isinstance(A, LinearOperator) else None
 
 
-def product_error(A: Matrix) -> float:
-    """Return the relative error of products with A beyond that of their type."""
-    return A.error if isinstance(A, Narrow) else 0.0
-
-
 def is_dense(A: Matrix) -> bool:
     """Tell whether ``A`` holds all its entries in one array, which `entries` returns."""
     return isinstance(A, JaxMatrix) or (_is_array(A) and not is_sparse_tensor(A))

@@ -243,8 +243,9 @@ class RowLoss(FiniteSum):
         values, slopes = self.unit(z, slice(None))
         return self.weight * _total(values), self.weight * slopes
 
-    def loss_conjugate(self, theta: Array) -> float:
-        return self.weight * fetch(_total(self.unit_conjugate(theta / self.weight)))[0]
+    def conjugate_bound(self, dual: Array) -> float:
+        total = _total(self.unit_conjugate(dual / self.weight))
+        return self.weight * (total if type(total) is float else fetch(total)[0])
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         return self.weight * self.unit(z, rows)[1]

@@ -27,6 +27,7 @@ from ..arrays import (
 from ..problem import Evaluation
 from ..problem.checks import as_shape
 from ._base import Objective, check_place, settle
+from ._matrix import Operator
 
 
 class MatrixCompletion(Objective):
@@ -125,9 +126,9 @@ class MatrixCompletion(Objective):
         return (len(self.rows),)
 
     @property
-    def A(self) -> Observation:
+    def A(self) -> Operator:
         """The map from X to its observed entries, as ``A @ X``."""
-        return Observation(self)
+        return Operator((len(self.rows), *self.shape), self._observe, self._place)
 
     def pull_back(self, theta: Array) -> Array:
         if self.checked:
@@ -150,16 +151,6 @@ class MatrixCompletion(Objective):
             return reshape(scatter_add(zeros((p * q,), theta), self._flat, theta), (p, q))
         sparse = SparseMatrix(self.rows, self.columns, theta, (p, q))
         return sparse if isinstance(x, LowRank) else sparse.to_dense()
-
-
-class Observation:
-    """The linear map from a matrix to its observed entries."""
-
-    def __init__(self, objective: MatrixCompletion) -> None:
-        self.objective = objective
-
-    def __matmul__(self, x: Array) -> Array:
-        return self.objective._observe(x)
 
 
 def _as_positions(positions: Array, name: str, size: int) -> Array:

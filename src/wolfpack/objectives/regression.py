@@ -66,10 +66,10 @@ class LeastSquares(FiniteSum):
         value = 0.5 * self.weight * lazy_inner(residual, residual)
         return value, residual if self.weight == 1.0 else self.weight * residual
 
-    def loss_conjugate(self, theta: Array) -> float:
-        if type(theta) is np.ndarray:
-            return 0.5 / self.weight * inner(theta, theta) + inner(self.b, theta)
-        square, product = inners((theta, theta), (self.b, theta))
+    def conjugate_bound(self, dual: Array) -> float:
+        if type(dual) is np.ndarray:
+            return 0.5 / self.weight * inner(dual, dual) + inner(self.b, dual)
+        square, product = inners((dual, dual), (self.b, dual))
         return 0.5 / self.weight * square + product
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:

@@ -97,9 +97,9 @@ class Weighted(FiniteSum):
         values, slopes = self.base.unit(z, slice(None))
         return self._total(values), self.base.weight * self._column * slopes
 
-    def loss_conjugate(self, theta: Array) -> float:
+    def conjugate_bound(self, dual: Array) -> float:
         scale = self.base.weight * np.where(self._column > 0, self._column, 1.0)
-        return self._total(self.base.unit_conjugate(theta / scale))
+        return self._total(self.base.unit_conjugate(dual / scale))
 
     def _total(self, values: Array) -> float:
         column = self.weights.reshape(-1, *(1,) * (values.ndim - 1))

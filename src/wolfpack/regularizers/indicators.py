@@ -89,10 +89,8 @@ class SimplexRidge(IndicatorRidge):
 
     Parameters
     ----------
-    n : int or tuple of int
-        Dimension, or shape of y.
-    mu, radius : float
-        Weight of the ridge, and the sum r, both positive.
+    n, mu, radius
+        As for `BallRidge`; r is the sum.
     """
 
     def __init__(self, n: int | tuple[int, ...], mu: float, radius: float = 1.0) -> None:
