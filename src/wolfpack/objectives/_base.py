@@ -186,13 +186,7 @@ class LinearModel(Objective):
     A subclass defines `loss` and, as `conjugate_bound`, its conjugate loss*. The dual point of the
     certificate is theta = grad loss(Ax): grad f(x) = A' theta and f*(A' theta) <= loss*(theta) for
     every theta, so the averaged theta gives a tighter bound on f* than the averaged numbers.
-
-    Parameters
-    ----------
-    A : array (n, d), sparse matrix or linear operator
-        The matrix.
-    name : str
-        What the user calls ``A``, for error messages.
+    Error messages call the matrix ``name``.
     """
 
     traceable = True

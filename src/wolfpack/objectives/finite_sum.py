@@ -207,16 +207,8 @@ def reduction_weight(reduction: str, n: int) -> float:
 class RowLoss(FiniteSum):
     r""":math:`f(x) = c \sum_i \phi_i(\langle a_i, x\rangle)` with c = 1/n ("mean") or 1 ("sum").
 
-    A subclass defines `unit`, `unit_conjugate` and `unit_smoothness`, all for one phi_i.
-
-    Parameters
-    ----------
-    features : array (n, d), sparse matrix or linear operator
-        One row a_i per observation.
-    reduction : {"mean", "sum"}
-        Divide by n or not.
-    batch : int, optional
-        As for `FiniteSum`.
+    A subclass defines `unit`, `unit_conjugate` and `unit_smoothness`, all for one phi_i. The
+    parameters are those of `wolfpack.objectives.Logistic`.
     """
 
     unit_smoothness: float  # the Lipschitz constant of the derivatives of all phi_i

@@ -10,8 +10,6 @@ from ..arrays import (
     Array,
     LowRank,
     SparseMatrix,
-    as_float_array,
-    check_finite,
     inner,
     inners,
     is_foreign,
@@ -26,7 +24,7 @@ from ..arrays import (
 )
 from ..problem import Evaluation
 from ..problem.checks import as_shape
-from ._base import Objective, check_place, settle
+from ._base import Objective, as_data, check_place, settle
 from ._matrix import Operator
 
 
@@ -70,7 +68,7 @@ class MatrixCompletion(Objective):
             raise TypeError(f"shape must be a pair (p, q) of integers, found {shape!r}")
         self.shape = p, q = sizes[0], sizes[1]
         i, j = _as_positions(rows, "rows", p), _as_positions(columns, "columns", q)
-        b = check_finite(as_float_array(values, "values"), "values")
+        b = as_data(values, "values")
         if not (b.ndim == 1 and tuple(b.shape) == i.shape == j.shape):
             raise ValueError(
                 "rows, columns and values must be vectors of one length, found shapes "

@@ -90,10 +90,8 @@ class Huber(RowLoss):
 
     Parameters
     ----------
-    features, reduction, batch
-        As for `Logistic`.
-    targets : array (n,)
-        The numbers b_i.
+    features, targets, reduction, batch
+        As for `Logistic`, with numbers b_i as targets.
     delta : float
         Where the loss turns linear, positive.
 
@@ -143,14 +141,11 @@ class Quantile(RowLoss):
 
     Parameters
     ----------
-    features, reduction, batch
-        As for `Logistic`.
-    targets : array (n,)
-        The numbers b_i.
-    q : float
-        The quantile, between 0 and 1.
-    delta : float
-        Width of the smoothing, positive, in units of the targets.
+    features, targets, reduction, batch
+        As for `Huber`.
+    q, delta : float
+        The quantile, between 0 and 1, and the width of the smoothing, positive, in units of the
+        targets.
 
     Notes
     -----
@@ -200,10 +195,8 @@ class Poisson(RowLoss):
 
     Parameters
     ----------
-    features, reduction, batch
-        As for `Logistic`.
-    counts : array (n,)
-        The numbers b_i >= 0.
+    features, counts, reduction, batch
+        As for `Logistic`, with numbers b_i >= 0 as counts.
     cap : float, optional
         Largest log of a mean at which E is the exponential; by default log(max b) + 1.
 

@@ -79,10 +79,8 @@ def batch_for(epsilon: float, beta: float, mu: float, variance: float) -> int:
     ----------
     epsilon : float
         Target for the second term of Theorem 1.
-    beta, mu : float
-        Smoothness of G and strong convexity of H; positive.
-    variance : float
-        sigma^2 of one stochastic gradient, in the Euclidean norm.
+    beta, mu, variance : float
+        As in `bound_composite`; the variance is that of one stochastic gradient.
 
     Examples
     --------
@@ -118,14 +116,12 @@ def bound_pfw(
     ----------
     k : int or array of int
         Iterations done, >= 1.
-    L : float
-        Smoothness of f.
+    L, alpha : float
+        Smoothness of f, and the smoothing.
     R : float
         Radius of K: max ||x|| for the paper, about any fixed centre when sharp.
     M : float
         Noise constant, such that s_alpha is R M / alpha-smooth (``noise.M(d, constants)``).
-    alpha : float
-        Smoothing.
     m : float
         Perturbed oracles per iteration, >= 1; infinity when the gradient of s_alpha is exact.
     initial_gap : float

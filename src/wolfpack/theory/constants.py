@@ -49,10 +49,8 @@ def rho(p: float, d: int) -> float:
 
     Parameters
     ----------
-    p : float
-        Exponent of the norm in which K and its answers are measured, 1 <= p <= inf.
-    d : int
-        Dimension.
+    p, d
+        Exponent of the norm in which K and its answers are measured, 1 <= p <= inf; dimension.
 
     Notes
     -----
@@ -113,11 +111,6 @@ def s1(K: Set, noise: str | Noise, seed: int = 0, samples: int = 4096) -> Estima
         Seed of the draws.
     samples : int
         Number of draws, >= 2; fewer, but at least 64, are taken in dimensions above 32,768.
-
-    Returns
-    -------
-    Estimate
-        ``value`` and ``error``, the standard error, zero for a closed form.
 
     Examples
     --------
