@@ -42,9 +42,7 @@ class FiniteSum(LinearModel):
     Parameters
     ----------
     A : array (n, d), sparse matrix or linear operator
-        One row a_i per observation.
-    name : str
-        What the user calls ``A``.
+        One row a_i per observation; error messages call it ``name``.
     batch : int, optional
         Rows in the random minibatch that `minimize_composite` uses for its gradients; None for all
         of them. `minimize` always uses the whole sum.

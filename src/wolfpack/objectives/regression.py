@@ -21,11 +21,8 @@ class LeastSquares(FiniteSum):
         Data matrix.
     b : array (n,) or (n, q)
         Right-hand side; with (n, q), x is a (d, q) matrix and the norm is Frobenius'.
-    batch : int, optional
-        Rows in the random minibatch that `minimize_composite` uses for its gradients; `minimize`
-        uses the whole sum.
-    reduction : {"sum", "mean"}
-        "mean" divides by the number of rows.
+    batch, reduction
+        As for `Logistic`; the default here is the sum.
 
     Notes
     -----

@@ -59,10 +59,8 @@ class BoxRidge(IndicatorRidge):
 
     Parameters
     ----------
-    lower, upper : array or float
-        Finite bounds; at least one of them an array, whose shape is y's.
-    mu : float
-        Weight of the ridge, positive.
+    lower, upper, mu : array or float
+        Finite bounds, at least one of them an array of y's shape; weight of the ridge, positive.
     """
 
     def __init__(self, lower: Array | float, upper: Array | float, mu: float) -> None:
