@@ -64,10 +64,9 @@ class Objective(ABC):
         Number of observations that one gradient reads; 1 when f is not a sum over observations.
     image_shape : tuple of int or None
         Shape of A x for f(x) = loss(A x), None for other functions.
-    L : float or None
-        Lipschitz constant of the gradient in the Euclidean norm, None when unknown.
-    L1 : float or None
-        Lipschitz constant of the gradient from the l1 to the l_inf norm, None when unknown.
+    L, L1 : float or None
+        Lipschitz constant of the gradient in the Euclidean norm, and from the l1 to the l_inf norm;
+        None when unknown.
     variance : float or None
         A bound on the variance of one random gradient, None when unknown.
     error : float

@@ -47,7 +47,6 @@ class Operator:
 
     @property
     def T(self) -> Operator:
-        """The transpose."""
         return Operator(self.shape[::-1], self._adjoint, self._apply)
 
 
@@ -85,7 +84,6 @@ class JaxMatrix:
 
     @property
     def T(self) -> JaxMatrix:
-        """The transpose."""
         return JaxMatrix(self.array.T)
 
 

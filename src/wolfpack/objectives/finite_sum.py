@@ -231,11 +231,15 @@ class RowLoss(FiniteSum):
 
     def loss(self, z: Array) -> tuple[float, Array]:
         values, slopes = self.unit(z, slice(None))
-        return self.weight * _total(values), self.weight * slopes
+        if type(values) is np.ndarray:
+            return self.weight * float(values.sum(dtype=np.float64)), self.weight * slopes
+        return self.weight * device_sum(values), self.weight * slopes
 
     def conjugate_bound(self, dual: Array) -> float:
-        total = _total(self.unit_conjugate(dual / self.weight))
-        return self.weight * (total if type(total) is float else fetch(total)[0])
+        values = self.unit_conjugate(dual / self.weight)
+        if type(values) is np.ndarray:
+            return self.weight * float(values.sum(dtype=np.float64))
+        return self.weight * fetch(device_sum(values))[0]
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         return self.weight * self.unit(z, rows)[1]
@@ -256,13 +260,6 @@ class RowLoss(FiniteSum):
     def _beside_features(self, labels: np.ndarray) -> Array:
         """Return labels from the host on the device of the features."""
         return labels if self.like is None else like(labels, self.like)
-
-
-def _total(values: Array) -> Array | float:
-    """Return the sum in double precision, on the device of the values."""
-    if type(values) is np.ndarray:
-        return float(values.sum(dtype=np.float64))
-    return device_sum(values)
 
 
 class SignLoss(RowLoss):
