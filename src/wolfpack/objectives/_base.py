@@ -28,7 +28,8 @@ from ..arrays import (
     same_place,
 )
 from ..problem import CapabilityError, Evaluation, Pending
-from ._matrix import Matrix, as_matrix, place_of, product_error
+from ._matrix import Matrix, as_matrix, place_of
+from ._narrow import Narrow
 from ._spectrum import spectral_norm_squared
 
 if TYPE_CHECKING:
@@ -63,10 +64,9 @@ class Objective(ABC):
         Number of observations that one gradient reads; 1 when f is not a sum over observations.
     image_shape : tuple of int or None
         Shape of A x for f(x) = loss(A x), None for other functions.
-    L : float or None
-        Lipschitz constant of the gradient in the Euclidean norm, None when unknown.
-    L1 : float or None
-        Lipschitz constant of the gradient from the l1 to the l_inf norm, None when unknown.
+    L, L1 : float or None
+        Lipschitz constant of the gradient in the Euclidean norm, and from the l1 to the l_inf norm;
+        None when unknown.
     variance : float or None
         A bound on the variance of one random gradient, None when unknown.
     error : float
@@ -182,16 +182,10 @@ class Objective(ABC):
 class LinearModel(Objective):
     """f(x) = loss(A x), with A a matrix (dense, sparse) or a linear operator.
 
-    A subclass defines `loss` and `loss_conjugate`. The dual point of the certificate is
-    theta = grad loss(Ax): grad f(x) = A' theta and f*(A' theta) <= loss*(theta) for every theta, so
-    the averaged theta gives a bound on f* that is tighter than the averaged numbers.
-
-    Parameters
-    ----------
-    A : array (n, d), sparse matrix or linear operator
-        The matrix.
-    name : str
-        What the user calls ``A``, for error messages.
+    A subclass defines `loss` and, as `conjugate_bound`, its conjugate loss*. The dual point of the
+    certificate is theta = grad loss(Ax): grad f(x) = A' theta and f*(A' theta) <= loss*(theta) for
+    every theta, so the averaged theta gives a tighter bound on f* than the averaged numbers.
+    Error messages call the matrix ``name``.
     """
 
     traceable = True
@@ -201,7 +195,8 @@ class LinearModel(Objective):
         self._name = name
         self.like = place_of(self.A)
         self.checked = is_foreign(self.like)
-        self.error = max(product_error(self.A), product_error(self._At))
+        parts = [part for part in (self.A, self._At) if isinstance(part, Narrow)]
+        self.error = max((part.error for part in parts), default=0.0)
 
     def _data(self, value: Array, name: str) -> Array:
         """Return other data of f as finite real numbers, on the device of A.
@@ -212,7 +207,9 @@ class LinearModel(Objective):
         given = value
         place = np.empty(0) if self.like is None else self.like
         if is_foreign(value):
-            value = _real(value, place)
+            xp = namespace(value)
+            if xp.isdtype(value.dtype, ("bool", "integral")):
+                value = xp.astype(value, getattr(xp, host_dtype(place).name))
         elif not (isinstance(value, np.ndarray) and (value.dtype.kind == "f" or self.checked)):
             value = like(as_float_array(value, name), place)
         value = own(as_float_array(value, name), given)
@@ -227,8 +224,8 @@ class LinearModel(Objective):
         """Return ``(loss(z), grad loss(z))``, the value as it is summed on the device of z."""
 
     @abstractmethod
-    def loss_conjugate(self, theta: Array) -> float:
-        """Return loss*(theta)."""
+    def conjugate_bound(self, dual: Array) -> float:
+        """Return loss*(theta), theta being ``dual``."""
 
     def evaluate(self, x: Array) -> Evaluation:
         if self.checked or type(x) is not np.ndarray:
@@ -276,9 +273,6 @@ class LinearModel(Objective):
         check_place(self.like, x)
         return fetch(self.loss(self.A @ x)[0])[0]
 
-    def conjugate_bound(self, dual: Array) -> float:
-        return self.loss_conjugate(dual)
-
     def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:
         z, dz = self.A @ x, self.A @ d
         return lambda t: inner(self.loss(z + t * dz)[1], dz)
@@ -287,14 +281,6 @@ class LinearModel(Objective):
     def spectral_norm_squared(self) -> float:
         """The largest eigenvalue of A'A, rounded up to be safe."""
         return spectral_norm_squared(self.A, self._At, self.like)
-
-
-def _real(array: Array, place: Array) -> Array:
-    """Return an array of another library, integers and booleans as real numbers."""
-    xp = namespace(array)
-    if xp.isdtype(array.dtype, ("bool", "integral")):
-        return xp.astype(array, getattr(xp, host_dtype(place).name))
-    return array
 
 
 def as_data(value: Array, name: str) -> Array:

@@ -47,7 +47,6 @@ class Operator:
 
     @property
     def T(self) -> Operator:
-        """The transpose."""
         return Operator(self.shape[::-1], self._adjoint, self._apply)
 
 
@@ -85,7 +84,6 @@ class JaxMatrix:
 
     @property
     def T(self) -> JaxMatrix:
-        """The transpose."""
         return JaxMatrix(self.array.T)
 
 
@@ -125,11 +123,6 @@ def place_of(A: Matrix) -> Array:
     if _is_array(A):
         return A[:0, 0]
     return np.empty(0) if issparse(A) or isinstance(A, LinearOperator) else None
-
-
-def product_error(A: Matrix) -> float:
-    """Return the relative error of products with A beyond that of their type."""
-    return A.error if isinstance(A, Narrow) else 0.0
 
 
 def is_dense(A: Matrix) -> bool:

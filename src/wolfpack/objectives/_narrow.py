@@ -47,7 +47,6 @@ class Narrow:
 
     @property
     def T(self) -> Narrow:
-        """The transpose."""
         return Narrow(self.array, not self.transposed)
 
     def __matmul__(self, x: Array) -> Array:

@@ -56,7 +56,12 @@ def from_torch(
         f = wp.objectives.from_torch(lambda x: torch.logsumexp(A @ x - b, 0), like=A)
         res = wp.minimize(f, wp.sets.Simplex(50))      # res.x is on the GPU
     """
-    return _Torch(fn, L, shape, like, compile)
+    if not isinstance(compile, bool | str):
+        raise TypeError(f"compile must be True, False or a backend's name, found {compile!r}")
+    f = _Torch(fn, L, shape, like)
+    if compile:
+        f.call = f.library.compile(fn, backend="inductor" if compile is True else compile)
+    return f
 
 
 def from_jax(
@@ -88,39 +93,42 @@ def from_jax(
     --------
     ``from_jax(lambda x: jax.nn.logsumexp(A @ x - b), like=A)``; see also `from_torch`.
     """
-    return _Jax(fn, L, shape, like, jit)
+    if not isinstance(jit, bool):
+        raise TypeError(f"jit must be True or False, found {jit!r}")
+    f = _Jax(fn, L, shape, like)
+    both = f.library.value_and_grad(fn)
+    f.jit, f.call = jit, f.library.jit(both) if jit else both
+    return f
 
 
 class _Differentiated(Objective):
-    """The checks, and evaluation at NumPy arrays, which both libraries share."""
+    """The checks, and evaluation at NumPy arrays, which both libraries share.
+
+    `call` is what `_value_and_gradient` calls: fn, or what a compiler has made of it.
+    """
 
     checked = True
     title: str
     module: str
 
     def __init__(
-        self,
-        fn: Callable[[Array], Array],
-        L: float | None,
-        shape: Shape | None,
-        like: Array,
-        compile: bool | str,
+        self, fn: Callable[[Array], Array], L: float | None, shape: Shape | None, like: Array
     ) -> None:
         if not callable(fn):
             raise TypeError(f"fn must be callable, found {type(fn).__name__}")
-        self.fn, self.like = fn, like
+        self.fn = self.call = fn
+        self.like = like
         self.L, self.shape = as_constant(L), as_shape(shape)
         known = isinstance(like, np.ndarray) or (is_foreign(like) and not isinstance(like, type))
         if like is not None and not (known and library(like) == self.module):
             found = describe(like) if known else repr(like)
             raise TypeError(f"like must be an array of {self.title}, found {found}")
         try:
-            self._library: ModuleType = importlib.import_module(self.module)
+            self.library: ModuleType = importlib.import_module(self.module)
         except ImportError:
             raise ImportError(
                 f"from_{self.module} needs {self.module}: pip install 'wolfpack[{self.module}]'"
             ) from None
-        self._call = self._prepare(compile)
 
     def evaluate(self, x: Array) -> Evaluation:
         if is_foreign(x):
@@ -130,10 +138,6 @@ class _Differentiated(Objective):
         else:
             value, gradient = self._on_host(np.asarray(x))
         return conjugate_evaluation(value, x, gradient)
-
-    @abstractmethod
-    def _prepare(self, compile: bool | str) -> Callable[[Array], Array]:
-        """Return the function that `_value_and_gradient` calls, compiled if asked for."""
 
     @abstractmethod
     def _on_host(self, x: np.ndarray) -> tuple[Array, Array]:
@@ -167,24 +171,17 @@ _NO_GRADIENT = (
 class _Torch(_Differentiated):
     title, module = "PyTorch", "torch"
 
-    def _prepare(self, compile: bool | str) -> Callable[[Array], Array]:
-        if not isinstance(compile, bool | str):
-            raise TypeError(f"compile must be True, False or a backend's name, found {compile!r}")
-        if not compile:
-            return self.fn
-        return self._library.compile(self.fn, backend="inductor" if compile is True else compile)
-
     def _on_host(self, x: np.ndarray) -> tuple[Array, Array]:
         device = None if self.like is None else self.like.device
-        value, gradient = self._value_and_gradient(self._library.tensor(x, device=device))
+        value, gradient = self._value_and_gradient(self.library.tensor(x, device=device))
         return float(value), gradient.cpu().numpy()
 
     def _value_and_gradient(self, x: Array) -> tuple[Array, Array]:
         if not x.is_floating_point():
             raise TypeError(f"x must be a real floating-point array, found {x.dtype}")
-        torch, point = self._library, x.detach().requires_grad_(True)
+        torch, point = self.library, x.detach().requires_grad_(True)
         with torch.enable_grad():
-            value = self._call(point)
+            value = self.call(point)
         if not torch.is_tensor(value):
             raise TypeError(f"fn must return a tensor, found {type(value).__name__}")
         _check_number(value, x)
@@ -198,37 +195,30 @@ class _Torch(_Differentiated):
 
 class _Jax(_Differentiated):
     title, module = "JAX", "jax"
-
+    jit = True
     _first = True  # until the first evaluation
 
-    def _prepare(self, compile: bool | str) -> Callable[[Array], Array]:
-        if not isinstance(compile, bool):
-            raise TypeError(f"jit must be True or False, found {compile!r}")
-        self._jit = compile
-        both = self._library.value_and_grad(self.fn)
-        return self._library.jit(both) if compile else both
-
     def _on_host(self, x: np.ndarray) -> tuple[Array, Array]:
-        with self._library.enable_x64(x.dtype == np.float64):
-            value, gradient = self._value_and_gradient(self._library.numpy.asarray(x))
+        with self.library.enable_x64(x.dtype == np.float64):
+            value, gradient = self._value_and_gradient(self.library.numpy.asarray(x))
             return float(value), np.array(to_host(gradient))
 
     def _value_and_gradient(self, x: Array) -> tuple[Array, Array]:
-        if not self._library.numpy.issubdtype(x.dtype, self._library.numpy.floating):
+        if not self.library.numpy.issubdtype(x.dtype, self.library.numpy.floating):
             raise TypeError(f"x must be a real floating-point array, found {x.dtype}")
         if self._first:
             self._check(x)
             self._first = False
-        return self._call(x)
+        return self.call(x)
 
     def _check(self, x: Array) -> None:
         """Refuse a function without a gradient."""
-        if not self._jit:
-            _check_number(self._library.numpy.asarray(self.fn(x)), x)
+        if not self.jit:
+            _check_number(self.library.numpy.asarray(self.fn(x)), x)
             return
         try:
-            trace = self._library.make_jaxpr(self.fn)(x).jaxpr
-        except self._library.errors.ConcretizationTypeError as error:
+            trace = self.library.make_jaxpr(self.fn)(x).jaxpr
+        except self.library.errors.ConcretizationTypeError as error:
             raise TypeError(
                 "fn depends on numbers that JAX does not know while it compiles (in an if or a "
                 "float): write it without, or pass jit=False"

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from ..arrays import (
-    Array,
-    clip,
-    inner,
-    is_foreign,
-    lazy_inner,
-    like,
-    namespace,
-    same_place,
-)
+from ..arrays import Array, clip, inner, is_foreign, lazy_inner, like, namespace, same_place
 from ..problem import Evaluation
 from ._base import Objective, as_data, check_place, settle
 

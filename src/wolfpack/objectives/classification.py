@@ -152,13 +152,13 @@ class Multinomial(RowLoss):
 
     def unit_conjugate(self, theta: Array) -> Array:
         # theta_i = p - e_{b_i} with p on the simplex: the conjugate is sum p log p
-        if self._chosen is not None:
-            p = clip(theta + self._chosen, 0.0, None)
-            return xlogy(p, p / namespace(p).sum(p, axis=1, keepdims=True))
-        p = theta.copy()
-        p[np.arange(self.n), self.labels] += 1.0
+        if self._chosen is None:
+            p = theta.copy()
+            p[np.arange(self.n), self.labels] += 1.0
+        else:
+            p = theta + self._chosen
         p = clip(p, 0.0, None)
-        return xlogy(p, p / p.sum(axis=1, keepdims=True))
+        return xlogy(p, p / namespace(p).sum(p, axis=1, keepdims=True))
 
 
 def _class_numbers(labels: np.ndarray, n: int, classes: int | None) -> Array:

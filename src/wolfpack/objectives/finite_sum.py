@@ -42,9 +42,7 @@ class FiniteSum(LinearModel):
     Parameters
     ----------
     A : array (n, d), sparse matrix or linear operator
-        One row a_i per observation.
-    name : str
-        What the user calls ``A``.
+        One row a_i per observation; error messages call it ``name``.
     batch : int, optional
         Rows in the random minibatch that `minimize_composite` uses for its gradients; None for all
         of them. `minimize` always uses the whole sum.
@@ -207,16 +205,8 @@ def reduction_weight(reduction: str, n: int) -> float:
 class RowLoss(FiniteSum):
     r""":math:`f(x) = c \sum_i \phi_i(\langle a_i, x\rangle)` with c = 1/n ("mean") or 1 ("sum").
 
-    A subclass defines `unit`, `unit_conjugate` and `unit_smoothness`, all for one phi_i.
-
-    Parameters
-    ----------
-    features : array (n, d), sparse matrix or linear operator
-        One row a_i per observation.
-    reduction : {"mean", "sum"}
-        Divide by n or not.
-    batch : int, optional
-        As for `FiniteSum`.
+    A subclass defines `unit`, `unit_conjugate` and `unit_smoothness`, all for one phi_i. The
+    parameters are those of `wolfpack.objectives.Logistic`.
     """
 
     unit_smoothness: float  # the Lipschitz constant of the derivatives of all phi_i
@@ -241,10 +231,15 @@ class RowLoss(FiniteSum):
 
     def loss(self, z: Array) -> tuple[float, Array]:
         values, slopes = self.unit(z, slice(None))
-        return self.weight * _total(values), self.weight * slopes
+        if type(values) is np.ndarray:
+            return self.weight * float(values.sum(dtype=np.float64)), self.weight * slopes
+        return self.weight * device_sum(values), self.weight * slopes
 
-    def loss_conjugate(self, theta: Array) -> float:
-        return self.weight * fetch(_total(self.unit_conjugate(theta / self.weight)))[0]
+    def conjugate_bound(self, dual: Array) -> float:
+        values = self.unit_conjugate(dual / self.weight)
+        if type(values) is np.ndarray:
+            return self.weight * float(values.sum(dtype=np.float64))
+        return self.weight * fetch(device_sum(values))[0]
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         return self.weight * self.unit(z, rows)[1]
@@ -265,13 +260,6 @@ class RowLoss(FiniteSum):
     def _beside_features(self, labels: np.ndarray) -> Array:
         """Return labels from the host on the device of the features."""
         return labels if self.like is None else like(labels, self.like)
-
-
-def _total(values: Array) -> Array | float:
-    """Return the sum in double precision, on the device of the values."""
-    if type(values) is np.ndarray:
-        return float(values.sum(dtype=np.float64))
-    return device_sum(values)
 
 
 class SignLoss(RowLoss):

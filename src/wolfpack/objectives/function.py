@@ -84,10 +84,9 @@ class Stochastic(Objective):
     draw : callable
         ``(y, rng) -> g`` with :math:`E g = \nabla G(y)`; ``rng`` is a `numpy.random.Generator`, and
         all randomness must come from it.
-    beta : float, optional
-        Lipschitz constant of grad G.
-    variance : float, optional
-        A bound on :math:`E\|g - \nabla G(y)\|_*^2` for one draw; estimated when it is not given.
+    beta, variance : float, optional
+        Lipschitz constant of grad G, and a bound on :math:`E\|g - \nabla G(y)\|_*^2` for one draw;
+        the variance is estimated when it is not given.
     shape : tuple of int, optional
         Shape of y.
     value : callable, optional

@@ -10,8 +10,6 @@ from ..arrays import (
     Array,
     LowRank,
     SparseMatrix,
-    as_float_array,
-    check_finite,
     inner,
     inners,
     is_foreign,
@@ -26,7 +24,8 @@ from ..arrays import (
 )
 from ..problem import Evaluation
 from ..problem.checks import as_shape
-from ._base import Objective, check_place, settle
+from ._base import Objective, as_data, check_place, settle
+from ._matrix import Operator
 
 
 class MatrixCompletion(Objective):
@@ -69,7 +68,7 @@ class MatrixCompletion(Objective):
             raise TypeError(f"shape must be a pair (p, q) of integers, found {shape!r}")
         self.shape = p, q = sizes[0], sizes[1]
         i, j = _as_positions(rows, "rows", p), _as_positions(columns, "columns", q)
-        b = check_finite(as_float_array(values, "values"), "values")
+        b = as_data(values, "values")
         if not (b.ndim == 1 and tuple(b.shape) == i.shape == j.shape):
             raise ValueError(
                 "rows, columns and values must be vectors of one length, found shapes "
@@ -125,9 +124,9 @@ class MatrixCompletion(Objective):
         return (len(self.rows),)
 
     @property
-    def A(self) -> Observation:
+    def A(self) -> Operator:
         """The map from X to its observed entries, as ``A @ X``."""
-        return Observation(self)
+        return Operator((len(self.rows), *self.shape), self._observe, self._place)
 
     def pull_back(self, theta: Array) -> Array:
         if self.checked:
@@ -150,16 +149,6 @@ class MatrixCompletion(Objective):
             return reshape(scatter_add(zeros((p * q,), theta), self._flat, theta), (p, q))
         sparse = SparseMatrix(self.rows, self.columns, theta, (p, q))
         return sparse if isinstance(x, LowRank) else sparse.to_dense()
-
-
-class Observation:
-    """The linear map from a matrix to its observed entries."""
-
-    def __init__(self, objective: MatrixCompletion) -> None:
-        self.objective = objective
-
-    def __matmul__(self, x: Array) -> Array:
-        return self.objective._observe(x)
 
 
 def _as_positions(positions: Array, name: str, size: int) -> Array:

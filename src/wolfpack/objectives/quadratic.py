@@ -6,15 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..arrays import (
-    Array,
-    fetch,
-    inner,
-    is_foreign,
-    lazy_inner,
-    namespace,
-    same_place,
-)
+from ..arrays import Array, fetch, inner, is_foreign, lazy_inner, namespace, same_place
 from ..problem import Evaluation
 from ._base import Objective, as_data, check_place, settle
 from ._matrix import Matrix, as_matrix, entries, has_rows, place_of

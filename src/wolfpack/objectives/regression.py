@@ -21,11 +21,8 @@ class LeastSquares(FiniteSum):
         Data matrix.
     b : array (n,) or (n, q)
         Right-hand side; with (n, q), x is a (d, q) matrix and the norm is Frobenius'.
-    batch : int, optional
-        Rows in the random minibatch that `minimize_composite` uses for its gradients; `minimize`
-        uses the whole sum.
-    reduction : {"sum", "mean"}
-        "mean" divides by the number of rows.
+    batch, reduction
+        As for `Logistic`; the default here is the sum.
 
     Notes
     -----
@@ -66,10 +63,10 @@ class LeastSquares(FiniteSum):
         value = 0.5 * self.weight * lazy_inner(residual, residual)
         return value, residual if self.weight == 1.0 else self.weight * residual
 
-    def loss_conjugate(self, theta: Array) -> float:
-        if type(theta) is np.ndarray:
-            return 0.5 / self.weight * inner(theta, theta) + inner(self.b, theta)
-        square, product = inners((theta, theta), (self.b, theta))
+    def conjugate_bound(self, dual: Array) -> float:
+        if type(dual) is np.ndarray:
+            return 0.5 / self.weight * inner(dual, dual) + inner(self.b, dual)
+        square, product = inners((dual, dual), (self.b, dual))
         return 0.5 / self.weight * square + product
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
@@ -90,10 +87,8 @@ class Huber(RowLoss):
 
     Parameters
     ----------
-    features, reduction, batch
-        As for `Logistic`.
-    targets : array (n,)
-        The numbers b_i.
+    features, targets, reduction, batch
+        As for `Logistic`, with numbers b_i as targets.
     delta : float
         Where the loss turns linear, positive.
 
@@ -143,14 +138,11 @@ class Quantile(RowLoss):
 
     Parameters
     ----------
-    features, reduction, batch
-        As for `Logistic`.
-    targets : array (n,)
-        The numbers b_i.
-    q : float
-        The quantile, between 0 and 1.
-    delta : float
-        Width of the smoothing, positive, in units of the targets.
+    features, targets, reduction, batch
+        As for `Huber`.
+    q, delta : float
+        The quantile, between 0 and 1, and the width of the smoothing, positive, in units of the
+        targets.
 
     Notes
     -----
@@ -200,10 +192,8 @@ class Poisson(RowLoss):
 
     Parameters
     ----------
-    features, reduction, batch
-        As for `Logistic`.
-    counts : array (n,)
-        The numbers b_i >= 0.
+    features, counts, reduction, batch
+        As for `Logistic`, with numbers b_i >= 0 as counts.
     cap : float, optional
         Largest log of a mean at which E is the exponential; by default log(max b) + 1.
 

@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import diags_array, issparse
 
-from ..arrays import Array, as_float_array, check_finite, inner
+from ..arrays import Array, inner
+from ._base import as_data
 from ._matrix import entries, has_rows, squares
 from ._spectrum import spectral_norm_squared
 from .finite_sum import FiniteSum, RowLoss
@@ -52,7 +53,7 @@ class Weighted(FiniteSum):
         for name in ("A", "_At", "_name", "like", "checked", "shape", "batch", "n"):
             setattr(self, name, getattr(objective, name))
         self.base = objective
-        self.weights = check_finite(as_float_array(weights, "weights"), "weights")
+        self.weights = as_data(weights, "weights")
         if self.weights.shape != (self.n,):
             raise ValueError(f"weights must have shape ({self.n},), found {self.weights.shape}")
         if self.weights.min() < 0 or self.weights.max() == 0:
@@ -97,9 +98,9 @@ class Weighted(FiniteSum):
         values, slopes = self.base.unit(z, slice(None))
         return self._total(values), self.base.weight * self._column * slopes
 
-    def loss_conjugate(self, theta: Array) -> float:
+    def conjugate_bound(self, dual: Array) -> float:
         scale = self.base.weight * np.where(self._column > 0, self._column, 1.0)
-        return self._total(self.base.unit_conjugate(theta / scale))
+        return self._total(self.base.unit_conjugate(dual / scale))
 
     def _total(self, values: Array) -> float:
         column = self.weights.reshape(-1, *(1,) * (values.ndim - 1))

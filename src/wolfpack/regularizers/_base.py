@@ -153,6 +153,10 @@ class Ridged(Regularizer, anywhere=True):
     def prox(self, g: Array, lam: float) -> Array:
         return self.solve(g, self.mu + lam)
 
+    def minimum(self, g: Array) -> float:
+        y = self.solve(g, self.mu)
+        return inner(g, y) + (self.rest(y) + 0.5 * self.mu * inner(y, y))
+
 
 def strong_convexity(mu: float) -> float:
     """Return ``mu`` as a float; if it is not positive, explain that H needs a ridge."""

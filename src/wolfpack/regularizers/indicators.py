@@ -59,10 +59,8 @@ class BoxRidge(IndicatorRidge):
 
     Parameters
     ----------
-    lower, upper : array or float
-        Finite bounds; at least one of them an array, whose shape is y's.
-    mu : float
-        Weight of the ridge, positive.
+    lower, upper, mu : array or float
+        Finite bounds, at least one of them an array of y's shape; weight of the ridge, positive.
     """
 
     def __init__(self, lower: Array | float, upper: Array | float, mu: float) -> None:
@@ -89,10 +87,8 @@ class SimplexRidge(IndicatorRidge):
 
     Parameters
     ----------
-    n : int or tuple of int
-        Dimension, or shape of y.
-    mu, radius : float
-        Weight of the ridge, and the sum r, both positive.
+    n, mu, radius
+        As for `BallRidge`; r is the sum.
     """
 
     def __init__(self, n: int | tuple[int, ...], mu: float, radius: float = 1.0) -> None:

@@ -31,7 +31,8 @@ Step = Callable[[Array, float], Array]
 class Mirror(HostMethods, anywhere=True):
     """w(y) = phi(y) - <slope, y>, with phi the function of a geometry.
 
-    A subclass defines `phi`, `phi_gradient` and, unless H has a method for its `geometry`, `step`.
+    A subclass defines `phi`, `phi_gradient` and, unless H has a method for its `geometry`,
+    `phi_step`.
 
     Attributes
     ----------
@@ -81,13 +82,14 @@ class Mirror(HostMethods, anywhere=True):
         return self.phi_gradient(y) - self.slope
 
     def step(self, H: Regularizer) -> Step:
-        """Return the function (g, lam) -> argmin <g, y> + H(y) + lam w(y).
+        """Return the function (g, lam) -> argmin <g, y> + H(y) + lam w(y)."""
+        step = self.phi_step(H)
+        if not np.any(to_host(self.slope)):
+            return step
+        return lambda g, lam: step(g - lam * self.slope, lam)
 
-        Raises
-        ------
-        CapabilityError
-            If no such step is known; the message lists the mirror maps that H has steps for.
-        """
+    def phi_step(self, H: Regularizer) -> Step:
+        """Return the step with phi in place of w, or say for which mirror maps H has one."""
         method = METHODS[self.geometry]
         if not H.has(method):
             own = [MIRRORS[name].__name__ for name, method in METHODS.items() if H.has(method)]
@@ -96,10 +98,7 @@ class Mirror(HostMethods, anywhere=True):
                 f"has one for w = {', '.join([*own, 'Same(H)'])}, or for a w of your own with a "
                 "method prox(H, g, lam)"
             )
-        solve = getattr(H, method)
-        if isinstance(self.slope, float) and self.slope == 0.0:
-            return solve
-        return lambda g, lam: solve(g - lam * self.slope, lam)
+        return getattr(H, method)
 
 
 class Euclidean(Mirror, anywhere=True):
@@ -168,9 +167,9 @@ class PNormMirror(Mirror):
     def phi_gradient(self, y: Array) -> Array:
         return half_square_gradient(y, self.p)
 
-    def step(self, H: Regularizer) -> Step:
-        super().step(H)  # refuses an H without a step
-        return lambda g, lam: H.pnorm_prox(g - lam * self.slope, lam, self.p)
+    def phi_step(self, H: Regularizer) -> Step:
+        super().phi_step(H)  # refuses an H without a step
+        return lambda g, lam: H.pnorm_prox(g, lam, self.p)
 
 
 METHODS = {"euclidean": "prox", "entropy": "entropic_prox", "pnorm": "pnorm_prox"}
@@ -211,8 +210,8 @@ class Same(Mirror):
             "with s a subgradient of H at y0"
         )
 
-    def step(self, H: Regularizer) -> Step:
-        return lambda g, lam: H.argmin((g - lam * self.slope) / (1.0 + lam))
+    def phi_step(self, H: Regularizer) -> Step:
+        return lambda g, lam: H.argmin(g / (1.0 + lam))
 
 
 class Shifted(Mirror, anywhere=True):
@@ -237,11 +236,8 @@ class Shifted(Mirror, anywhere=True):
     def value(self, y: Array) -> float:
         return self.base.value(y) - inner(self.slope, y)
 
-    def step(self, H: Regularizer) -> Step:
-        step = self.base.step(H)
-        if not np.any(to_host(self.slope)):
-            return step
-        return lambda g, lam: step(g - lam * self.slope, lam)
+    def phi_step(self, H: Regularizer) -> Step:
+        return self.base.step(H)
 
 
 class OwnMirror(Mirror, anywhere=True):
@@ -265,7 +261,7 @@ class OwnMirror(Mirror, anywhere=True):
     def phi_gradient(self, y: Array) -> Array:
         return self.w.gradient(y) if "gradient" in self._found else super().phi_gradient(y)
 
-    def step(self, H: Regularizer) -> Step:
+    def phi_step(self, H: Regularizer) -> Step:
         return partial(self.w.prox, H)
 
     def __repr__(self) -> str:

@@ -85,12 +85,9 @@ class SparseGroupLasso(Ridged):
     groups : list of index arrays, or array of labels
         Either a list of groups of flat positions that together hold each of 0..n-1 once, or an
         integer array with the label of each entry of y, whose shape is the shape of y.
-    l1 : float
-        Weight of the l1 norm, >= 0: zeros within groups.
-    group : float
-        Weight gamma of the groups' norms, >= 0: groups that are zero as a whole.
-    mu : float
-        Weight of the ridge, positive.
+    l1, group, mu : float
+        Weights of the l1 norm (>= 0, for zeros within groups), of the groups' norms (gamma >= 0,
+        for groups that are zero as a whole) and of the ridge (positive).
     weights : array, optional
         w_G, >= 0, in the order of the groups; the square root of a group's size by default.
 
@@ -175,10 +172,8 @@ class NuclearNorm(Ridged):
 
     Parameters
     ----------
-    nuclear : float
-        Weight gamma of the sum of the singular values, >= 0.
-    mu : float
-        Weight of the ridge, positive.
+    nuclear, mu : float
+        Weights of the sum of the singular values (gamma >= 0) and of the ridge (positive).
 
     Notes
     -----

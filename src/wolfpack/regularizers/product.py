@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
@@ -108,15 +107,15 @@ class ProductMirror(Mirror, anywhere=True):
         blocks = zip(self.maps, self.H.split(y), strict=True)
         return self.H.join([w.gradient(block) for w, block in blocks])
 
-    def prox(self, H: Regularizer, g: Array, lam: float) -> Array:
-        """Return the minimiser of <g, y> + H(y) + lam w(y), block by block."""
+    def phi_step(self, H: Regularizer) -> Step:
         if H is not self.H:
             raise CapabilityError(f"this mirror map belongs to {self.H!r}, found H = {H!r}")
-        blocks = zip(self._steps, self.H.split(g), strict=True)
-        return self.H.join([step(block, lam) for step, block in blocks])
 
-    def step(self, H: Regularizer) -> Step:
-        return partial(self.prox, H)
+        def step(g: Array, lam: float) -> Array:
+            blocks = zip(self._steps, self.H.split(g), strict=True)
+            return self.H.join([solve(block, lam) for solve, block in blocks])
+
+        return step
 
 
 def _with_shape(part: Part, index: int) -> tuple[Regularizer, tuple[int, ...]]:

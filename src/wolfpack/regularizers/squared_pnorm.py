@@ -18,10 +18,8 @@ class SquaredPNorm(Regularizer):
 
     Parameters
     ----------
-    mu : float
-        Strong convexity constant, positive.
-    p : float
-        The exponent.
+    mu, p : float
+        The strong convexity constant, positive, and the exponent.
 
     Examples
     --------
@@ -48,7 +46,6 @@ class SquaredPNorm(Regularizer):
         return 0.5 * float((g * y).sum())
 
     def pnorm_prox(self, g: Array, lam: float, p: float) -> Array:
-        """Return the minimiser of <g, y> + H(y) + lam ||y||_p^2 / (2 (p-1)), p being H's own."""
         if p != self.p:
             raise ValueError(f"the mirror map's p must be H's, {self.p}, found {p}")
         return square_argmin(g, p) / (self.mu + lam)

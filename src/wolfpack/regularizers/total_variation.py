@@ -18,8 +18,6 @@ from ..arrays import Array
 from ..problem.checks import as_nonnegative
 from ._base import Ridged
 
-Knots = deque[tuple[float, float, float]]
-
 
 class TotalVariation(Ridged):
     r"""Piecewise constant signals, :math:`H(y) = \gamma \sum_i |y_{i+1} - y_i| +
@@ -27,10 +25,8 @@ class TotalVariation(Ridged):
 
     Parameters
     ----------
-    variation : float
-        Weight gamma of the differences, >= 0.
-    mu : float
-        Weight of the ridge, positive.
+    variation, mu : float
+        Weights of the differences (gamma >= 0) and of the ridge (positive).
 
     Notes
     -----
@@ -65,7 +61,7 @@ def denoise(v: Array, t: float) -> Array:
     low, high = [0.0] * (n - 1), [0.0] * (n - 1)
     # the derivative is slope * b + offset left of the first knot, and each knot (b, ds, do) adds to
     # slope and offset when it is passed
-    knots: Knots = deque()
+    knots: deque[tuple[float, float, float]] = deque()
     for i, value in enumerate(v.tolist()[:-1]):
         # the clipped derivative is -t at the far left, t at the far right (both 0 before i = 0)
         edge = t if i else 0.0
@@ -82,19 +78,15 @@ def denoise(v: Array, t: float) -> Array:
         right = high[i] = (t - offset) / slope
         knots.appendleft(first)
         knots.append((right, -slope, t - offset))
-    return _backtrack(v, t, knots, low, high)
-
-
-def _backtrack(v: Array, t: float, knots: Knots, low: list[float], high: list[float]) -> Array:
-    """Return y: the last entry makes the derivative zero, each other follows its successor."""
-    y = np.empty(len(v), dtype=v.dtype)
+    # the last entry makes the derivative zero, each other follows its successor
+    y = np.empty(n, dtype=v.dtype)
     slope, offset = 1.0, -t - float(v[-1])
     for b, ds, do in knots:
         if slope * b + offset >= 0.0:
             break
         slope, offset = slope + ds, offset + do
     at = y[-1] = -offset / slope
-    for i in range(len(v) - 2, -1, -1):
+    for i in range(n - 2, -1, -1):
         y[i] = at = min(max(at, low[i]), high[i])
     return y
 

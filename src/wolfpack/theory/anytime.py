@@ -37,7 +37,7 @@ def anytime_alpha(
     theta : float
         Share of the curvature kept to absorb sampling noise, in [0, 1); 0 for exact smoothing.
     order : {3, 2}
-        r, the degree of the weights.
+        r, the degree of the weights; with 2 the rate has a logarithm.
     """
     at = _check.rounds("k", k)
     _check.choice("order", order, (2, 3))
@@ -83,7 +83,7 @@ def bound_anytime(
         Share of the curvature kept for sampling noise, in (0, 1): 1/2 unless given. With
         ``m="exact"`` also 0, the default there.
     order : {3, 2}
-        Degree of the weights; 2 has tau_k = 2 / (k+2) and a logarithm in the rate.
+        As in `anytime_alpha`.
 
     Examples
     --------

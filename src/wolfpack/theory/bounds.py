@@ -43,10 +43,8 @@ def bound_composite(
         Iterations done, >= 1.
     beta, mu, nu : float
         Smoothness of G, strong convexity of H and of w; positive.
-    divergence : float
-        D = D_w(y_star, y_0), >= 0.
-    variance : float
-        sigma^2, >= 0, a bound on E||g_k - grad G(v_k)||_*^2.
+    divergence, variance : float
+        D = D_w(y_star, y_0) >= 0, and sigma^2 >= 0, a bound on E||g_k - grad G(v_k)||_*^2.
     constants : {"paper", "sharp"}
         ``"sharp"`` replaces the exponential by (1 - tau)^(k-1), tau the limit of tau_k (Lemma S4).
     exact_weights : bool
@@ -79,10 +77,8 @@ def batch_for(epsilon: float, beta: float, mu: float, variance: float) -> int:
     ----------
     epsilon : float
         Target for the second term of Theorem 1.
-    beta, mu : float
-        Smoothness of G and strong convexity of H; positive.
-    variance : float
-        sigma^2 of one stochastic gradient, in the Euclidean norm.
+    beta, mu, variance : float
+        As in `bound_composite`; the variance is that of one stochastic gradient.
 
     Examples
     --------
@@ -118,20 +114,16 @@ def bound_pfw(
     ----------
     k : int or array of int
         Iterations done, >= 1.
-    L : float
-        Smoothness of f.
+    L, alpha : float
+        Smoothness of f, and the smoothing.
     R : float
         Radius of K: max ||x|| for the paper, about any fixed centre when sharp.
     M : float
         Noise constant, such that s_alpha is R M / alpha-smooth (``noise.M(d, constants)``).
-    alpha : float
-        Smoothing.
     m : float
         Perturbed oracles per iteration, >= 1; infinity when the gradient of s_alpha is exact.
-    initial_gap : float
-        f(x_0) - f_star, or an upper bound on it.
-    s1 : float
-        s_1(0), the mean support of the noise (`s1`).
+    initial_gap, s1 : float
+        f(x_0) - f_star, or an upper bound on it; s_1(0), the mean support of the noise (`s1`).
     constants : {"paper", "sharp"}
         ``"sharp"``: variance R^2 / m in place of 4 R^2 rho / m, and the weights' own rate in
         place of the exponential (docs/theory/constants.md).
@@ -190,8 +182,8 @@ def parameters_for(
         T = 1 + 8 \sqrt{\frac{L R M}{\alpha}}
         \log \frac{6 L R M (f(x_0) - f_\star)}{\epsilon \alpha}
 
-    so that each of the three terms of Theorem 2 is at most epsilon / 3. The third entry of the
-    minimum is the assumption alpha <= L R M of Theorem 2, which the paper leaves implicit.
+    so that each of the three terms of Theorem 2 (`bound_pfw`) is at most epsilon / 3. The third
+    entry of the minimum is the assumption alpha <= L R M of Theorem 2, implicit in the paper.
 
     Parameters
     ----------
@@ -200,11 +192,6 @@ def parameters_for(
     L, R, M, m, initial_gap, s1, rho, constants
         As in `bound_pfw`. ``"sharp"``: 4 M epsilon^2 m^2 / (9 L R^3) for the second entry, and
         T from the weights' own rate.
-
-    Returns
-    -------
-    Settings
-        ``alpha``, ``rounds`` and ``m``; `bound_pfw` at these is at most ``epsilon``.
 
     Examples
     --------

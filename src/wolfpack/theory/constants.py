@@ -49,10 +49,8 @@ def rho(p: float, d: int) -> float:
 
     Parameters
     ----------
-    p : float
-        Exponent of the norm in which K and its answers are measured, 1 <= p <= inf.
-    d : int
-        Dimension.
+    p, d
+        Exponent of the norm in which K and its answers are measured, 1 <= p <= inf; dimension.
 
     Notes
     -----
@@ -86,7 +84,6 @@ def smoothness(K: Set, noise: str | Noise, alpha: float, constants: str = "sharp
         ``"lifted"`` stands for Gumbel noise on the scores of the vertices, where the set has it.
     alpha : float
         Smoothing, positive.
-    constants : {"sharp", "paper"}
     """
     alpha = _check.number("alpha", alpha)
     _check.choice("constants", constants, ("paper", "sharp"))
@@ -106,18 +103,11 @@ def s1(K: Set, noise: str | Noise, seed: int = 0, samples: int = 4096) -> Estima
 
     Parameters
     ----------
-    K : Set
-    noise : str or Noise
-        ``"lifted"`` as in `smoothness`.
-    seed : int
-        Seed of the draws.
-    samples : int
-        Number of draws, >= 2; fewer, but at least 64, are taken in dimensions above 32,768.
-
-    Returns
-    -------
-    Estimate
-        ``value`` and ``error``, the standard error, zero for a closed form.
+    K, noise
+        As in `smoothness`.
+    seed, samples : int
+        Seed and number of the draws, >= 2; fewer, but at least 64, are taken in dimensions above
+        32,768.
 
     Examples
     --------

@@ -90,14 +90,10 @@ def bound_converging(
     ----------
     N : int or array of int
         Iterations done, >= 1.
-    beta, mu, nu : float
-        Smoothness of G, strong convexity of H and of w; positive.
-    divergence : float
-        D = D_w(y_star, y_0).
-    variance : float
-        sigma^2, the variance of one stochastic gradient.
-    theta : float
+    beta, mu, nu, theta : float
         As in `converging_weight`.
+    divergence, variance : float
+        D = D_w(y_star, y_0), and sigma^2, the variance of one stochastic gradient.
     m : number or callable
         Stochastic gradients averaged in round k: m, or k -> m_k (vectorised, k from 0).
     """

@@ -37,17 +37,10 @@ def next_weight(
     exact : bool
         Whether gradients are free of noise: rho = 0 and the larger weights of Proposition P2.
 
-    Returns
-    -------
-    A_next : float
-        The next weight; infinity once it exceeds the range of a float.
-    tau : float
-        The step, in (0, 1].
-
     Notes
     -----
-    Weights grow geometrically and overflow in long runs. Form ratios from tau, which stays
-    accurate: (A_{k+1} - A_k) / A_{k+1} = tau and (A_{k+1} - A_k) / (A_{k+1} + beta)
+    Weights grow geometrically and become infinite in long runs. Form ratios from tau, in (0, 1],
+    which stays accurate: (A_{k+1} - A_k) / A_{k+1} = tau and (A_{k+1} - A_k) / (A_{k+1} + beta)
     = tau / (1 + beta / A_{k+1}).
     """
     if A_k == 0.0:
@@ -98,12 +91,7 @@ def step_weights(n: int, beta: float, mu: float, nu: float) -> np.ndarray:
     n : int
         Last index, >= 0.
     beta, mu, nu : float
-        Smoothness of G, strong convexity of H and of w; all positive.
-
-    Returns
-    -------
-    numpy.ndarray
-        n + 1 weights, the first 0. Entries beyond the range of a float are infinite.
+        As in `next_weight`. Weights beyond the range of a float are infinite.
 
     Examples
     --------
