@@ -24,7 +24,7 @@ from ._tickets import Address, Received, Round, Ticket, Worker
 _MAX_LOST_WORKERS = 5
 """Workers that one ticket may cost before the oracle itself is suspected."""
 
-_NO_ROUND = Question(-1, None, 0.0, 0)
+NO_ROUND = Question(-1, None, 0.0, 0)
 
 
 class WorkerPool(Engine, ABC, Generic[Address]):
@@ -49,7 +49,7 @@ class WorkerPool(Engine, ABC, Generic[Address]):
         self._ids = itertools.count()
         self._late: list[Late] = []
         self._pace = Pace()
-        self._round = Round(_NO_ROUND, needs_all=True)
+        self._round = Round(NO_ROUND, needs_all=True)
         self._stats = Stats(0)
 
     @abstractmethod
