@@ -28,24 +28,15 @@ class Failure(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What a worker answers to one ticket.
+    """What a worker answers to the ticket of this number.
 
-    Attributes
-    ----------
-    ticket : int
-        Number of the ticket.
-    partials : list of Partial or None
-        One per block; None after an error, or when the worker lacks the job or the query point.
-    error : Failure or None
-        What the oracle raised.
-    busy : float
-        Seconds spent.
+    There is one partial per block, and none if the worker lacks the job or the query point.
     """
 
     ticket: int
     partials: list[Partial] | None = None
-    error: Failure | None = None
-    busy: float = 0.0
+    error: Failure | None = None  # what the oracle raised
+    busy: float = 0.0  # seconds spent
 
     @property
     def lacks_data(self) -> bool:

@@ -28,23 +28,16 @@ NO_ROUND = Question(-1, None, 0.0, 0)
 
 
 class WorkerPool(Engine, ABC, Generic[Address]):
-    """An engine of workers that receive tickets; subclasses say how messages travel.
-
-    Attributes
-    ----------
-    workers : list of Worker
-        Those that are alive and have the job.
-    latency : float
-        Seconds that a message and its reply take, roughly; it determines the size of tickets.
-    patience : float
-        Seconds to wait for a worker when none is left.
-    """
+    """An engine of workers that receive tickets; subclasses say how messages travel."""
 
     latency: ClassVar[float] = 1e-4
+    """Seconds that a message and its reply take, roughly; it determines the size of tickets."""
+
     patience: float = 30.0
+    """Seconds to wait for a worker when none is left."""
 
     def __init__(self) -> None:
-        self.workers: list[Worker[Address]] = []
+        self.workers: list[Worker[Address]] = []  # those that are alive and have the job
         self.job: Job | None = None
         self._ids = itertools.count()
         self._late: list[Late] = []

@@ -96,7 +96,10 @@ class Ray(WorkerPool[ActorAddress]):
         if self._ray is None:
             self._ray = self._connected()
         self._job = self._ray.put(messages.serialize(job))
-        self._reload()
+        idle = [worker for worker in self.workers if worker.alive and not worker.queue]
+        self._end_actors(kept=idle)  # Those that still work for an earlier run are of no use.
+        for worker in idle:
+            self._calls[worker.address.actor.load.remote(self._job)] = worker
         deadline, all_ready = Deadline(self.patience), Deadline(_ALL_READY_SECONDS)
         self._checked = 0.0
         self._maintain()
@@ -107,13 +110,6 @@ class Ray(WorkerPool[ActorAddress]):
                 break  # Others may hold the remaining CPUs. Workers that come later are used.
             if deadline.passed():
                 raise EngineFailure(f"no worker of {self.name} was ready in {self.patience:g} s")
-
-    def _reload(self) -> None:
-        """Give the new job to the idle actors of an earlier one; end the busy actors."""
-        idle = [worker for worker in self.workers if worker.alive and not worker.queue]
-        self._end_actors(kept=idle)
-        for worker in idle:
-            self._calls[worker.address.actor.load.remote(self._job)] = worker
 
     def _connected(self) -> Any:
         try:
