@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 import time
-from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -51,15 +50,9 @@ class _Tally:
 class Columns(Mapping[str, np.ndarray]):
     """Numbers that are recorded row by row and read column by column."""
 
-    reals: tuple[str, ...] = ()
-    """The columns that hold real numbers; the others hold integers."""
-
+    columns: tuple[str, ...]
+    reals: tuple[str, ...]  # the columns of real numbers; the others hold integers
     rows: list[tuple[float, ...]]
-
-    @property
-    @abstractmethod
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
 
     def to_csv(self, path: str | Path) -> None:
         """Write the columns as a CSV file with a header."""

@@ -38,7 +38,9 @@ class History(Columns):
     reals = ("seconds", "fun", "lower_bound", "gap", "alpha", "m", "busy")
 
     def __init__(self, rows: list[tuple[float, ...]] | None = None) -> None:
-        self.rows: list[tuple[float, ...]] = [] if rows is None else rows
+        self.rows = [] if rows is None else rows
+        wide = self.rows and len(self.rows[0]) > len(COLUMNS)
+        self.columns = COLUMNS + ENGINE_COLUMNS if wide else COLUMNS
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> History:
@@ -46,17 +48,13 @@ class History(Columns):
         names = COLUMNS + (ENGINE_COLUMNS if ENGINE_COLUMNS[0] in columns else ())
         return cls(list(zip(*(np.asarray(columns[c]).tolist() for c in names), strict=True)))
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        wide = self.rows and len(self.rows[0]) > len(COLUMNS)
-        return COLUMNS + ENGINE_COLUMNS if wide else COLUMNS
-
     def add(self, row: tuple[float, ...], engine: tuple[float, ...] = ()) -> None:
         """Add a row, with what an engine did; a resumed run may have one from now on, or none."""
-        wide = bool(self.rows) and len(self.rows[0]) > len(COLUMNS)
-        if engine and not wide:
+        if engine and self.columns == COLUMNS:
             self.rows[:] = [former + _NO_ENGINE for former in self.rows]
-        self.rows.append(row + (engine or (_NO_ENGINE if wide else ())))
+            self.columns += ENGINE_COLUMNS
+        no_engine = () if self.columns == COLUMNS else _NO_ENGINE
+        self.rows.append(row + (engine or no_engine))
 
     def __repr__(self) -> str:
         return f"History({len(self.rows)} rows of {', '.join(self.columns)})"

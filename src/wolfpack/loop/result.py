@@ -90,7 +90,7 @@ class Result(OptimizeResult):
         return self._header() | {"x": x.get("x", x), "history": history}
 
     def _header(self) -> dict[str, Any]:
-        """Return the numbers and texts; the status is a plain string, also while it is None."""
+        """Return the numbers and texts of `_SAVED` as plain Python values."""
         header = {name: self[name] for name in _SAVED}
         return header | {"success": bool(self.success), "status": str(self.status)}
 
