@@ -6,6 +6,7 @@ import difflib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from ..solvers import (
     Anytime,
     AwayStep,
     BlendedPairwise,
+    Conjugate,
     Corrective,
+    FrankWolfe,
     FullyCorrective,
     LazyFrankWolfe,
     Momentum,
@@ -28,8 +31,8 @@ from ..solvers import (
     ParallelFrankWolfe,
     Projected,
     RestartedParallelFrankWolfe,
+    ShortStep,
     Sliding,
-    conjugate,
     frank_wolfe,
 )
 
@@ -40,7 +43,7 @@ METHODS: dict[str, Callable[..., Solver[Any]]] = {
     "pfw": ParallelFrankWolfe,
     "r-pfw": RestartedParallelFrankWolfe,
     "fw": frank_wolfe.open_loop,
-    "fw-short": frank_wolfe.short_step,
+    "fw-short": partial(FrankWolfe, ShortStep()),
     "fw-ls": frank_wolfe.line_search,
     "away": AwayStep,
     "pairwise": Pairwise,
@@ -49,8 +52,8 @@ METHODS: dict[str, Callable[..., Solver[Any]]] = {
     "lazy": LazyFrankWolfe,
     "momentum": Momentum,
     "cgs": Sliding,
-    "conjugate": conjugate.conjugate,
-    "biconjugate": conjugate.biconjugate,
+    "conjugate": partial(Conjugate, 1),
+    "biconjugate": partial(Conjugate, 2),
 }
 """The methods of `minimize`."""
 

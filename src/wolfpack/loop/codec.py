@@ -161,7 +161,7 @@ def _build(cls: type, fields: dict[str, Any], place: Any = None) -> Any:
     if issubclass(cls, Atoms):
         vertex = object.__new__(cls)
         vars(vertex).update(fields)
-        if hasattr(cls, "dtype") and any(map(is_foreign, fields.values())):
+        if "dtype" in fields and any(map(is_foreign, fields.values())):
             vars(vertex)["dtype"] = place.dtype
         return vertex
     return cls(**fields)
