@@ -19,6 +19,7 @@ from ..problem import (
     Problem,
     Solver,
 )
+from ..problem.checks import check_count
 from ..smoothing import Oracles
 from .checkpoint import Saver, Snapshot
 from .monitor import Monitor
@@ -69,9 +70,7 @@ class Options:
             raise TypeError(f"callback must be callable, found {type(self.callback).__name__}")
         if not (self.progress is None or isinstance(self.progress, bool)):
             raise TypeError(f"progress must be True, False or None, found {self.progress!r}")
-        every = self.record_every
-        if not isinstance(every, int) or isinstance(every, bool) or every < 1:
-            raise ValueError(f"record_every must be an integer >= 1, found {every!r}")
+        check_count("record_every", self.record_every)
 
 
 def run(
