@@ -128,10 +128,8 @@ class Set(ABC):
 
     Twice the radius by default. A set that knows better sets it in ``__init__``."""
 
-    @cached_property
-    def dimension(self) -> int:
-        """Number of entries of a point of K."""
-        return math.prod(self.shape)
+    dimension: int = cast("int", cached_property(lambda self: math.prod(self.shape)))
+    """Number of entries of a point of K."""
 
     @property
     def sizes(self) -> str:
