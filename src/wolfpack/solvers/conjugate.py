@@ -100,15 +100,16 @@ class Conjugate(Solver[State]):
             raise ValueError(f"delta must be between 0 and 1, found {self.delta!r}")
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
+        as_rule(self.rule).check(problem)
         at = problem.evaluate(x0)
         vertex = oracles.lmo(at.gradient)
         bound = problem.dual_bound(at.gradient, at.dual, vertex)
         return State(0, x0, at, vertex, bound, (), 0.0, None, Stall(at.value, bound))
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        x = state.x
+        k, x = state.k, state.x
         d = self._direction(problem, state, towards(state.vertex, x))
-        ray = Ray(state.k, x, state.at, d, 1.0, state.memory)
+        ray = Ray(k, x, state.at, d, 1.0, state.memory)
         gamma, memory = as_rule(self.rule)(problem, ray)
         x_next = x + gamma * d
         at_next = problem.evaluate(x_next)
@@ -116,9 +117,7 @@ class Conjugate(Solver[State]):
         bound_next = problem.dual_bound(at_next.gradient, at_next.dual, vertex_next)
         past = (x + d, *state.targets[: self.order - 1]) if gamma < 1 - self.delta else ()
         stall = state.stall.updated(at_next.value, state.bound)
-        return State(
-            state.k + 1, x_next, at_next, vertex_next, bound_next, past, gamma, memory, stall
-        )
+        return State(k + 1, x_next, at_next, vertex_next, bound_next, past, gamma, memory, stall)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the bound of the oracle's answer to the gradient at x_k."""

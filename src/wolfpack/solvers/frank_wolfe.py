@@ -64,6 +64,7 @@ class FrankWolfe(Solver[State]):
         object.__setattr__(self, "rule", as_rule(self.rule))
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
+        as_rule(self.rule).check(problem)
         at = problem.evaluate(x0)
         return State(0, x0, at, oracles.lmo(at.gradient))
 

@@ -60,9 +60,10 @@ class ActiveSetMethod(Solver[State]):
         object.__setattr__(self, "rule", as_rule(self.rule))
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
+        as_rule(self.rule).check(problem)
         at = problem.evaluate(x0)
         stall = Stall(at.value, -math.inf)
-        state = State(0, x0, at, None, -math.inf, Hull.start(x0), None, stall)
+        state = State(0, x0, at, None, stall.bound, Hull.start(x0), None, stall)
         return ask_oracle(problem, state, oracles)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:

@@ -57,6 +57,9 @@ class Rule:
 
     looks: bool = True
 
+    def check(self, problem: Problem) -> None:
+        """Raise unless the problem has what the rule needs."""
+
     def __call__(self, problem: Problem, ray: Ray) -> Stride:
         """Return how far to go along the ray."""
         raise NotImplementedError
@@ -79,6 +82,9 @@ class OpenLoop(Rule):
 @dataclass(frozen=True)
 class ShortStep(Rule):
     r"""The minimiser of the quadratic upper bound, :math:`-\varphi'(0) / (L \|d\|^2)`; needs L."""
+
+    def check(self, problem: Problem) -> None:
+        problem.need_L("short step")
 
     def __call__(self, problem: Problem, ray: Ray) -> Stride:
         curvature = problem.need_L("short step") * inner(ray.d, ray.d)
