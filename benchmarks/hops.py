@@ -25,7 +25,7 @@ import wolfpack as wp
 
 HOME = str(Path(wp.__file__).parent)
 Run = Callable[[int], Any]
-STEP, LOOP = r"\.step$", r"(^|/)loop(/\w+)?\.run$"
+STEP, LOOP = r"^solvers/.*\.step$", r"(^|/)loop(/\w+)?\.run$"
 SHORT = {"corrective, m=8, Birkhoff(5)": 3}
 
 

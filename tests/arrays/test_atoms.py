@@ -7,7 +7,7 @@ from backends import Backend, every_backend
 from wolfpack.arrays import to_host
 from wolfpack.atoms import (
     Affine,
-    Blocks,
+    BlockAtoms,
     Corner,
     Dense,
     OneHot,
@@ -16,9 +16,10 @@ from wolfpack.atoms import (
     Rows,
     Sparse,
     Sums,
+    join,
 )
+from wolfpack.atoms._batches import combine
 from wolfpack.atoms._one_hot import Tally
-from wolfpack.atoms._pool import combine, join
 
 __all__ = ["every_backend"]
 
@@ -38,7 +39,7 @@ BATCHES = {
     "corner": Corner(RNG.random((4, 6)) < 0.5, np.full(6, -1.0), OFFSET + 5.0, (6,)),
     "permutation": Permutation(np.array([[1, 0, 2], [2, 1, 0], [0, 1, 2], [0, 2, 1]])),
     "affine": Affine(OneHot(INDEX, 2.0, (6,)), -3.0, OFFSET),
-    "blocks": Blocks(
+    "blocks": BlockAtoms(
         [OneHot(INDEX[:4] % 2, 2.0, (2,)), Dense(RNG.standard_normal((4, 2, 2)), (2, 2))]
     ),
     "sums": Sums([OneHot(INDEX, 2.0, (6,)), Dense(RNG.standard_normal((4, 6)), (6,))]),

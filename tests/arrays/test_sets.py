@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from backends import Backend, every_backend
-from wolfpack import sets
+from wolfpack import noise, sets
 from wolfpack.arrays import Streams, describe, namespace, to_host
 from wolfpack.sets import device
 
@@ -153,7 +153,7 @@ def test_says_once_that_it_asks_on_the_host(backend: Backend, name, caplog):
     if backend.library == "numpy":
         pytest.skip("NumPy arrays are on the host")
     K = SETS[name]
-    device._base._said.clear()
+    device._base._logged.clear()
     with caplog.at_level(logging.WARNING, "wolfpack"):
         K.lmo(backend.array(directions(K, 1)[0]))
         K.lmo(backend.array(directions(K, 1)[0]))
@@ -197,3 +197,39 @@ def test_answers_of_such_an_oracle_are_checked(backend: Backend):
     ):
         with pytest.raises(error, match=said):
             sets.Oracle(answer, shape=3, radius=2.0, anywhere=True).lmo(x)
+
+
+def test_a_box_takes_laws_with_scales_and_laws_of_ones_own(backend: Backend, check):
+    K, y = SETS["box"], directions(SETS["box"], 1)[0]
+
+    class Own:
+        """Gaussian noise, whose functions take NumPy arrays only."""
+
+        name, fisher, law = "own", 1.0, noise.Gaussian()
+
+        def cdf(self, z):
+            assert type(z) is np.ndarray
+            return self.law.cdf(z)
+
+        def positive_part(self, t):
+            assert type(t) is np.ndarray
+            return self.law.positive_part(t)
+
+        sample = score = M = None
+
+    scales = np.linspace(0.5, 2.0, 6)
+    for law in (noise.Gumbel(scales), noise.Logistic(scales), noise.Gaussian(scales), Own()):
+        found = K.smoothed(backend.array(y), 0.7, law)
+        check(backend.host(found), K.smoothed(y, 0.7, law), 1e3)
+        expected = K.smoothed_support(y, 0.7, law)
+        assert K.smoothed_support(backend.array(y), 0.7, law) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["box", "linf", "l3", "linf by order", "capped", "caps"])
+def test_sets_that_serve_all_libraries_need_no_twin(backend: Backend, name):
+    K = SETS[name]
+    here = K.at(backend.array(K.start()))
+    assert type(here) is type(K)
+    assert (here.radius, here.diameter) == (K.radius, K.diameter)
+    assert here.at(K.start()) is K
+    assert repr(here) == repr(K)

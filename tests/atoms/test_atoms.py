@@ -9,7 +9,7 @@ import pytest
 
 from wolfpack.atoms import (
     Affine,
-    Blocks,
+    BlockAtoms,
     Bounded,
     Corner,
     Dense,
@@ -119,7 +119,7 @@ def make_sums(rng):
 def make_blocks(rng):
     (first, one), (second, two) = make_permutation(rng), make_one_hot(rng)
     joined = np.concatenate([one.reshape(COUNT, -1), two.reshape(COUNT, -1)], axis=1)
-    return Blocks([first, second]), joined
+    return BlockAtoms([first, second]), joined
 
 
 MAKERS = {name[5:]: make for name, make in list(globals().items()) if name.startswith("make_")}

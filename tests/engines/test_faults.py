@@ -40,7 +40,7 @@ def nothing_left_behind():
 
 
 def pids(engine: Processes) -> list[int]:
-    return [worker.address.process.pid for worker in engine.workers]
+    return [worker.address.pid for worker in engine.workers]
 
 
 def test_a_worker_that_dies_in_mid_oracle_is_replaced(processes, healthy, tmp_path):
@@ -72,7 +72,7 @@ def test_soak_with_random_kills(processes):
         while not stop.wait(rng.uniform(0.2, 0.9)):
             victims = [*processes.workers, *processes._joining]
             if victims:
-                pid = victims[rng.integers(len(victims))].address.process.pid
+                pid = victims[rng.integers(len(victims))].address.pid
                 killed.append(pid)
                 os.kill(pid, signal.SIGKILL)
 

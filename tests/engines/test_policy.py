@@ -77,8 +77,8 @@ def test_a_quorum_of_one_is_waiting(processes):
         ({"quorum": 1.5}, r"quorum must be in \(0, 1\], found 1.5"),
         ({"quorum": "half"}, r"quorum must be in \(0, 1\], found 'half'"),
         ({"staleness": -1}, "staleness must be an integer >= 0, found -1"),
-        ({"oracle_timeout": 0}, "oracle_timeout must be a positive number, found 0"),
-        ({"oracle_timeout": "5 s"}, "oracle_timeout must be a positive number, found '5 s'"),
+        ({"oracle_timeout": 0}, "oracle_timeout must be a positive finite number, found 0"),
+        ({"oracle_timeout": "5 s"}, "oracle_timeout must be a positive finite number, found '5 s'"),
     ],
 )
 def test_bad_policies(bad, message):
@@ -90,8 +90,8 @@ def test_the_policy_is_part_of_a_checkpoint(tmp_path):
     path = tmp_path / "run.ckpt"
     run(cube(), engine="threads:2", oracle_timeout=7.5, block=3, checkpoint=path)
     config, _ = read(path)
-    assert config.policy.oracle_timeout == 7.5
-    assert config.block == 3
+    assert config.settings.policy.oracle_timeout == 7.5
+    assert config.settings.block == 3
 
 
 def test_a_timeout_guards_certificates_too():

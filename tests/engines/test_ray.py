@@ -44,7 +44,7 @@ def test_a_second_cluster_in_one_process_is_refused_and_the_first_can_be_named(e
     with pytest.raises(EngineFailure, match="use engine='ray:auto'"):
         run(cube(), engine="ray:2")
     # actors of the first job have given their CPUs back only when that engine is told to
-    engine._dismiss()
+    engine._end_actors()
     result = run(cube(), engine="ray:auto")
     assert digest(result) == healthy
     assert ray.is_initialized()

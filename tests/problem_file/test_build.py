@@ -202,7 +202,7 @@ CHANGES = [
     ("seed = 3", 'stragglers = "kill"', "[run] stragglers must be"),
     ("seed = 3", 'device = "abacus"', "[run] device='abacus' "),
     ("seed = 3", "device = 0", "[run] device must be a text, found 0"),
-    ("seed = 3", "record_every = 0", "record_every must be at least 1"),
+    ("seed = 3", "record_every = 0", "record_every must be an integer >= 1"),
     ('folder = "there"', 'folder = "../there"', "below the current folder"),
     ('folder = "there"', 'folder = "/there"', "below the current folder"),
     ('folder = "there"', "figure = 1", "figure must be true or false"),

@@ -15,7 +15,7 @@ from bits.methods import RUNS
 from contracts.registry import CASES
 from noise.test_noise import REFERENCE
 from objectives.test_objectives import CASES as OBJECTIVES
-from wolfpack.front.minimize import METHODS
+from wolfpack.front.choose import METHODS
 from wolfpack.gradients.base import Gradients
 from wolfpack.problem import protocols
 
@@ -101,7 +101,8 @@ def test_every_objective_has_a_case(name):
 
 def is_engine(name: str) -> bool:
     kind = getattr(wp.engines, name)
-    return inspect.isclass(kind) and name != "Engine" and hasattr(kind, "run_round")
+    protocol = getattr(kind, "_is_protocol", False)
+    return inspect.isclass(kind) and not protocol and hasattr(kind, "run_round")
 
 
 @pytest.mark.parametrize("name", list(filter(is_engine, wp.engines.__all__)))

@@ -15,7 +15,7 @@ from wolfpack.sets._batch import map_batch
 
 @pytest.fixture
 def three_cores(monkeypatch):
-    monkeypatch.setattr(_batch, "_cores", lambda: 3)
+    monkeypatch.setattr(_batch, "cores", lambda: 3)
     monkeypatch.setattr(_batch, "_pool", None)
     yield
     if _batch._pool is not None:

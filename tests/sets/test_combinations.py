@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from wolfpack import noise
-from wolfpack.atoms import Affine, Blocks, OneHot, Sums
+from wolfpack.atoms import Affine, BlockAtoms, OneHot, Sums
 from wolfpack.problem import CapabilityError
 from wolfpack.sets import (
     Box,
@@ -45,7 +45,7 @@ def test_split_and_join_are_inverse_for_points_and_batches():
 def test_the_vertices_of_combinations_keep_the_structure_of_their_parts():
     g = np.arange(6.0).reshape(2, 3)
     product = Product(Simplex(2), Simplex(1)).lmo(g)
-    assert isinstance(product, Blocks)
+    assert isinstance(product, BlockAtoms)
     assert isinstance(product.parts[0], OneHot)
     moved = Translate(Scale(Simplex(3), -2.0), 1.0).lmo(g)
     assert isinstance(moved, Affine)

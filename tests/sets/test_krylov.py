@@ -8,8 +8,7 @@ from scipy import sparse as sp
 
 import wolfpack as wp
 from wolfpack.arrays import SparseMatrix
-from wolfpack.sets import _operators
-from wolfpack.sets._krylov import top_eigenvalue_ceiling, top_eigenvectors
+from wolfpack.sets._krylov import _is_small, top_eigenvalue_ceiling, top_eigenvectors
 
 RNG = np.random.default_rng(0)
 
@@ -102,5 +101,5 @@ def test_spectrahedra_answer_sparse_directions(density, equality):
 
 
 def test_both_bounds_are_used():
-    kinds = [_operators._is_small(direction(60, 45, density)) for density in (0.02, 0.4)]
+    kinds = [_is_small(direction(60, 45, density)) for density in (0.02, 0.4)]
     assert kinds == [False, True]

@@ -17,7 +17,7 @@ from problems import (
     small_simplex,
 )
 from wolfpack.problem import Problem
-from wolfpack.solvers.parts.tuner import Tuner
+from wolfpack.solvers.parts.tuner import Control
 
 
 def gap_after(problem, rounds, **options):
@@ -260,15 +260,13 @@ def test_noise_per_coordinate():
     ("before", "gap", "kappa"), [(1.0, 0.1, 0.255), (2.0, 1.0, 0.3), (1.0, 1.0, 0.45)]
 )
 def test_kappa_follows_the_certificate(before, gap, kappa):
-    tuner = Tuner(0.3)
-    control = tuner.start(gap)._replace(gap=before)
-    control = tuner.adapt(control, 20, 0.0, bias=1.0)
+    control = Control(0.3, fun=gap, gap=before).adapted(20, 0.0, bias=1.0)
     assert control.kappa == pytest.approx(kappa)
     assert control.next_check == 25
 
 
 def test_kappa_does_not_grow_in_the_first_rounds():
-    control = Tuner(0.3).adapt(Tuner(0.3).start(1.0)._replace(gap=1.0), 12, 0.0, bias=1.0)
+    control = Control(0.3, fun=1.0, gap=1.0).adapted(12, 0.0, bias=1.0)
     assert control.kappa == 0.3
 
 
@@ -307,9 +305,8 @@ def test_step_test_doubles_a_kappa_that_is_too_small():
 
 
 def test_kappa_remembers_a_failure_for_a_while():
-    tuner = Tuner(0.3)
-    failed = tuner.adapt(tuner.start(9.0)._replace(gap=9.0), 20, 0.0, bias=1.0)
-    again = tuner.adapt(failed._replace(fun=0.0), 25, 0.0, bias=1.0)
+    failed = Control(0.3, fun=9.0, gap=9.0).adapted(20, 0.0, bias=1.0)
+    again = failed._replace(fun=0.0).adapted(25, 0.0, bias=1.0)
     assert again.kappa == pytest.approx(0.95 * failed.kappa)
 
 

@@ -84,5 +84,5 @@ def test_counts_are_one_gradient_and_one_oracle_per_round():
 
 def test_open_loop_needs_a_positive_ell():
     f, K, x0 = small_simplex()
-    with pytest.raises(ValueError, match="ell must be positive"):
+    with pytest.raises(ValueError, match="ell must be a positive finite number"):
         wp.minimize(f, K, x0, method="fw", ell=-1.0)

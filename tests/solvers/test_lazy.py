@@ -31,7 +31,7 @@ def test_phi_follows_the_gap_and_every_step_is_good_enough():
     )
     for (calls, before), (calls_next, after) in itertools.pairwise(seen):
         g = before.at.gradient
-        promise = g @ before.x - before.cache.atoms.dot(g).min()
+        promise = g @ before.x - before.active.atoms.dot(g).min()
         if calls_next == calls:
             assert promise >= before.phi / 2
             assert after.phi == before.phi
@@ -63,7 +63,7 @@ def test_the_cache_respects_its_size():
         size=4,
         tol=5e-2,
         max_rounds=3000,
-        callback=lambda r: sizes.append(len(r.state.cache.keys)),
+        callback=lambda r: sizes.append(len(r.state.active.keys)),
     )
     assert res.success
     assert max(sizes) == 4

@@ -23,17 +23,15 @@ from wolfpack.solvers.parts.step_rules import (
 EXACT = [LineSearch(), Secant(tol=1e-12)]
 
 
-def ray(problem, x, target, max_step=1.0, k=3, rule=None):
-    at = problem.evaluate(x)
-    memory = None if rule is None else rule.start(problem, x, at)
-    return Ray(k, x, at, target - x, max_step, memory)
+def ray(problem, x, target, max_step=1.0, k=3):
+    return Ray(k, x, problem.evaluate(x), target - x, max_step)
 
 
 def random_rays(problem, K, rule, count=20):
     rng = np.random.default_rng(0)
     for _ in range(count):
         x, target = (K.r * rng.dirichlet(np.ones(K.shape[0])) for _ in range(2))
-        yield ray(problem, x, target, rng.choice([1.0, 0.3, 1e-3]), rule=rule)
+        yield ray(problem, x, target, rng.choice([1.0, 0.3, 1e-3]))
 
 
 @pytest.mark.parametrize("name", RULES)

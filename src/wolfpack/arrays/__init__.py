@@ -16,10 +16,9 @@ from ._convert import (
     same_type,
     spare,
 )
-from ._devices import devices
-from ._elementwise import clip, expit, log_sum_exp, softplus, xlogy
-from ._factor import factorises
+from ._devices import devices, is_out_of_memory, without_graphs
 from ._gather import (
+    amax,
     bincount,
     concat,
     cumsum,
@@ -34,26 +33,33 @@ from ._gather import (
     topk,
     wide_dtype,
 )
-from ._memory import is_out_of_memory, without_graphs
 from ._native import Native
-from ._norms import dual_norm_squared, norm_order, norm_squared
 from ._ops import (
     add_scaled,
     all_finite,
-    device_inner,
+    choose,
+    clip,
     device_sum,
+    dual_norm_squared,
     epsilon,
+    expit,
+    factorises,
     fetch,
     inner,
     inners,
     lazy_inner,
+    log_sum_exp,
     logsumexp,
     matmul,
     minus_scaled,
     mix,
     norm,
+    norm_order,
+    norm_squared,
     normal_cdf,
     softmax,
+    softplus,
+    xlogy,
 )
 from ._place import (
     arange,
@@ -61,6 +67,7 @@ from ._place import (
     device_of,
     empty_on,
     eye,
+    foreign_dtype,
     full,
     host_dtype,
     is_foreign,
@@ -74,11 +81,12 @@ from ._place import (
 )
 from ._streams import Streams
 from ._structured import LowRank, SparseMatrix, Structured
-from ._types import Array
+from ._types import Array, Index
 
 __all__ = [
     "Array",
     "Compiled",
+    "Index",
     "LowRank",
     "Native",
     "SparseMatrix",
@@ -86,16 +94,17 @@ __all__ = [
     "Structured",
     "add_scaled",
     "all_finite",
+    "amax",
     "arange",
     "as_float_array",
     "bincount",
     "check_finite",
     "check_shape",
+    "choose",
     "clip",
     "concat",
     "cumsum",
     "describe",
-    "device_inner",
     "device_of",
     "device_sum",
     "devices",
@@ -106,6 +115,7 @@ __all__ = [
     "eye",
     "factorises",
     "fetch",
+    "foreign_dtype",
     "full",
     "host_dtype",
     "inner",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -48,21 +47,25 @@ class Compiled:
             import jax
 
             return jax.jit(self.function)
-        return lambda host, *arrays: self.function(_vector(host, x), *arrays)
+        if kind == "torch":  # the numbers keep double precision, whatever the type of x
+            import torch
+
+            return lambda host, *arrays: self.function(torch.tensor(host, device=x.device), *arrays)
+        return lambda host, *arrays: self.function(like(host, x), *arrays)
 
 
 class Graphs:
-    """A function recorded as CUDA graphs, forth and back between two sets of buffers.
+    """A function recorded as two CUDA graphs between two sets of buffers.
 
     Recorded work reads and writes fixed memory. The first graph reads one set of arrays and writes
-    their successors to the other set, the second does the reverse; so a call with what the last
+    their successors to the other set. The second does the reverse. So a call with what the last
     call returned, or with what it was given (a step taken again), copies nothing into buffers.
-    What is returned are copies, which no later call touches.
+    Results are copies, which no later call touches.
     """
 
     def __init__(self, function: Round) -> None:
         self.function = function
-        self.graphs: list[Any] = []
+        self.graphs: list[Array] = []
 
     def __call__(self, host: np.ndarray, *arrays: Array) -> tuple[Array, ...]:
         import torch
@@ -118,16 +121,6 @@ class Graphs:
         self.graphs.append(graph)
         self.more.append(found[count:])
         self.results.append(results)
-
-
-def _vector(host: np.ndarray, x: Array) -> Array:
-    return like(host.astype(np.float64), x) if library(x) != "torch" else _double(host, x)
-
-
-def _double(host: np.ndarray, x: Array) -> Array:
-    import torch
-
-    return torch.tensor(host, device=x.device)
 
 
 def _same(a: tuple[Array, ...], b: tuple[Array, ...]) -> bool:

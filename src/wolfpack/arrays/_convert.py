@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ._ops import all_finite
@@ -11,18 +9,17 @@ from ._place import is_foreign, library, namespace, to_host
 from ._types import Array
 
 
-def as_float_array(value: Any, name: str) -> Array:
+def as_float_array(value: Array, name: str) -> Array:
     """Return ``value`` as an array of float32 or float64; other real numbers become float64.
 
     Arrays of other libraries pass through unchanged when they are floating point. Raises
     `TypeError` with the argument's name for anything that is not a real number array.
     """
-    other: Any = value if is_foreign(value) else None
-    if other is not None:
-        if not namespace(other).isdtype(other.dtype, "real floating"):
-            raise TypeError(f"{name} must be a real floating-point array, found {other.dtype}")
-        # PyTorch would remember how numbers came from data that want gradients
-        return other.detach() if getattr(other, "requires_grad", False) else other
+    if is_foreign(value):
+        if not namespace(value).isdtype(value.dtype, "real floating"):
+            raise TypeError(f"{name} must be a real floating-point array, found {value.dtype}")
+        # PyTorch would remember how numbers were computed from data that want gradients
+        return value.detach() if library(value) == "torch" and value.requires_grad else value
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -34,24 +31,16 @@ def as_float_array(value: Any, name: str) -> Array:
     return array if array.dtype.itemsize in (4, 8) else array.astype(np.float64)
 
 
-def own(array: Array, given: Any) -> Array:
-    """Return data that whoever gave them cannot change any more: writable NumPy arrays are copied.
+def own(array: Array, given: object) -> Array:
+    """Return ``array``, copied if it shares writable memory with what the user gave.
 
-    Read-only arrays and files mapped to memory are used as they are, and so are arrays of other
-    libraries.
-
-    Parameters
-    ----------
-    array : array
-        What was made of ``given``.
-    given : object
-        What the user passed.
+    Read-only arrays, files mapped to memory and arrays of other libraries are used as they are.
     """
     if not (isinstance(array, np.ndarray) and array.flags.writeable):
         return array
     if not (isinstance(given, np.ndarray) and np.may_share_memory(array, given)):
         return array
-    root: Any = array
+    root: object = array
     while isinstance(root, np.ndarray):
         if isinstance(root, np.memmap):
             return array

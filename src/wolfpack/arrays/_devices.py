@@ -1,17 +1,21 @@
-"""Where arrays can live on this machine, as each array library sees it."""
+"""The devices of this machine, as each array library sees them, and their memory."""
 
 from __future__ import annotations
 
 import platform
 import shutil
 import subprocess
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+
+from ._place import library
+from ._types import Array
 
 _DEV = Path("/dev")
-_SIGNS = ("nvidia*", "dxg", "kfd", "accel*", "apex*", "vfio/*")
+_DEVICE_FILES = ("nvidia*", "dxg", "kfd", "accel*", "apex*", "vfio/*")
 """What Linux shows of NVIDIA's, WSL's and AMD's cards and of TPUs."""
 
 
@@ -19,10 +23,8 @@ def devices() -> dict[str, list[str]]:
     """Return the devices of every array library that is installed.
 
     Only the library itself knows which ones it can use, and importing it takes seconds: it is not
-    asked where Linux shows no accelerator.
-
-    Under "driver" are the cards that NVIDIA's own tool knows, which a library may not be able to
-    use.
+    asked where Linux shows no accelerator. Under "driver" are the cards that NVIDIA's own tool
+    lists. A library may not be able to use them.
 
     Examples
     --------
@@ -33,7 +35,7 @@ def devices() -> dict[str, list[str]]:
     if cards := _driver():
         found["driver"] = cards
     accelerated = _accelerated()
-    for name, look, otherwise in (
+    for name, list_devices, otherwise in (
         ("torch", _torch, "cpu"),
         ("jax", _jax, "cpu"),
         ("cupy", _cupy, "none"),
@@ -41,7 +43,7 @@ def devices() -> dict[str, list[str]]:
         if find_spec(name) is None:
             continue
         try:
-            found[name] = look(import_module(name)) if accelerated else [otherwise]
+            found[name] = list_devices(import_module(name)) if accelerated else [otherwise]
         except Exception as error:  # a driver that does not fit, say
             found[name] = [f"cannot be used ({type(error).__name__}: {error})"]
     return found
@@ -49,7 +51,7 @@ def devices() -> dict[str, list[str]]:
 
 def _accelerated() -> bool:
     """Tell whether there may be an accelerator."""
-    return platform.system() != "Linux" or any(any(_DEV.glob(sign)) for sign in _SIGNS)
+    return platform.system() != "Linux" or any(any(_DEV.glob(name)) for name in _DEVICE_FILES)
 
 
 def _driver() -> list[str]:
@@ -63,21 +65,39 @@ def _driver() -> list[str]:
     return [line.partition(" (UUID")[0] for line in done.stdout.splitlines() if line.strip()]
 
 
-def _torch(torch: Any) -> list[str]:
+def _torch(torch: ModuleType) -> list[str]:
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     cards = [f"cuda:{i} ({torch.cuda.get_device_name(i)})" for i in range(count)]
     mps = ["mps"] if torch.backends.mps.is_available() else []
     return ["cpu", *cards, *mps]
 
 
-def _jax(jax: Any) -> list[str]:
+def _jax(jax: ModuleType) -> list[str]:
     return [
         d.platform if d.platform == "cpu" else f"{d.platform}:{d.id} ({d.device_kind})"
         for d in jax.devices()
     ]
 
 
-def _cupy(cupy: Any) -> list[str]:
+def _cupy(cupy: ModuleType) -> list[str]:
     runtime = cupy.cuda.runtime
     names = [runtime.getDeviceProperties(i)["name"] for i in range(runtime.getDeviceCount())]
     return [f"cuda:{i} ({name.decode()})" for i, name in enumerate(names)]
+
+
+def without_graphs(x: Array) -> AbstractContextManager[object]:
+    """Keep PyTorch from remembering how arrays were computed, where ``x`` is one of its own."""
+    if x is None or library(x) != "torch":
+        return nullcontext()
+    import torch
+
+    return torch.no_grad()
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Tell whether an exception says that a device, or the host, had too little memory."""
+    if isinstance(error, MemoryError):
+        return True
+    # PyTorch and CuPy have types of this name, JAX has a status in its message
+    names = {cls.__name__ for cls in type(error).__mro__}
+    return "OutOfMemoryError" in names or "RESOURCE_EXHAUSTED" in str(error)

@@ -1,4 +1,4 @@
-"""Operations by position that the Array API standard leaves out or that libraries spell their way.
+"""Operations by position that the Array API standard lacks, or that libraries spell differently.
 
 Nothing here writes to its arguments, and none of it waits for a device.
 """
@@ -6,17 +6,16 @@ Nothing here writes to its arguments, and none of it waits for a device.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ._place import arange, device_of, library, like, namespace
-from ._types import Array
+from ._types import Array, Index
 
 
 def reshape(x: Array, shape: tuple[int, ...]) -> Array:
     """Return ``x`` in another shape, of which one size may be -1."""
-    return x.reshape(shape) if hasattr(x, "reshape") else namespace(x).reshape(x, shape)
+    return namespace(x).reshape(x, shape) if library(x) == "other" else x.reshape(shape)
 
 
 def take(x: Array, index: Array) -> Array:
@@ -29,7 +28,7 @@ def take(x: Array, index: Array) -> Array:
     return space.reshape(picked, (*index.shape, *x.shape[1:]))
 
 
-def rows(x: Array, i: Any) -> Array:
+def rows(x: Array, i: Index) -> Array:
     """Return ``x[i]`` along the first axis, for a position, a slice or an array of positions."""
     if type(x) is np.ndarray:
         return x[i]
@@ -68,7 +67,7 @@ def scatter_add(x: Array, index: Array, values: Array) -> Array:
     return x + space.sum(space.where(hits, values[:, None], 0.0), axis=0)
 
 
-def bincount(index: Array, weights: Array, length: int, dtype: Any) -> Array:
+def bincount(index: Array, weights: Array, length: int, dtype: Array) -> Array:
     """Return the sums of ``weights`` over equal positions, as a vector of type ``dtype``.
 
     ``weights`` is a number or an array like ``index``. Sums are taken in double precision where the
@@ -98,6 +97,13 @@ def sum_last(x: Array, axes: int) -> Array:
     return space.sum(x, axis=tuple(range(-axes, 0)), dtype=wide_dtype(x))
 
 
+def amax(x: Array, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Return the largest entry, or the largest entries along an axis."""
+    if type(x) is np.ndarray:  # the method is faster than np.max
+        return x.max(axis=axis, keepdims=keepdims)
+    return namespace(x).max(x, axis=axis, keepdims=keepdims)
+
+
 def concat(arrays: Sequence[Array], axis: int = 0) -> Array:
     """Return arrays joined along an axis."""
     if type(arrays[0]) is np.ndarray:
@@ -105,12 +111,11 @@ def concat(arrays: Sequence[Array], axis: int = 0) -> Array:
     return namespace(arrays[0]).concat(list(arrays), axis=axis)
 
 
-def cumsum(x: Array) -> Array:
-    """Return the running sums of a vector, in double precision where the library has it."""
+def cumsum(x: Array, axis: int = 0, dtype: Array = None) -> Array:
+    """Return the running sums along an axis, by default in double precision, if there is one."""
     if type(x) is np.ndarray:
-        return np.cumsum(x, dtype=np.float64)
-    space = namespace(x)
-    return space.cumulative_sum(x, axis=0, dtype=wide_dtype(x))
+        return np.cumsum(x, axis=axis, dtype=dtype or np.float64)
+    return namespace(x).cumulative_sum(x, axis=axis, dtype=dtype or wide_dtype(x))
 
 
 def searchsorted(ascending: Array, values: Array) -> Array:
@@ -146,7 +151,7 @@ def repeat(values: Array, times: Array, total: int) -> Array:
     return space.repeat(values, times)
 
 
-def wide_dtype(x: Array) -> Any:
+def wide_dtype(x: Array) -> Array:
     """Return the type in which sums over ``x`` are taken: float64 where the library has it."""
     kind, space = library(x), namespace(x)
     if kind == "jax":
@@ -158,7 +163,7 @@ def wide_dtype(x: Array) -> Any:
     return space.float64
 
 
-def _spread(values: Any, index: Array, x: Array) -> Array:
+def _spread(values: Array, index: Array, x: Array) -> Array:
     """Return one value per position."""
     if isinstance(values, float | int):
         return namespace(x).full(index.shape, float(values), dtype=x.dtype, device=device_of(x))

@@ -5,8 +5,6 @@ Faster than numbers that come from the host, and reproducible for one seed, libr
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ._place import library, like, namespace
@@ -30,7 +28,7 @@ class Native:
         if self.kind == "torch":
             import torch
 
-            self.source: Any = torch.Generator(x.device).manual_seed(seed)
+            self.source: Array = torch.Generator(x.device).manual_seed(seed)
         elif self.kind == "jax":
             import jax
 
@@ -43,39 +41,24 @@ class Native:
 
     def normal(self, shape: tuple[int, ...]) -> Array:
         """Return standard normal numbers."""
-        return self._draw("standard_normal", shape)
+        return self._draw(shape, "standard_normal", "normal")
 
     def uniform(self, shape: tuple[int, ...]) -> Array:
         """Return uniform numbers of [0, 1)."""
-        return self._draw("random", shape)
+        return self._draw(shape, "random", "uniform")
 
     def exponential(self, shape: tuple[int, ...]) -> Array:
         """Return standard exponential numbers."""
-        return self._draw("standard_exponential", shape)
+        return self._draw(shape, "standard_exponential", "exponential")
 
-    def _draw(self, name: str, shape: tuple[int, ...]) -> Array:
+    def _draw(self, shape: tuple[int, ...], numpy_name: str, name: str) -> Array:
         x = self.x
         if self.kind == "torch":
-            empty = x.new_empty(shape)
-            return getattr(empty, _TORCH[name])(generator=self.source)
+            return getattr(x.new_empty(shape), f"{name}_")(generator=self.source)
         if self.kind == "jax":
             import jax
 
             self.source, key = jax.random.split(self.source)
-            draw = getattr(jax.random, _JAX[name])
-            return jax.device_put(draw(key, shape, x.dtype), x.device)
-        if self.kind == "cupy":
-            return getattr(self.source, name)(shape, dtype=x.dtype)
-        return like(getattr(self.source, name)(shape), x)
-
-
-_TORCH = {
-    "standard_normal": "normal_",
-    "random": "uniform_",
-    "standard_exponential": "exponential_",
-}
-_JAX = {
-    "standard_normal": "normal",
-    "random": "uniform",
-    "standard_exponential": "exponential",
-}
+            return jax.device_put(getattr(jax.random, name)(key, shape, x.dtype), x.device)
+        draw = getattr(self.source, numpy_name)
+        return draw(shape, dtype=x.dtype) if self.kind == "cupy" else like(draw(shape), x)

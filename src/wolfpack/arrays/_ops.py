@@ -1,24 +1,27 @@
-"""Few, fast operations that solvers need besides operators."""
+"""Fast operations besides operators: products, sums, norms, functions of one variable.
+
+NumPy arrays go to NumPy's and SciPy's own functions. Other libraries need little more than the
+Array API standard.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy import special
 from scipy.linalg.blas import daxpy
 
 from ._gather import reshape, wide_dtype
-from ._place import library, like, namespace, to_host
+from ._place import full, library, like, namespace, to_host
 from ._structured import Structured
 from ._types import Array
 
 _DOUBLE = np.dtype(np.float64)
 
-_CHUNK = 1024
-_LONG = 1024  # entries from which one call of BLAS is faster than two operators
-_WIDE = 10_000
+_CHUNK = 1024  # entries whose sum is taken in single precision, where there is no other
+_BLAS_ENTRIES = 1024  # entries from which one call of BLAS is faster than two operators
+_MAX_ROW = 10_000  # entries of a row up to which cuBLAS multiplies at full speed
 
 
 def inner(a: Array, b: Array) -> float:
@@ -40,7 +43,7 @@ def inner(a: Array, b: Array) -> float:
 
 def add_scaled(a: Array, t: float, b: Array) -> Array:
     """Return a + t b, in the place of ``a`` where that is faster: use ``a`` no more."""
-    if type(a) is np.ndarray is type(b) and a.ndim == 1 and a.size >= _LONG:
+    if type(a) is np.ndarray is type(b) and a.ndim == 1 and a.size >= _BLAS_ENTRIES:
         return daxpy(b, a, a=t) if a.dtype is _DOUBLE is b.dtype else a + t * b
     return a + t * b
 
@@ -75,19 +78,19 @@ def device_sum(a: Array) -> Array:
     return space.sum(reshape(padded, (-1, _CHUNK)), axis=1)
 
 
-def lazy_inner(a: Array, b: Array) -> Any:
+def lazy_inner(a: Array, b: Array) -> Array:
     """Return <a, b> as a float where that costs no transfer, else as `device_inner` does."""
     if type(a) is np.ndarray or isinstance(a, Structured) or isinstance(b, Structured):
         return inner(a, b)
     return device_inner(a, b)
 
 
-def fetch(*numbers: Any) -> list[float]:
+def fetch(*numbers: Array) -> list[float]:
     """Return numbers from their device as floats, in one transfer.
 
     Each is a number, an array of shape (), or a vector of parts of a sum.
     """
-    arrays = [x for x in numbers if not isinstance(x, float | int)]
+    arrays = [x for x in numbers if not isinstance(x, float | int | np.generic)]
     if not arrays:
         return [float(x) for x in numbers]
     if len(numbers) == 1 and numbers[0].ndim == 0:
@@ -100,14 +103,14 @@ def fetch(*numbers: Any) -> list[float]:
         found = iter(to_host(space.stack(wide)).tolist())
     else:
         found = iter([math.fsum(np.ravel(to_host(x)).tolist()) for x in arrays])
-    return [float(x) if isinstance(x, float | int) else next(found) for x in numbers]
+    return [float(x) if isinstance(x, float | int | np.generic) else next(found) for x in numbers]
 
 
 def matmul(A: Array, x: Array) -> Array:
     """Return A @ x; for small NumPy matrices, `dot` spares a quarter of the time."""
     if type(A) is np.ndarray:
         return A.dot(x)
-    if library(A) == "torch" and A.is_cuda and x.ndim == 1 and A.shape[1] > _WIDE:
+    if library(A) == "torch" and A.is_cuda and x.ndim == 1 and A.shape[1] > _MAX_ROW:
         return _wide_product(A, x)
     return A @ x
 
@@ -115,7 +118,7 @@ def matmul(A: Array, x: Array) -> Array:
 def _wide_product(A: Array, x: Array) -> Array:
     """Return A @ x for a matrix with long rows, in pieces that cuBLAS reads at full speed."""
     n, d = A.shape
-    pieces = next((k for k in range(2, 65) if d % k == 0 and d // k <= _WIDE), 0)
+    pieces = next((k for k in range(2, 65) if d % k == 0 and d // k <= _MAX_ROW), 0)
     if not pieces or not A.is_contiguous():
         return A @ x
     blocks = A.view(n, pieces, d // pieces).transpose(0, 1)
@@ -147,6 +150,8 @@ def all_finite(a: Array) -> bool:
     """
     if isinstance(a, Structured):
         return a.finite()
+    if type(a) is np.ndarray and a.dtype is not _DOUBLE:  # <a, a> would first be made double
+        return bool(np.isfinite(a).all())
     if math.isfinite(inner(a, a)):
         return True
     space = namespace(a)
@@ -174,6 +179,8 @@ def logsumexp(a: Array) -> Array:
 def normal_cdf(z: Array) -> Array:
     """Return the distribution function of the standard normal law, entry by entry."""
     kind = library(z)
+    if kind == "numpy":
+        return special.ndtr(z)
     if kind == "torch":
         return z.div(math.sqrt(2.0)).neg().erfc().mul(0.5)
     if kind == "jax":
@@ -192,3 +199,99 @@ def epsilon(a: Array) -> float:
     if type(a) is np.ndarray or isinstance(a, Structured):
         return float(np.finfo(a.dtype).eps)
     return float(namespace(a).finfo(a.dtype).eps)
+
+
+def clip(a: Array, low: float | None, high: float | None) -> Array:
+    """Return the entries of ``a``, moved into [low, high]; None is no bound."""
+    if type(a) is not np.ndarray:
+        return namespace(a).clip(a, low, high)
+    a = a if low is None else np.maximum(a, low)  # two ufuncs start faster than np.clip
+    return a if high is None else np.minimum(a, high)
+
+
+def choose(condition: Array, yes: float, no: float, x: Array) -> Array:
+    """Return one of two numbers for each entry of a condition, of ``x``'s library and type.
+
+    NumPy's own are in double precision, whatever the type of ``x``.
+    """
+    if type(condition) is np.ndarray:
+        return np.where(condition, yes, no)
+    return namespace(condition).where(condition, full((), yes, x), full((), no, x))
+
+
+def softplus(a: Array) -> Array:
+    """Return log(1 + e^a), without overflow."""
+    if type(a) is np.ndarray:
+        return np.logaddexp(0.0, a)
+    space = namespace(a)
+    return space.clip(a, 0.0, None) + space.log1p(space.exp(-space.abs(a)))
+
+
+def expit(a: Array) -> Array:
+    """Return 1 / (1 + e^-a), with a small relative error on both sides."""
+    if type(a) is np.ndarray:
+        return special.expit(a)
+    space = namespace(a)
+    e = space.exp(-space.abs(a))
+    return space.where(a >= 0, 1.0 / (1.0 + e), e / (1.0 + e))
+
+
+def xlogy(a: Array, b: Array) -> Array:
+    """Return a log b, and 0 where a is 0."""
+    if type(a) is np.ndarray:
+        return special.xlogy(a, b)
+    space = namespace(a, b)
+    zero = a == 0
+    return space.where(
+        zero, space.zeros_like(a), a * space.log(space.where(zero, space.ones_like(a), b))
+    )
+
+
+def log_sum_exp(a: Array) -> Array:
+    """Return log sum exp of each row of a matrix, as a column."""
+    if type(a) is np.ndarray:
+        return special.logsumexp(a, axis=1, keepdims=True)
+    space = namespace(a)
+    top = space.max(a, axis=1, keepdims=True)
+    return top + space.log(space.sum(space.exp(a - top), axis=1, keepdims=True))
+
+
+def factorises(a: Array) -> bool:
+    """Tell whether a symmetric matrix has a Cholesky factor."""
+    if library(a) == "torch":
+        import torch
+
+        return int(torch.linalg.cholesky_ex(a).info) == 0
+    space = namespace(a)
+    try:
+        factor = space.linalg.cholesky(a)
+    except Exception as error:
+        if type(error).__name__ != "LinAlgError":
+            raise
+        return False
+    # JAX and CuPy answer NaN where others raise
+    return bool(space.all(space.isfinite(factor)))
+
+
+def dual_norm_squared(g: Array, norm: str) -> float:
+    """Return ||g||_*^2, the squared dual norm: of "l2" it is l2, of "l1" l_inf."""
+    if norm == "l2":
+        return inner(g, g)
+    g = to_host(g)
+    top, p = float(abs(g).max()), norm_order(norm)
+    if p == 1.0 or top == 0.0:
+        return top**2
+    return (top * float(((abs(g) / top) ** (p / (p - 1))).sum()) ** (1 - 1 / p)) ** 2
+
+
+def norm_squared(y: Array, norm: str) -> float:
+    """Return ||y||^2 in a norm by its name: "l2", "l1", or "l" with an exponent between."""
+    if norm == "l2":
+        return inner(y, y)
+    p = norm_order(norm)
+    return float((abs(to_host(y)) ** p).sum()) ** (2 / p)
+
+
+def norm_order(norm: str) -> float:
+    """Return the exponent p of a norm's name: 2 for "l2", 1.5 for "l1.5"."""
+    return float(norm[1:])

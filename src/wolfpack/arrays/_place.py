@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ._structured import Structured
 from ._types import Array
@@ -32,7 +33,7 @@ def namespace(*arrays: Array) -> Any:
         from array_api_compat import array_namespace
 
         found = array_namespace(*arrays)
-        if isinstance(first, np.ndarray):
+        if isinstance(first, np.ndarray | np.generic):
             found = np
         if len(arrays) == 1:
             _spaces[type(first)] = found
@@ -52,7 +53,7 @@ def library(x: Array) -> str:
     return found
 
 
-def is_foreign(x: Any) -> bool:
+def is_foreign(x: object) -> bool:
     """Tell whether ``x`` is an array of another library than NumPy."""
     kind = type(x)
     if kind is np.ndarray:
@@ -66,7 +67,7 @@ def is_foreign(x: Any) -> bool:
     return found
 
 
-def to_host(x: Any) -> Any:
+def to_host(x: Array) -> Array:
     """Return ``x`` as a NumPy array, copied from its device; structured matrices as they are."""
     if type(x) is np.ndarray or isinstance(x, Structured):
         return x
@@ -83,7 +84,7 @@ def to_host(x: Any) -> Any:
     return np.asarray(x) if _on_cpu(x) else np.from_dlpack(space.asarray(x), device="cpu")
 
 
-def like(values: Any, x: Array) -> Array:
+def like(values: Array, x: Array) -> Array:
     """Return host values as an array of ``x``'s library on ``x``'s device.
 
     Floating-point values take ``x``'s type, integers and booleans keep theirs. Arrays of another
@@ -124,7 +125,7 @@ def zeros(shape: tuple[int, ...], x: Array, dtype: Any = None) -> Array:
     return namespace(x).zeros(shape, dtype=dtype, device=device_of(x))
 
 
-def empty_on(device: str, dtype: Any) -> Array:
+def empty_on(device: str, dtype: DTypeLike) -> Array:
     """Return an empty PyTorch array of NumPy's type ``dtype`` on a device, or say what is wrong."""
     if not isinstance(device, str):
         raise TypeError(f"device must be a name such as 'cuda', found {device!r}")
@@ -159,7 +160,7 @@ def eye(n: int, x: Array) -> Array:
     return namespace(x).eye(n, dtype=x.dtype, device=device_of(x))
 
 
-def device_of(x: Array) -> Any:
+def device_of(x: Array) -> object:
     """Return the device of an array, in its library's own terms ("cpu" for NumPy)."""
     # what JAX traces has none
     return "cpu" if isinstance(x, np.ndarray) else getattr(x, "device", None)
@@ -172,6 +173,11 @@ def host_dtype(x: Array) -> np.dtype:
     return np.dtype(np.float64) if "float64" in str(x.dtype) else np.dtype(np.float32)
 
 
+def foreign_dtype(x: Array) -> object:
+    """Return the type of the entries of an array of another library than NumPy, else None."""
+    return None if isinstance(x, np.ndarray) else x.dtype
+
+
 def describe(x: Array) -> str:
     """Return library, type and device of an array in a few words."""
     if isinstance(x, np.ndarray | Structured):
@@ -180,7 +186,7 @@ def describe(x: Array) -> str:
     return f"{type(x).__module__.partition('.')[0]} {name} on {device_of(x)}"
 
 
-def same_place(**arrays: Any) -> None:
+def same_place(**arrays: Array) -> None:
     """Raise one clear error unless all arrays share their library, device and type.
 
     The first argument is what the others are expected to match. Values that are None, and such as
@@ -203,7 +209,7 @@ def size(x: Array) -> int:
     return math.prod(x.shape)
 
 
-def _typed(host: np.ndarray, dtype: Any) -> np.ndarray:
+def _typed(host: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     return host.astype(dtype, copy=False) if host.dtype.kind == "f" else host
 
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy.sparse import csr_array
 
 from ._types import Array
 
-_CHUNK = 2**16
-_DENSE = 32
+_CHUNK = 2**16  # numbers that are gathered at a time
+_DENSE_RATIO = 32  # entries of the matrix per wanted entry, up to which products are faster
 
 
 class Structured:
@@ -30,7 +30,7 @@ class Structured:
     shape: tuple[int, int]
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype:
         """Type of the entries."""
         raise NotImplementedError
 
@@ -38,7 +38,7 @@ class Structured:
         """Return the matrix as an array."""
         raise NotImplementedError
 
-    def inner(self, other: Any) -> float:
+    def inner(self, other: Array) -> float:
         """Return the Frobenius inner product with an array or another structured matrix."""
         raise NotImplementedError
 
@@ -51,7 +51,7 @@ class Structured:
         """Number of axes."""
         return 2
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         dense = self.to_dense()
         return dense if dtype is None else dense.astype(dtype)
 
@@ -88,7 +88,7 @@ class LowRank(Structured):
         return self.U.shape[0], self.V.shape[0]
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype:
         return self.U.dtype
 
     @property
@@ -102,7 +102,7 @@ class LowRank(Structured):
     def finite(self) -> bool:
         return all(bool(np.isfinite(part).all()) for part in (self.U, self.s, self.V))
 
-    def inner(self, other: Any) -> float:
+    def inner(self, other: Array) -> float:
         if isinstance(other, LowRank):
             left, right = self.U.T @ other.U, self.V.T @ other.V
             return float(self.s @ (left * right) @ other.s)
@@ -113,8 +113,8 @@ class LowRank(Structured):
     def entries(self, rows: Array, columns: Array) -> np.ndarray:
         """Return the entries at the given positions; fastest when ``rows`` is sorted."""
         left, out, p = self.U * self.s, np.empty(len(rows)), self.shape[0]
-        if p * self.shape[1] <= _DENSE * len(rows) and bool((np.diff(rows) >= 0).all()):
-            # where much of a row is wanted, a product of blocks of rows is the faster way
+        if p * self.shape[1] <= _DENSE_RATIO * len(rows) and bool((np.diff(rows) >= 0).all()):
+            # where much of a row is wanted, a product of blocks of rows is faster
             height = max(1, min(p, len(rows) // self.shape[1]))
             edges = np.searchsorted(rows, np.arange(0, p + height, height))
             for first, low, high in zip(range(0, p, height), edges, edges[1:], strict=False):
@@ -164,7 +164,7 @@ class SparseMatrix(Structured):
     shape: tuple[int, int]  # pyright: ignore[reportIncompatibleVariableOverride]
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype:
         return self.data.dtype
 
     @cached_property
@@ -181,7 +181,7 @@ class SparseMatrix(Structured):
     def finite(self) -> bool:
         return bool(np.isfinite(self.data).all())
 
-    def inner(self, other: Any) -> float:
+    def inner(self, other: Array) -> float:
         if isinstance(other, SparseMatrix):
             if self._matches(other):
                 return float(self.data @ other.data)

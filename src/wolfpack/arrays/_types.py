@@ -9,3 +9,6 @@ Array: TypeAlias = Any
 
 No static type covers them all, so the alias documents what is meant and checks nothing.
 """
+
+Index: TypeAlias = int | slice | Array
+"""A position, a slice or an array of positions."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ._affine import Affine
-from ._base import Atoms, Dense
-from ._blocks import Blocks, Sums, join_blocks, split_blocks
-from ._bounded import Bounded
+from ._base import Atoms, Bounded, Dense
+from ._batches import join, weighted
+from ._blocks import BlockAtoms, Sums, join_blocks, split_blocks
 from ._corner import Corner
 from ._one_hot import OneHot, Tally
 from ._permutation import Permutation
@@ -17,7 +17,7 @@ from ._summary import DenseSummary, Summary, portable, summarize
 __all__ = [
     "Affine",
     "Atoms",
-    "Blocks",
+    "BlockAtoms",
     "Bounded",
     "Corner",
     "Dense",
@@ -30,8 +30,10 @@ __all__ = [
     "Summary",
     "Sums",
     "Tally",
+    "join",
     "join_blocks",
     "portable",
     "split_blocks",
     "summarize",
+    "weighted",
 ]

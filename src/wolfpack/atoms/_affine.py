@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
 
 from ..arrays import sum_last
-from ._base import Array, Atoms
+from ._base import Array, Atoms, Index
 
 
 class Affine(Atoms):
@@ -32,7 +31,7 @@ class Affine(Atoms):
     def to_dense(self) -> Array:
         return self._shifted(self.scale * self.base.to_dense())
 
-    def dot(self, u: Array) -> Any:
+    def dot(self, u: Array) -> Array:
         value = self.scale * self.base.dot(u)
         if self.offset is None:
             return value
@@ -45,14 +44,13 @@ class Affine(Atoms):
         out = self.base.add_scaled(x, scale, weight * self.scale)
         return out if self.offset is None else out + weight * self.offset
 
-    def take(self, i: Any) -> Affine:
+    def take(self, i: Index) -> Affine:
         return Affine(self.base.take(i), self.scale, self.offset)
 
-    def norms_squared(self) -> Any:
+    def norms_squared(self) -> Array:
         if self.offset is None:
             return self.scale**2 * self.base.norms_squared()
-        dense = self.to_dense()
-        return sum_last(dense * dense, len(self.vertex_shape))
+        return super().norms_squared()
 
     def key(self) -> Hashable:
         # the vertices of one set share scale and offset

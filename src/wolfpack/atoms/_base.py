@@ -1,4 +1,4 @@
-"""The interface of structured vertices, and the dense vertex."""
+"""The interface of structured vertices, and dense vertices."""
 
 from __future__ import annotations
 
@@ -7,12 +7,22 @@ import math
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
-from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import DTypeLike
 
-from ..arrays import Array, is_foreign, like, namespace, rows, sum_last, to_host
+from ..arrays import (
+    Array,
+    Index,
+    foreign_dtype,
+    is_foreign,
+    like,
+    namespace,
+    rows,
+    sum_last,
+    to_host,
+)
 
 _OPERATORS = {
     np.add: operator.add,
@@ -29,7 +39,7 @@ class Atoms(NDArrayOperatorsMixin, ABC):
     """One vertex of a set, or a batch of them along a leading axis.
 
     A vertex behaves like the array it stands for: ``np.asarray(v)``, ``v - x`` and ``g @ v`` give
-    dense arrays. The methods below do the same work on the structure, without densifying.
+    dense arrays. Subclasses do the work of the methods below on the structure, without densifying.
 
     Attributes
     ----------
@@ -61,25 +71,26 @@ class Atoms(NDArrayOperatorsMixin, ABC):
     def to_dense(self) -> Array:
         """Return the dense array, of shape `shape`."""
 
-    @abstractmethod
-    def dot(self, u: Array) -> Any:
+    def dot(self, u: Array) -> Array:
         """Return <u, v> for each vertex v; ``u`` has one vertex's shape or the batch's shape."""
+        return sum_last(self.to_dense() * u, len(self.vertex_shape))
 
     @abstractmethod
     def mean(self) -> Array:
         """Return the mean of the batch as a dense array, without densifying each vertex."""
 
-    @abstractmethod
     def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
         """Return ``scale * x + weight * v`` for a single vertex v, as a new dense array."""
+        return scale * x + weight * self.to_dense()
 
     @abstractmethod
-    def take(self, i: Any) -> Atoms:
+    def take(self, i: Index) -> Atoms:
         """Return the vertex at position ``i`` of a batch, or the sub-batch of a slice or array."""
 
-    @abstractmethod
-    def norms_squared(self) -> Any:
+    def norms_squared(self) -> Array:
         """Return ||v||^2 for each vertex v."""
+        dense = self.to_dense()
+        return sum_last(dense * dense, len(self.vertex_shape))
 
     def squares(self) -> float:
         """Return the sum of ||v||^2 over the vertices."""
@@ -89,6 +100,10 @@ class Atoms(NDArrayOperatorsMixin, ABC):
     def key(self) -> Hashable:
         """Return a hashable identity of a single vertex: equal vertices, equal keys."""
         return to_host(self.to_dense() + 0.0).tobytes()  # + 0.0 makes -0.0 equal 0.0
+
+    def keys(self) -> list[Hashable]:
+        """Return the keys of all vertices of a batch."""
+        return [self.take(i).key() for i in range(len(self))]
 
     def to(self, x: Array) -> Atoms:
         """Return the same vertices with arrays of the library, device and type of ``x``."""
@@ -102,11 +117,11 @@ class Atoms(NDArrayOperatorsMixin, ABC):
                 setattr(moved, name, value.to(x))
             elif isinstance(value, tuple) and value and isinstance(value[0], Atoms):
                 setattr(moved, name, tuple(part.to(x) for part in value))
-        if hasattr(type(self), "dtype"):
-            vars(moved)["dtype"] = None if isinstance(x, np.ndarray) else x.dtype
+        if "dtype" in vars(self):
+            vars(moved)["dtype"] = foreign_dtype(x)
         return moved
 
-    def __getitem__(self, i: Any) -> Any:
+    def __getitem__(self, i: Index | tuple[Index, ...]) -> Array:
         if self.count is None or isinstance(i, tuple):
             return self.to_dense()[i]
         return self.take(i)
@@ -114,14 +129,16 @@ class Atoms(NDArrayOperatorsMixin, ABC):
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Array]:
         return (self[i] for i in range(len(self)))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         dense = to_host(self.to_dense())
         return dense if dtype is None else dense.astype(dtype)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Array, **kwargs: object
+    ) -> Array:
         dense = [x.to_dense() if isinstance(x, Atoms) else x for x in inputs]
         if ufunc in _OPERATORS and method == "__call__" and any(map(is_foreign, dense)):
             return _OPERATORS[ufunc](*dense)
@@ -143,17 +160,38 @@ class Dense(Atoms):
     def to_dense(self) -> Array:
         return self.array
 
-    def dot(self, u: Array) -> Any:
-        return sum_last(self.array * u, len(self.vertex_shape))
-
     def mean(self) -> Array:
         return self.array if self.count is None else namespace(self.array).mean(self.array, axis=0)
 
-    def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
-        return scale * x + weight * self.array
-
-    def take(self, i: Any) -> Dense:
+    def take(self, i: Index) -> Dense:
         return Dense(rows(self.array, i), self.vertex_shape)
 
-    def norms_squared(self) -> Any:
-        return self.dot(self.array)
+
+class Bounded(Dense):
+    """Answers of a numerical solver to directions g, each with a lower bound on min <g, v>.
+
+    Parameters
+    ----------
+    array : array, shape ([count,] *vertex_shape)
+        The answers.
+    bound : float or array, shape ([count])
+        What no value of <g, v> falls below.
+    direction : array, like ``array``
+        The directions g for which that was proved.
+    """
+
+    def __init__(
+        self, array: Array, vertex_shape: tuple[int, ...], bound: Array, direction: Array
+    ) -> None:
+        super().__init__(array, vertex_shape)
+        self.bound = bound
+        self.direction = direction
+
+    def bound_for(self, g: Array) -> float | None:
+        """Return the bound of a single vertex if it was proved for ``g``, else None."""
+        return float(self.bound) if np.array_equal(self.direction, g) else None
+
+    def take(self, i: Index) -> Bounded:
+        return Bounded(
+            rows(self.array, i), self.vertex_shape, self.bound[i], rows(self.direction, i)
+        )

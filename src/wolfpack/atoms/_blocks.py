@@ -5,30 +5,44 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Self
 
-from ..arrays import concat, reshape, sum_last
-from ._base import Array, Atoms
+from ..arrays import concat, reshape
+from ._base import Array, Atoms, Index
 
 
-class Blocks(Atoms):
-    """Vertices of a product: the parts flattened and joined into one vector.
+class Parts(Atoms):
+    """Vertices made of one vertex (or batch of the same length) of each of several sets.
 
     Parameters
     ----------
     parts : sequence of Atoms
-        One vertex (or batch of the same length) of each factor.
+        The vertices of each set, whose keys identify the whole.
     """
 
     def __init__(self, parts: Sequence[Atoms]) -> None:
         self.parts = tuple(parts)
-        self.vertex_shape = (sum(part.size for part in self.parts),)
+        self.vertex_shape = self.parts[0].vertex_shape
         self.count = self.parts[0].count
+
+    def take(self, i: Index) -> Self:
+        return type(self)([part.take(i) for part in self.parts])
+
+    def key(self) -> Hashable:
+        return tuple(part.key() for part in self.parts)
+
+
+class BlockAtoms(Parts):
+    """Vertices of a product: the parts flattened and joined into one vector."""
+
+    def __init__(self, parts: Sequence[Atoms]) -> None:
+        super().__init__(parts)
+        self.vertex_shape = (sum(part.size for part in self.parts),)
 
     def to_dense(self) -> Array:
         return self._join([part.to_dense() for part in self.parts])
 
-    def dot(self, u: Array) -> Any:
+    def dot(self, u: Array) -> Array:
         return sum(part.dot(block) for part, block in zip(self.parts, self._split(u), strict=True))
 
     def mean(self) -> Array:
@@ -38,14 +52,8 @@ class Blocks(Atoms):
         pairs = zip(self.parts, self._split(x), strict=True)
         return self._join([part.add_scaled(block, scale, weight) for part, block in pairs])
 
-    def take(self, i: Any) -> Blocks:
-        return Blocks([part.take(i) for part in self.parts])
-
-    def norms_squared(self) -> Any:
+    def norms_squared(self) -> Array:
         return sum(part.norms_squared() for part in self.parts)
-
-    def key(self) -> Hashable:
-        return tuple(part.key() for part in self.parts)
 
     def _split(self, u: Array) -> list[Array]:
         return split_blocks(u, [part.vertex_shape for part in self.parts])
@@ -54,29 +62,17 @@ class Blocks(Atoms):
         return join_blocks(arrays, [part.vertex_shape for part in self.parts])
 
 
-class Sums(Atoms):
-    """Vertices of a Minkowski sum: the parts added up.
+class Sums(Parts):
+    """Vertices of a Minkowski sum: the parts, all of one shape, added up.
 
-    Parameters
-    ----------
-    parts : sequence of Atoms
-        One vertex (or batch of the same length) of each summand, all of one shape.
-
-    Notes
-    -----
     An extreme point of the sum is a sum of extreme points in one way only, so the parts' keys
     identify it.
     """
 
-    def __init__(self, parts: Sequence[Atoms]) -> None:
-        self.parts = tuple(parts)
-        self.vertex_shape = self.parts[0].vertex_shape
-        self.count = self.parts[0].count
-
     def to_dense(self) -> Array:
         return sum(part.to_dense() for part in self.parts)
 
-    def dot(self, u: Array) -> Any:
+    def dot(self, u: Array) -> Array:
         return sum(part.dot(u) for part in self.parts)
 
     def mean(self) -> Array:
@@ -86,16 +82,6 @@ class Sums(Atoms):
         for part in self.parts:
             x, scale = part.add_scaled(x, scale, weight), 1.0
         return x
-
-    def take(self, i: Any) -> Sums:
-        return Sums([part.take(i) for part in self.parts])
-
-    def norms_squared(self) -> Any:
-        dense = self.to_dense()
-        return sum_last(dense * dense, len(self.vertex_shape))
-
-    def key(self) -> Hashable:
-        return tuple(part.key() for part in self.parts)
 
 
 def split_blocks(x: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:

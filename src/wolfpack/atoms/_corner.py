@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 
-from ..arrays import namespace, rows, sum_last, to_host
-from ._base import Array, Atoms
+from ..arrays import namespace, rows, to_host
+from ._base import Array, Atoms, Index
 
 
 class Corner(Atoms):
@@ -20,11 +19,11 @@ class Corner(Atoms):
         Which entries are at the upper bound.
     lower, upper : float or array, broadcastable to ``vertex_shape``
         The bounds; arrays where ``above`` is not NumPy's.
-    vertex_shape : tuple of int
-        Shape of one vertex.
     """
 
-    def __init__(self, above: Array, lower: Any, upper: Any, vertex_shape: tuple[int, ...]) -> None:
+    def __init__(
+        self, above: Array, lower: Array, upper: Array, vertex_shape: tuple[int, ...]
+    ) -> None:
         self.above = above
         self.lower = lower
         self.upper = upper
@@ -37,28 +36,19 @@ class Corner(Atoms):
             return self.above * self.upper + ~self.above * self.lower
         return namespace(self.above).where(self.above, self.upper, self.lower)
 
-    def dot(self, u: Array) -> Any:
-        return sum_last(self.to_dense() * u, len(self.vertex_shape))
-
     def mean(self) -> Array:
         if self.count is None:
             return self.to_dense()
-        if type(self.above) is not np.ndarray:
+        if type(self.above) is np.ndarray:
+            dtype = np.uint16 if self.count < 2**16 else np.int64
+            share = np.add.reduce(self.above, axis=0, dtype=dtype) / self.count
+        else:
             space = namespace(self.above)
             share = space.mean(space.astype(self.above, self.upper.dtype), axis=0)
-            return share * self.upper + (1.0 - share) * self.lower
-        dtype = np.uint16 if self.count < 2**16 else np.int64
-        share = np.add.reduce(self.above, axis=0, dtype=dtype) / self.count
         return share * self.upper + (1.0 - share) * self.lower
 
-    def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
-        return scale * x + weight * self.to_dense()
-
-    def take(self, i: Any) -> Corner:
+    def take(self, i: Index) -> Corner:
         return Corner(rows(self.above, i), self.lower, self.upper, self.vertex_shape)
-
-    def norms_squared(self) -> Any:
-        return sum_last(self.to_dense() ** 2, len(self.vertex_shape))
 
     def key(self) -> Hashable:
         # an entry whose bounds coincide does not distinguish two corners

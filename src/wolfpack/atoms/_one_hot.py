@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from ..arrays import (
     take,
     take_along,
 )
-from ._base import Array, Atoms
+from ._base import Array, Atoms, Index
 
 
 class OneHot(Atoms):
@@ -32,16 +31,12 @@ class OneHot(Atoms):
         Flat position of the nonzero entry of each vertex.
     value : float or array like ``index``
         The entry itself.
-    vertex_shape : tuple of int
-        Shape of one vertex.
     dtype : type, optional
         Floating-point type of the entries where ``index`` is not NumPy's.
     """
 
-    dtype: Any = None
-
     def __init__(
-        self, index: Any, value: Any, vertex_shape: tuple[int, ...], dtype: Any = None
+        self, index: Array, value: Array, vertex_shape: tuple[int, ...], dtype: object = None
     ) -> None:
         self.index = np.asarray(index) if dtype is None else index
         self.value = value
@@ -53,32 +48,26 @@ class OneHot(Atoms):
         if self.dtype is not None:
             return self._spread()
         dtype = np.result_type(self.value, np.float32) if np.ndim(self.value) else np.float64
-        if self.count is None:
-            out = np.zeros(self.size, dtype=dtype)
-            out[self.index] = self.value
-        else:
-            out = np.zeros((self.count, self.size), dtype=dtype)
-            out[np.arange(self.count), self.index] = self.value
+        out = np.zeros((self.count or 1, self.size), dtype=dtype)
+        out[np.arange(out.shape[0]), self.index] = self.value
         return out.reshape(self.shape)
 
-    def dot(self, u: Array) -> Any:
-        if self.dtype is not None:
-            return self._dot(u)
-        if u.shape == self.vertex_shape:
-            return self.value * u.reshape(-1)[self.index]
-        return self.value * u.reshape(self.count, -1)[np.arange(len(self)), self.index]
+    def dot(self, u: Array) -> Array:
+        if tuple(u.shape) == self.vertex_shape:
+            return self.value * take(reshape(u, (-1,)), self.index)
+        u = reshape(u, (self.count or 1, -1))
+        if self.dtype is None:
+            return self.value * u[np.arange(len(self)), self.index]
+        return self.value * take_along(u, self.index[:, None])[:, 0]
 
     def mean(self) -> Array:
         if self.count is None:
             return self.to_dense()
-        if self.dtype is not None:
-            weight = self.value / self.count
-            return reshape(bincount(self.index, weight, self.size, self.dtype), self.vertex_shape)
-        if np.ndim(self.value):
-            total = np.bincount(self.index, weights=self.value, minlength=self.size)
-            return (total / self.count).reshape(self.vertex_shape)
-        total = np.bincount(self.index, minlength=self.size)
-        return (total * (self.value / self.count)).reshape(self.vertex_shape)
+        if self.dtype is None and np.ndim(self.value):
+            total = np.bincount(self.index, weights=self.value, minlength=self.size) / self.count
+        else:
+            total = bincount(self.index, self.value / self.count, self.size, self.dtype)
+        return reshape(total, self.vertex_shape)
 
     def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
         if self.dtype is not None:
@@ -88,11 +77,11 @@ class OneHot(Atoms):
         out.reshape(-1)[self.index] += weight * self.value
         return out
 
-    def take(self, i: Any) -> OneHot:
+    def take(self, i: Index) -> OneHot:
         value = self.value if isinstance(self.value, float) else rows(self.value, i)
         return OneHot(rows(self.index, i), value, self.vertex_shape, self.dtype)
 
-    def norms_squared(self) -> Any:
+    def norms_squared(self) -> Array:
         square = self.value * self.value
         if self.dtype is not None and isinstance(square, float) and self.count is not None:
             return full((self.count,), square, self.index, self.dtype)
@@ -113,32 +102,11 @@ class OneHot(Atoms):
         value = self.value
         if isinstance(value, float):
             value = full((), value, self.index, self.dtype)
-        empty = full((), 0.0, self.index, self.dtype)
-        return reshape(space.where(hits, value[..., None], empty), self.shape)
-
-    def _dot(self, u: Array) -> Array:
-        if tuple(u.shape) == self.vertex_shape:
-            return self.value * take(reshape(u, (-1,)), self.index)
-        picked = take_along(reshape(u, (self.count or 1, -1)), self.index[:, None])
-        return self.value * picked[:, 0]
+        return reshape(space.where(hits, value[..., None], 0.0), self.shape)
 
 
 class Tally(OneHot):
-    """A batch of one-hot vertices of one value, known by how many are at each position.
-
-    Parameters
-    ----------
-    counts : int array, shape (size,)
-        How many vertices have their entry at each flat position.
-    count : int
-        Their sum.
-    value : float
-        The entry.
-    vertex_shape : tuple of int
-        Shape of one vertex.
-    dtype : type, optional
-        Floating-point type of the entries where ``counts`` is not NumPy's.
-    """
+    """A batch of one-hot vertices of one value: ``counts`` says how many are at each position."""
 
     def __init__(
         self,
@@ -146,7 +114,7 @@ class Tally(OneHot):
         count: int,
         value: float,
         vertex_shape: tuple[int, ...],
-        dtype: Any = None,
+        dtype: object = None,
     ) -> None:
         self.counts = counts
         self.count = count
@@ -158,12 +126,10 @@ class Tally(OneHot):
     @cached_property
     def index(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Positions of the vertices one by one, sorted."""
-        if self.dtype is not None:
-            return repeat(arange(self.size, self.counts), self.counts, self.count or 0)
-        return np.repeat(np.arange(self.size), self.counts)
+        return repeat(arange(self.size, self.counts), self.counts, self.count or 0)
 
     def mean(self) -> Array:
+        counts = self.counts
         if self.dtype is not None:
-            counts = namespace(self.counts).astype(self.counts, self.dtype)
-            return reshape(counts * self._share, self.vertex_shape)
-        return (self.counts * self._share).reshape(self.vertex_shape)
+            counts = namespace(counts).astype(counts, self.dtype)
+        return reshape(counts * self._share, self.vertex_shape)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 
-from ._base import Array, Atoms
+from ._base import Array, Atoms, Index
 from ._sparse import Sparse
 
 
@@ -31,7 +30,7 @@ class Permutation(Atoms):
         np.put_along_axis(out, self.columns[..., None], 1.0, axis=-1)
         return out
 
-    def dot(self, u: Array) -> Any:
+    def dot(self, u: Array) -> Array:
         rows = np.arange(self.vertex_shape[0])
         if u.ndim == 2:
             return u[rows, self.columns].sum(axis=-1)
@@ -48,10 +47,10 @@ class Permutation(Atoms):
         out[np.arange(self.vertex_shape[0]), self.columns] += weight
         return out
 
-    def take(self, i: Any) -> Permutation:
+    def take(self, i: Index) -> Permutation:
         return Permutation(self.columns[i])
 
-    def norms_squared(self) -> Any:
+    def norms_squared(self) -> Array:
         n = float(self.vertex_shape[0])
         return n if self.count is None else np.full(self.count, n)
 
@@ -61,3 +60,6 @@ class Permutation(Atoms):
 
     def key(self) -> Hashable:
         return self.columns.tobytes()
+
+    def keys(self) -> list[Hashable]:
+        return [columns.tobytes() for columns in self.columns]

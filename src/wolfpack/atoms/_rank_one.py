@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 
 from ..arrays import rows, sum_last, to_host
-from ._base import Array, Atoms
+from ._base import Array, Atoms, Index
 
 
 class RankOne(Atoms):
@@ -34,7 +33,7 @@ class RankOne(Atoms):
     def to_dense(self) -> Array:
         return (self.scale * self.u)[..., :, None] * self.v[..., None, :]
 
-    def dot(self, u: Array) -> Any:
+    def dot(self, u: Array) -> Array:
         # <G, u v'> = u' (G v): one pass over G for the whole batch
         image = (u @ self.v[..., None])[..., 0] if u.ndim == 3 else self.v @ u.T
         return self.scale * sum_last(self.u * image, 1)
@@ -51,10 +50,10 @@ class RankOne(Atoms):
         out += np.multiply.outer((weight * self.scale) * self.u, self.v)
         return out
 
-    def take(self, i: Any) -> RankOne:
+    def take(self, i: Index) -> RankOne:
         return RankOne(rows(self.u, i), rows(self.v, i), self.scale)
 
-    def norms_squared(self) -> Any:
+    def norms_squared(self) -> Array:
         u, v = self.u, self.v
         return self.scale**2 * sum_last(u * u, 1) * sum_last(v * v, 1)
 

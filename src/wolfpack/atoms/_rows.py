@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 
 from ..arrays import bincount, namespace, reshape, rows, sum_last, take, to_host
-from ._base import Array, Atoms
+from ._base import Array, Atoms, Index
 
 
 class Rows(Atoms):
@@ -20,11 +19,9 @@ class Rows(Atoms):
         The flattened points, shared by all vertices.
     index : int array, shape () or (count,)
         Which point each vertex is.
-    vertex_shape : tuple of int
-        Shape of one vertex.
     """
 
-    def __init__(self, table: Array, index: Any, vertex_shape: tuple[int, ...]) -> None:
+    def __init__(self, table: Array, index: Array, vertex_shape: tuple[int, ...]) -> None:
         self.table = table
         self.index = np.asarray(index) if type(table) is np.ndarray else index
         self.vertex_shape = tuple(vertex_shape)
@@ -34,7 +31,7 @@ class Rows(Atoms):
         # + 0.0 makes a copy: what is handed out may be written to
         return reshape(self._rows, self.shape) + 0.0
 
-    def dot(self, u: Array) -> Any:
+    def dot(self, u: Array) -> Array:
         if u.shape != self.vertex_shape:
             return sum_last(self._rows * reshape(u, (self.count or 1, -1)), 1)
         if self.table.shape[0] < (self.count or 1):
@@ -45,19 +42,17 @@ class Rows(Atoms):
         if self.count is None:
             return self.to_dense()
         if self.table.shape[0] < self.count:
-            frequency = (
-                bincount(self.index, 1.0, self.table.shape[0], self.table.dtype) / self.count
-            )
-            return reshape(frequency @ self.table, self.vertex_shape)
+            times = bincount(self.index, 1.0, self.table.shape[0], self.table.dtype)
+            return reshape((times / self.count) @ self.table, self.vertex_shape)
         return reshape(namespace(self.table).mean(self._rows, axis=0), self.vertex_shape)
 
     def add_scaled(self, x: Array, scale: float, weight: float) -> Array:
         return scale * x + weight * reshape(self._rows, self.vertex_shape)
 
-    def take(self, i: Any) -> Rows:
+    def take(self, i: Index) -> Rows:
         return Rows(self.table, rows(self.index, i), self.vertex_shape)
 
-    def norms_squared(self) -> Any:
+    def norms_squared(self) -> Array:
         return sum_last(self._rows**2, 1)
 
     def key(self) -> Hashable:

@@ -1,4 +1,4 @@
-"""The mean of a batch of vertices in few numbers, for the way from a worker to the driver.
+"""The mean of a batch of vertices in few numbers, to be sent from a worker to the driver.
 
 ``summarize(atoms).mean()`` has the bits of ``atoms.mean()``: where a sum was computed, on another
 machine or here, must not show.
@@ -7,13 +7,12 @@ machine or here, must not show.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
 
 from ..arrays import concat, reshape
 from ._base import Array, Atoms
-from ._blocks import Blocks
+from ._blocks import BlockAtoms
 from ._rank_one import RankOne
 from ._rows import Rows
 
@@ -59,11 +58,14 @@ class SparseSummary(Summary):
         self.fill = fill
         self.shape = shape
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         # bytes pickle several times faster than arrays, and a round waits for it
-        data = self.positions.tobytes(), self.entries.tobytes()
-        kinds = self.positions.dtype.str, self.entries.dtype.str
-        return _sparse_from_bytes, (*data, *kinds, self.fill, self.shape)
+        return _sparse_from_bytes, (
+            (self.positions.tobytes(), self.positions.dtype.str),
+            (self.entries.tobytes(), self.entries.dtype.str),
+            self.fill,
+            self.shape,
+        )
 
     @property
     def nbytes(self) -> int:
@@ -80,23 +82,23 @@ class SparseSummary(Summary):
 
 
 def _sparse_from_bytes(
-    positions: bytes, entries: bytes, integer: str, number: str, *rest: Any
+    positions: tuple[bytes, str], entries: tuple[bytes, str], fill: float, shape: tuple[int, ...]
 ) -> SparseSummary:
-    return SparseSummary(np.frombuffer(positions, integer), np.frombuffer(entries, number), *rest)
+    return SparseSummary(np.frombuffer(*positions), np.frombuffer(*entries), fill, shape)
 
 
 class FactoredSummary(Summary):
     """Rank-one vertices as their factors, when these are smaller than the matrix."""
 
     def __init__(self, atoms: RankOne) -> None:
-        self.u, self.v, self.scale = atoms.u, atoms.v, atoms.scale
+        self.atoms = atoms
 
     @property
     def nbytes(self) -> int:
-        return self.u.nbytes + self.v.nbytes
+        return self.atoms.u.nbytes + self.atoms.v.nbytes
 
     def mean(self) -> Array:
-        return RankOne(self.u, self.v, self.scale).mean()
+        return self.atoms.mean()
 
 
 class JoinedSummary(Summary):
@@ -115,16 +117,14 @@ class JoinedSummary(Summary):
 
 def summarize(atoms: Atoms) -> Summary:
     """Return the mean of a batch in the form that takes the fewest bytes."""
-    if isinstance(atoms, Blocks):
+    if isinstance(atoms, BlockAtoms):
         return JoinedSummary([summarize(part) for part in atoms.parts])
-    if isinstance(atoms, RankOne) and atoms.u.size + atoms.v.size < atoms.size and _plain(atoms):
-        return FactoredSummary(atoms)
+    if isinstance(atoms, RankOne):
+        u, v = atoms.u, atoms.v
+        # a copy in another memory order could be multiplied in another order, to other bits
+        if u.size + v.size < atoms.size and u.flags.c_contiguous and v.flags.c_contiguous:
+            return FactoredSummary(atoms)
     return _compressed(atoms.mean())
-
-
-def _plain(atoms: RankOne) -> bool:
-    # a copy in another memory order could be multiplied in another order, to other bits
-    return bool(atoms.u.flags.c_contiguous and atoms.v.flags.c_contiguous)
 
 
 def _compressed(mean: Array) -> Summary:
@@ -132,8 +132,7 @@ def _compressed(mean: Array) -> Summary:
     positions = np.flatnonzero(flat)
     if 3 * positions.size > flat.size or not flat.size:
         return DenseSummary(mean)
-    zeros = flat == 0
-    negative = int(np.signbit(flat[zeros]).sum())
+    negative = int(np.signbit(flat[flat == 0]).sum())
     if negative not in (0, flat.size - positions.size):
         return DenseSummary(mean)
     kind = np.uint32 if flat.size < 2**32 else np.uint64
@@ -145,6 +144,6 @@ def portable(atoms: Atoms) -> Atoms:
     """Return the same vertices without what the receiver has or does not need: a hull's table."""
     if isinstance(atoms, Rows):
         rows = atoms.table[np.atleast_1d(atoms.index)]
-        index: Any = 0 if atoms.count is None else np.arange(atoms.count)
+        index = np.array(0) if atoms.count is None else np.arange(atoms.count)
         return Rows(rows, index, atoms.vertex_shape)
     return atoms

@@ -7,12 +7,11 @@ profiles and a page.
 from __future__ import annotations
 
 from .cases import CASES, Case
-from .measure import LEVELS, Contestant, Reach, Trace, contestants, methods
-from .outside import LIBRARIES, missing, rivals
-from .referee import Rival
+from .measure import LEVELS, Trace
+from .outside import LIBRARIES, missing
 from .stored import load
 from .suite_page import write
-from .suites import SUITES, CaseResult, Entry, SuiteResult, run_suite
+from .suites import SUITES, Entry, SuiteResult, run_suite
 
 __all__ = [
     "CASES",
@@ -20,18 +19,11 @@ __all__ = [
     "LIBRARIES",
     "SUITES",
     "Case",
-    "CaseResult",
-    "Contestant",
     "Entry",
-    "Reach",
-    "Rival",
     "SuiteResult",
     "Trace",
-    "contestants",
     "load",
-    "methods",
     "missing",
-    "rivals",
     "run_suite",
     "write",
 ]

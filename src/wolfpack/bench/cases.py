@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import objectives, sets
+from ..paper import instances
 
 
 @dataclass
@@ -30,12 +31,15 @@ def nearest(title: str, K: sets.Set, target: np.ndarray, **data: Any) -> Case:
     return Case(title, f, K, {"target": target} | data)
 
 
+def least_squares(title: str, f: objectives.Objective, K: sets.Set) -> Case:
+    """Return the least-squares problem over K."""
+    assert isinstance(f, objectives.LeastSquares)
+    return Case(title, f, K, {"A": f.A, "b": f.b})
+
+
 def simplex_sparse() -> Case:
-    rng = np.random.RandomState(42)  # the paper's own data
-    A, x = rng.randn(200, 50), rng.rand(50)
-    b = A @ (1.5 * x / x.sum())
-    f = objectives.LeastSquares(A, b)
-    return Case("simplex, the paper's 200 x 50", f, sets.Simplex(50), {"A": A, "b": b})
+    paper = instances.simplex(42)
+    return least_squares("simplex, the paper's 200 x 50", paper.f, paper.K)
 
 
 def simplex_dense() -> Case:
@@ -74,11 +78,8 @@ def spectrahedron() -> Case:
 
 
 def trace_ball() -> Case:
-    rng = np.random.RandomState(43)  # the paper's own data
-    C, X = rng.randn(10, 10), rng.randn(10, 8)
-    D = C @ (1.5 * X / np.linalg.norm(X, "nuc"))
-    f = objectives.LeastSquares(C, D)
-    return Case("trace ball, the paper's 10 x 8", f, sets.TraceNormBall((10, 8)), {"A": C, "b": D})
+    paper = instances.trace_ball(43)
+    return least_squares("trace ball, the paper's 10 x 8", paper.f, paper.K)
 
 
 def k_sparse() -> Case:
@@ -86,7 +87,7 @@ def k_sparse() -> Case:
     A = rng.standard_normal((100, 300))
     b = A @ (np.arange(300) < 10) + rng.standard_normal(100)
     f = objectives.LeastSquares(A, b)
-    return Case("k-sparse polytope, 100 x 300, k = 10", f, sets.KSparse(300, 10), {"A": A, "b": b})
+    return least_squares("k-sparse polytope, 100 x 300, k = 10", f, sets.KSparse(300, 10))
 
 
 def milp() -> Case:
@@ -97,14 +98,6 @@ def milp() -> Case:
     return nearest("hull of a MILP, 16 variables", K, rng.random(16))
 
 
-CASES: dict[str, Callable[[], Case]] = {
-    "simplex-sparse": simplex_sparse,
-    "simplex-dense": simplex_dense,
-    "l1-logistic": l1_logistic,
-    "birkhoff": birkhoff,
-    "dag-flow": dag_flow,
-    "spectrahedron": spectrahedron,
-    "trace-ball": trace_ball,
-    "k-sparse": k_sparse,
-    "milp": milp,
-}
+_CASES = [simplex_sparse, simplex_dense, l1_logistic, birkhoff, dag_flow, spectrahedron]
+_CASES += [trace_ball, k_sparse, milp]
+CASES: dict[str, Callable[[], Case]] = {make.__name__.replace("_", "-"): make for make in _CASES}

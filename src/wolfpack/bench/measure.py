@@ -51,9 +51,7 @@ class Trace:
         if not hits.size:
             return None
         at = int(hits[0])
-        counts = {
-            name: int(self.counts[name][at]) if name in self.counts else None for name in COUNTS
-        }
+        counts = dict.fromkeys(COUNTS) | {name: int(n[at]) for name, n in self.counts.items()}
         return Reach(**counts, seconds=float(self.seconds[at]))
 
 

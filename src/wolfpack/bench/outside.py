@@ -24,15 +24,8 @@ from .cases import Case
 from .penalised import liblinear, skglm
 from .referee import Referee, Rival
 
-LIBRARIES = {
-    "copt": "copt",
-    "jaxopt": "jaxopt",
-    "POT": "ot",
-    "CVXPY": "cvxpy",
-    "Clarabel": "clarabel",
-    "scikit-learn": "sklearn",
-    "skglm": "skglm",
-}
+LIBRARIES = {"copt": "copt", "jaxopt": "jaxopt", "POT": "ot", "CVXPY": "cvxpy"}
+LIBRARIES |= {"Clarabel": "clarabel", "scikit-learn": "sklearn", "skglm": "skglm"}
 """Libraries that are compared, and a module of each that shows whether it is installed."""
 
 
@@ -64,10 +57,9 @@ def rivals(case: Case) -> Iterator[Rival]:
         yield Rival("SciPy SLSQP", _slsqp)
 
 
-def _copt_constraint(case: Case) -> Any:
+def _copt_constraint(K: Any) -> Any:
     from copt import constraint
 
-    K = case.K
     kind = type(K).__name__
     if kind == "TraceNormBall":
         return constraint.TraceBall(K.r, K.shape)
@@ -84,46 +76,32 @@ def _flat(case: Case) -> Callable[[Array], tuple[float, Array]]:
     return fun
 
 
+_COPT = {"jac": True, "tol": 0, "max_iter": 10**6}
+
+
 def _copt_projected(referee: Referee) -> None:
     import copt
 
     case = referee.case
-    ball = _copt_constraint(case)
+    prox = _copt_constraint(case.K).prox
+    options = {**_COPT, "accelerated": True, "callback": lambda state: referee.see(state["x"])}
     referee.start_clock()
-    copt.minimize_proximal_gradient(
-        _flat(case),
-        case.K.start().reshape(-1),
-        ball.prox,
-        jac=True,
-        tol=0,
-        max_iter=10**6,
-        accelerated=True,
-        callback=lambda state: referee.see(state["x"]),
-    )
+    copt.minimize_proximal_gradient(_flat(case), case.K.start().reshape(-1), prox, **options)
 
 
 def _copt_frank_wolfe(referee: Referee, variant: str) -> None:
     import copt
 
     case = referee.case
-    ball, start, rep = _copt_constraint(case), case.K.start().reshape(-1), None
+    ball, start, rep = _copt_constraint(case.K), case.K.start().reshape(-1), None
+    lmo = ball.lmo
     if variant == "pairwise":
         # its active set begins with one vertex
-        vertex = case.K.lmo(np.ones(case.K.shape))
+        lmo, vertex = ball.lmo_pairwise, case.K.lmo(np.ones(case.K.shape))
         start, rep = vertex.to_dense(), (float(np.sign(vertex.value)), int(vertex.index))
+    options = {**_COPT, "step": "backtracking", "callback": lambda state: referee.see(state["x"])}
     referee.start_clock()
-    copt.minimize_frank_wolfe(
-        _flat(case),
-        start,
-        ball.lmo_pairwise if variant == "pairwise" else ball.lmo,
-        x0_rep=rep,
-        variant=variant,
-        jac=True,
-        step="backtracking",
-        tol=0,
-        max_iter=10**6,
-        callback=lambda state: referee.see(state["x"]),
-    )
+    copt.minimize_frank_wolfe(_flat(case), start, lmo, x0_rep=rep, variant=variant, **options)
 
 
 def _jax_value(case: Case) -> Callable[[Array], Array]:
@@ -164,20 +142,18 @@ def _pot(referee: Referee) -> None:
     import ot
 
     n, t = referee.case.K.shape[0], referee.case.data["target"]
-    a = np.full(n, 1.0 / n)
+    a, no_cost = np.full(n, 1.0 / n), np.zeros((n, n))
+
+    def f(G: Array) -> float:
+        return 0.5 * float(((n * G - t) ** 2).sum())
+
+    def gradient(G: Array) -> Array:
+        return n * (n * G - t)
+
     for rounds in (10, 30, 100, 300, 1000, 3000):
+        limits = {"numItermax": rounds, "stopThr": 0, "stopThr2": 0}
         referee.start_clock()
-        plan = ot.optim.cg(
-            a,
-            a,
-            np.zeros((n, n)),
-            1.0,
-            lambda G: 0.5 * float(((n * G - t) ** 2).sum()),
-            lambda G: n * (n * G - t),
-            numItermax=rounds,
-            stopThr=0,
-            stopThr2=0,
-        )
+        plan = ot.optim.cg(a, a, no_cost, 1.0, f, gradient, **limits)
         referee.see(n * plan, rounds)
 
 
@@ -196,29 +172,20 @@ def _slsqp(referee: Referee) -> None:
     )
 
 
-def _simplex(x: Any, case: Case, cp: ModuleType) -> list[Any]:
-    return [x >= 0, cp.sum(x) == case.K.r]
-
-
-def _birkhoff(x: Any, case: Case, cp: ModuleType) -> list[Any]:
-    return [x >= 0, cp.sum(x, axis=0) == 1, cp.sum(x, axis=1) == 1]
-
-
 def _flow(x: Any, case: Case, cp: ModuleType) -> list[Any]:
     tails, heads = np.array(case.data["edges"]).T
     nodes, m = case.data["nodes"], len(tails)
     signs, columns = np.repeat([1.0, -1.0], m), np.tile(np.arange(m), 2)
-    ends = np.r_[tails, heads]
-    incidence = coo_array((signs, (ends, columns)), shape=(nodes, m)).tocsr()
+    incidence = coo_array((signs, (np.r_[tails, heads], columns)), shape=(nodes, m)).tocsr()
     supply = np.zeros(nodes)
     supply[0], supply[-1] = 1.0, -1.0
     return [x >= 0, incidence @ x == supply]
 
 
 _CONSTRAINTS: dict[str, Callable[[Any, Case, ModuleType], list[Any]]] = {
-    "Simplex": _simplex,
+    "Simplex": lambda x, case, cp: [x >= 0, cp.sum(x) == case.K.r],
     "L1Ball": lambda x, case, cp: [cp.norm1(x) <= case.K.r],
-    "Birkhoff": _birkhoff,
+    "Birkhoff": lambda x, case, cp: [x >= 0, cp.sum(x, axis=0) == 1, cp.sum(x, axis=1) == 1],
     "DagFlow": _flow,
     "Spectrahedron": lambda x, case, cp: [x >> 0, cp.trace(x) == case.K.r],
     "TraceNormBall": lambda x, case, cp: [cp.normNuc(x) <= case.K.r],

@@ -27,16 +27,10 @@ from .suites import CaseResult
 
 @dataclass(frozen=True)
 class Profile:
-    """The profiles of several methods.
+    """The profiles of several methods: row i of ``rho`` is that of ``methods[i]`` at each ``tau``.
 
-    Attributes
-    ----------
-    methods : list of str
-        From the largest area under the profile, over the logarithm of tau, to the smallest.
-    tau : array of shape (n,)
-        Every ratio at which a profile steps, from 1 on.
-    rho : array of shape (methods, n)
-        The profiles there.
+    ``methods`` go from the largest area under the profile, over the logarithm of tau, to the
+    smallest. ``tau`` holds every ratio at which a profile steps, from 1 on.
     """
 
     methods: list[str]
@@ -82,12 +76,7 @@ def profile(cases: Sequence[CaseResult], what: str = "seconds") -> Profile | Non
     table = ratios(times.reshape(-1, len(names)))
     tau = np.unique(np.append(table[np.isfinite(table)], 1.0))
     rho = (table[:, :, None] <= tau).mean(axis=0)
-    area = _area(tau, rho)
+    # the area under each profile over log(tau), up to a hundred times the last step
+    area = rho @ np.diff(np.log(np.append(tau, 100 * tau[-1])))
     order = np.argsort(-area, kind="stable")
     return Profile([names[i] for i in order], tau, rho[order])
-
-
-def _area(tau: np.ndarray, rho: np.ndarray) -> np.ndarray:
-    """Return the area under each profile over log(tau), up to a hundred times the last step."""
-    widths = np.diff(np.log(np.append(tau, 100 * tau[-1])))
-    return rho @ widths

@@ -18,12 +18,8 @@ def load(paths: Sequence[Path]) -> SuiteResult:
     """Return the results of several runs on one machine as if they had been one.
 
     The files, written by `wolfpack bench`, hold the medians at the accuracies and nothing between
-    them. If several files hold a case, the last one counts.
-
-    Raises
-    ------
-    ValueError
-        If a file is not such a result, or the machines differ.
+    them. If several files hold a case, the last one counts. A `ValueError` says that a file is not
+    such a result, or that the machines differ.
     """
     found = [_read(path) for path in paths]
     first = found[0]
@@ -35,7 +31,8 @@ def load(paths: Sequence[Path]) -> SuiteResult:
                 f"{path} and {paths[0]} come from different machines or versions "
                 f"({', '.join(sorted(other))}): their times cannot be compared"
             )
-        cases |= {name: _case(name, content) for name in _names(content)}
+        names = dict.fromkeys(row["case"] for row in content["rows"])
+        cases |= {name: _case(name, content) for name in names}
     suites = list(dict.fromkeys(content["suite"] for content in found))
     return SuiteResult(
         suites[0] if len(suites) == 1 else "several",
@@ -58,10 +55,6 @@ def _read(path: Path) -> dict[str, Any]:
     if missing or content.get("levels") != list(LEVELS):
         raise ValueError(f"{path} is not a result of this version of 'wolfpack bench'")
     return content
-
-
-def _names(content: dict[str, Any]) -> list[str]:
-    return list(dict.fromkeys(row["case"] for row in content["rows"]))
 
 
 def _case(name: str, content: dict[str, Any]) -> CaseResult:

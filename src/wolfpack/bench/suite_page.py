@@ -39,11 +39,7 @@ _GRID = 240
 def write(result: SuiteResult, folder: Path, command: str) -> tuple[list[Path], list[str]]:
     """Write tables, profiles and the page into an existing folder.
 
-    Returns
-    -------
-    files : list of Path
-    notes : list of str
-        What was left out, and why.
+    Returns the files, and notes on what was left out and why.
     """
     texts = {
         "tables.md": tables.markdown(result),
@@ -88,7 +84,7 @@ def page(result: SuiteResult, svg: str, command: str) -> Page:
     sections = [
         Section("Who wins", [*_winners(result)]),
         *_profiles(result, svg, styles),
-        *(Section(_capital(case.title), _case(case, styles)) for case in result.cases),
+        *(Section(tables.capital(case.title), _case(case, styles)) for case in result.cases),
         Section("How it was measured", _how(result, command)),
     ]
     lead = f"{tables.score(result)} {result.started[:10]}, {result.machine['processor']}."
@@ -113,10 +109,8 @@ def _profiles(result: SuiteResult, svg: str, styles: dict[str, Style]) -> list[S
         "gradients (`projected`, and `auto` where it chooses them) ask the oracle for certificates "
         "alone."
     ]
-    for what in FACETS:
-        found = profile(result.cases, what)
-        if found is not None:
-            blocks.append(_live_profile(found, what, styles))
+    found = {what: profile(result.cases, what) for what in FACETS}
+    blocks += [_live_profile(one, what, styles) for what, one in found.items() if one is not None]
     if svg:
         alt = "The same profiles, of the leading methods and the other libraries"
         names = ("profile.png", "profile.svg")
@@ -131,9 +125,8 @@ def _live_profile(found: Profile, what: str, styles: dict[str, Style]) -> LiveCh
         _series(name, rho[at], styles[name])
         for name, rho in zip(found.methods, found.rho, strict=True)
     ]
-    words = FACETS[what]
-    alt = f"Performance profiles in {words}"
-    caption = f"Profiles in {words}, of {len(found.methods)} methods."
+    alt = f"Performance profiles in {FACETS[what]}"
+    caption = f"Profiles in {FACETS[what]}, of {len(found.methods)} methods."
     return LiveChart(f"profile-{what}", alt, {"ratio": _short(tau)}, series, caption, "x")
 
 
@@ -147,8 +140,7 @@ def _case(case: CaseResult, styles: dict[str, Style]) -> list[str | LiveChart | 
 
 def _courses(case: CaseResult, styles: dict[str, Style]) -> list[LiveChart]:
     """Return the gap of every method against seconds, each at the run of median length."""
-    entries = [entry for entry in case.entries if entry.traces]
-    entries.sort(key=_rank)
+    entries = sorted((entry for entry in case.entries if entry.traces), key=_rank)
     ends = [trace.seconds for e in entries for trace in e.traces if len(trace.seconds)]
     if not ends:
         return []
@@ -198,13 +190,12 @@ def _how(result: SuiteResult, command: str) -> list[str | Table | list[str]]:
 
 
 def _stairs(found: Profile, styles: dict[str, Style], end: float) -> list[Line]:
-    lines = []
-    for name, rho in zip(found.methods, found.rho, strict=True):
-        if name in styles:
-            x = np.repeat(np.append(found.tau, end), 2)[1:-1]
-            style = styles[name]
-            lines.append(Line(name, x, np.repeat(rho, 2), style.color, style.dash))
-    return lines
+    x = np.repeat(np.append(found.tau, end), 2)[1:-1]
+    return [
+        Line(name, x, np.repeat(rho, 2), styles[name].color, styles[name].dash)
+        for name, rho in zip(found.methods, found.rho, strict=True)
+        if name in styles
+    ]
 
 
 def _styles(result: SuiteResult) -> dict[str, Style]:
@@ -229,7 +220,3 @@ def _unbroken(rows: list[list[str]]) -> list[list[str]]:
 
 def _id(name: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in name.lower())
-
-
-def _capital(words: str) -> str:
-    return words[0].upper() + words[1:]

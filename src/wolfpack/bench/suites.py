@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from statistics import median
 
@@ -20,20 +20,14 @@ from ..report.machine import SYSTEM, processor, versions
 from .cases import CASES
 from .measure import LEVELS, Contestant, Reach, Trace, contestants
 
+_VECTORS = ("simplex-sparse", "simplex-dense", "l1-logistic", "k-sparse")
+_MATRICES = ("trace-ball", "spectrahedron")
+_FLOWS = ("dag-flow", "birkhoff", "milp")
 SUITES: dict[str, tuple[str, tuple[str, ...]]] = {
     "paper": ("the paper's two problems", ("simplex-sparse", "trace-ball")),
-    "simplex": (
-        "vectors: simplex, l1 ball, k-sparse polytope",
-        ("simplex-sparse", "simplex-dense", "l1-logistic", "k-sparse"),
-    ),
-    "spectral": (
-        "matrices with a trace: trace-norm ball, spectrahedron",
-        ("trace-ball", "spectrahedron"),
-    ),
-    "flows": (
-        "combinatorial oracles: paths, assignments, a MILP",
-        ("dag-flow", "birkhoff", "milp"),
-    ),
+    "simplex": ("vectors: simplex, l1 ball, k-sparse polytope", _VECTORS),
+    "spectral": ("matrices with a trace: trace-norm ball, spectrahedron", _MATRICES),
+    "flows": ("combinatorial oracles: paths, assignments, a MILP", _FLOWS),
     "all": ("every case", tuple(CASES)),
 }
 """The description and the cases of each suite, by name."""
@@ -59,17 +53,21 @@ class Entry:
 
     def reach(self, level: float) -> Reach | None:
         """Return what it takes to reach ``level``: medians, if most runs reached it."""
-        found = [reach for trace in self.traces if (reach := trace.reach(level)) is not None]
+        found = self._reaches(level)
         if 2 * len(found) <= len(self.traces):
             return None
-        middle = sorted(found, key=lambda reach: reach.seconds)[len(found) // 2]
-        seconds = median(reach.seconds for reach in found)
-        return Reach(middle.rounds, middle.calls, middle.gradients, seconds)
+        middle = median(reach.seconds for reach in found)
+        return replace(found[len(found) // 2], seconds=middle)
 
     def spread(self, level: float) -> tuple[float, float] | None:
         """Return the shortest and the longest time to ``level``."""
-        times = [r.seconds for trace in self.traces if (r := trace.reach(level)) is not None]
-        return (min(times), max(times)) if times else None
+        found = self._reaches(level)
+        return (found[0].seconds, found[-1].seconds) if found else None
+
+    def _reaches(self, level: float) -> list[Reach]:
+        """Return what the runs that reached ``level`` took, the fastest first."""
+        found = [reach for trace in self.traces if (reach := trace.reach(level)) is not None]
+        return sorted(found, key=lambda reach: reach.seconds)
 
 
 @dataclass
@@ -116,16 +114,9 @@ def run_suite(
 ) -> SuiteResult:
     """Run a suite; after Ctrl-C, return the cases that were finished.
 
-    Parameters
-    ----------
-    suite : str
-        A key of `SUITES`.
-    repeats, limit : int, float
-        Runs of each method on each case, and seconds for each run.
-    watch : callable, optional
-        Called before every run with what runs, how many are done and how many there are.
-    cases : sequence of str, optional
-        Keys of `CASES`, in place of the suite's.
+    ``suite`` is a key of `SUITES`; ``cases``, keys of `CASES`, replace its cases. Each method runs
+    ``repeats`` times for at most ``limit`` seconds. Before every run, ``watch`` is called with what
+    runs, how many runs are done and how many there are.
     """
     names = SUITES[suite][1] if cases is None else cases
     started = datetime.now(UTC).isoformat(timespec="seconds")

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import astuple
 from typing import Any
 
 from .measure import LEVELS, Reach
@@ -31,16 +31,10 @@ def winners(result: SuiteResult) -> list[list[str]]:
         for level in LEVELS:
             best = case.best(level)
             auto = autos[0].reach(level) if autos else None
-            rows.append(
-                [
-                    case.title,
-                    accuracy(level),
-                    NOTHING if best is None else _named(best[0]),
-                    NOTHING if auto is None else seconds(auto.seconds),
-                    _timed(case.best(level, ours=True)),
-                    _timed(case.best(level, ours=False)),
-                ]
-            )
+            winner = NOTHING if best is None else _named(best[0])
+            time = NOTHING if auto is None else seconds(auto.seconds)
+            bests = [_timed(case.best(level, ours)) for ours in (True, False)]
+            rows.append([case.title, accuracy(level), winner, time, *bests])
     return rows
 
 
@@ -51,48 +45,34 @@ def score(result: SuiteResult) -> str:
     rivals = {e.method for case in result.cases for e in case.entries if not e.ours and e.traces}
     if not rivals:
         return f"{len(won)} of {len(best)} problems were solved; no other library took part."
-    others = len(won) - sum(won)
     words = f"Of {len(best)} problems (a case and an accuracy each), a method of wolfpack is the "
-    words += f"fastest for {sum(won)}, another library for {others}"
+    words += f"fastest for {sum(won)}, another library for {len(won) - sum(won)}"
     left = len(best) - len(won)
     return f"{words}; {left} had no solution in time." if left else f"{words}."
 
 
 def cells(entry: Entry) -> list[str]:
     """Return a method and what it took to each accuracy."""
-    if entry.failure:
-        return [_named(entry), *(["failed"] * len(LEVELS))]
-    return [_named(entry), *(_cell(entry.reach(level)) for level in LEVELS)]
+    found = ["failed" if entry.failure else _cell(entry.reach(level)) for level in LEVELS]
+    return [_named(entry), *found]
 
 
 def markdown(result: SuiteResult) -> str:
     """Return the results as a document, with date and machine."""
-    how = result.machine
-    where = f"{how['processor']}, {how['cores']} cores, {how['system']}"
-    versions = ", ".join(
-        f"{name} {number}"
-        for name, number in how.items()
-        if name not in ("processor", "cores", "system")
-    )
-    out = [
+    how = dict(result.machine)
+    where = f"{how.pop('processor')}, {how.pop('cores')} cores, {how.pop('system')}"
+    versions = ", ".join(f"{name} {number}" for name, number in how.items())
+    parts = [
         f"# Suite {result.suite}",
-        "",
         f"{result.started[:10]}, {where}; {versions}. {repeats(result)}",
-        "",
         score(result),
-        "",
-        *_table(HEADS, winners(result)),
+        _table(HEADS, winners(result)),
     ]
     for case in result.cases:
         rows = [cells(entry) for entry in case.entries]
-        out += [
-            "",
-            f"## {case.title[0].upper()}{case.title[1:]}",
-            "",
-            *_table(heads("method"), rows),
-        ]
-        out += [f"\n{entry.method}: {entry.failure}" for entry in case.entries if entry.failure]
-    return "\n".join(out) + "\n"
+        parts += [f"## {capital(case.title)}", _table(heads("method"), rows)]
+        parts += [f"{entry.method}: {entry.failure}" for entry in case.entries if entry.failure]
+    return "\n\n".join(parts) + "\n"
 
 
 def repeats(result: SuiteResult) -> str:
@@ -104,16 +84,14 @@ def repeats(result: SuiteResult) -> str:
 def plain(result: SuiteResult) -> dict[str, Any]:
     """Return all numbers as plain data."""
     facts = ("suite", "started", "repeats", "limit", "machine", "complete")
+    entries = [(case, entry) for case in result.cases for entry in case.entries]
     return {
         **{name: getattr(result, name) for name in facts},
         "levels": list(LEVELS),
-        "rows": [
-            row for case in result.cases for entry in case.entries for row in _rows(case, entry)
-        ],
+        "rows": [row for case, entry in entries for row in _rows(case, entry)],
         "failures": [
             {"case": case.name, "method": entry.method, "error": entry.failure}
-            for case in result.cases
-            for entry in case.entries
+            for case, entry in entries
             if entry.failure
         ],
     }
@@ -138,6 +116,11 @@ def accuracy(level: float) -> str:
     return f"{level:.0e}".replace("e-0", "e-")
 
 
+def capital(words: str) -> str:
+    """Return words with a capital first letter."""
+    return words[0].upper() + words[1:]
+
+
 def seconds(value: float) -> str:
     """Return a time with two or three digits."""
     return f"{1e3 * value:.2g} ms" if value < 0.1 else f"{value:.2g} s"
@@ -146,23 +129,12 @@ def seconds(value: float) -> str:
 def _rows(case: CaseResult, entry: Entry) -> list[dict[str, Any]]:
     rows = []
     for level in LEVELS:
-        reach, spread = entry.reach(level), entry.spread(level)
-        spent: dict[str, Any] = dict.fromkeys(COLUMNS[4:8])
-        if reach is not None:
-            spent = asdict(reach)
-        fastest, slowest = spread or (None, None)
-        rows.append(
-            {
-                "case": case.name,
-                "method": entry.method,
-                "library": "wolfpack" if entry.ours else "outside",
-                "accuracy": level,
-                **spent,
-                "fastest": fastest,
-                "slowest": slowest,
-                "runs": len(entry.traces),
-            }
-        )
+        reach = entry.reach(level)
+        library = "wolfpack" if entry.ours else "outside"
+        spent = (None,) * 4 if reach is None else astuple(reach)
+        extent = entry.spread(level) or (None, None)
+        values = (case.name, entry.method, library, level, *spent, *extent, len(entry.traces))
+        rows.append(dict(zip(COLUMNS, values, strict=True)))
     return rows
 
 
@@ -178,9 +150,9 @@ def _cell(reach: Reach | None) -> str:
     if reach is None:
         return NOTHING
     counts = [f"{n:,}" for n in (reach.rounds, reach.calls, reach.gradients) if n is not None]
-    return " · ".join([*([" / ".join(counts)] if counts else []), seconds(reach.seconds)])
+    return (f"{' / '.join(counts)} · " if counts else "") + seconds(reach.seconds)
 
 
-def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [headers, ["---"] * len(headers), *rows]
-    return [f"| {' | '.join(line)} |" for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

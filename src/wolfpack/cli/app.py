@@ -58,13 +58,8 @@ for command in (solve, check, init, resume, bench):
     app.command()(command)
 
 
-class Selection(StrEnum):
-    """What `wolfpack reproduce` can be asked for."""
-
-    FIGURE1 = "figure1"
-    FIGURE2 = "figure2"
-    FIGURE3 = "figure3"
-    ALL = "all"
+Selection = StrEnum("Selection", "figure1 figure2 figure3 all")
+"""What `wolfpack reproduce` can be asked for."""
 
 
 @app.callback(invoke_without_command=True)
@@ -81,7 +76,7 @@ def wolfpack_command(
 
 @app.command()
 def reproduce(
-    figures: Annotated[Selection, typer.Argument(help="What to run.")] = Selection.ALL,
+    figures: Annotated[Selection, typer.Argument(help="What to run.")] = Selection.all,
     out: Annotated[
         Path, typer.Option(help="Folder to write into; made if it does not exist.")
     ] = Path("figures"),
@@ -105,9 +100,9 @@ def reproduce(
     with input_errors(ImportError):
         need_matplotlib()
     make_folder(out)
-    chosen = [f for name, f in FIGURES.items() if figures.value in (name, "all")]
+    chosen = [f for name, f in FIGURES.items() if figures in (name, "all")]
     length = rounds or (QUICK_ROUNDS if quick else FULL_ROUNDS)
-    command = ["wolfpack", "reproduce", figures.value, "--out", str(out)]
+    command = ["wolfpack", "reproduce", figures, "--out", str(out)]
     command += ["--quick"] if quick else ["--rounds", str(rounds)] if rounds else []
     with fraction_bar(quiet or as_json) as move, writing(out):
 
@@ -124,24 +119,23 @@ def reproduce(
         _show(outcome, out)
     if not outcome.complete:
         records = outcome.results.records.items()
-        ended = ", ".join(
-            f"{run.name} ({r.status})" for run, r in records if r.status != "max_rounds"
-        )
-        raise Unfinished(f"not every run reached its last iteration: {ended}")
+        ended = [f"{run.name} ({r.status})" for run, r in records if r.status != "max_rounds"]
+        raise Unfinished(f"not every run reached its last iteration: {', '.join(ended)}")
 
 
 @app.command()
 def info(as_json: AsJson = False) -> None:
     """Show versions, methods, sets, objectives, engines, devices and optional packages found."""
     from ..arrays import devices
+    from ..engines._choose import cores
     from ..front.choose import METHODS
-    from ..report.machine import SYSTEM, available_cores, versions
+    from ..report.machine import SYSTEM, versions
 
     facts: dict[str, Any] = {
         "wolfpack": wolfpack.__version__,
         **versions(("numpy", "scipy")),
         "platform": SYSTEM,
-        "cores": available_cores(),
+        "cores": cores(),
         "devices": devices(),
         "methods": list(METHODS),
         "sets": [name for name in wolfpack.sets.__all__ if name != "Set"],
@@ -158,11 +152,8 @@ def info(as_json: AsJson = False) -> None:
         facts[key] = [name if here else f"{name} (missing)" for name, here in found]
     places = facts["devices"].items()
     facts["devices"] = "\n".join(f"{name}: {', '.join(found)}" for name, found in places)
-    rows = [
-        (name, ", ".join(value) if isinstance(value, list) else str(value))
-        for name, value in facts.items()
-    ]
-    Console(highlight=False).print(plain_table(rows))
+    texts = (", ".join(v) if isinstance(v, list) else str(v) for v in facts.values())
+    Console(highlight=False).print(plain_table(zip(facts, texts, strict=True)))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -223,21 +214,13 @@ def _show(outcome: Outcome, out: Path) -> None:
     from ..paper.explain import gap_text, panel_name, plain
 
     console = Console(highlight=False)
-    rows = list(outcome.results.references())
-    if rows:
-        table = Table("Panel", "Series", title="Best gap", title_justify="left", box=None)
-        for name in ("Iteration", "Measured", "Reference"):
-            table.add_column(name, justify="right")
-        for reference, panel, measured in rows:
-            table.add_row(
-                panel_name(panel),
-                plain(reference.series),
-                f"{reference.round:,}",
-                gap_text(measured),
-                gap_text(reference.gap),
-            )
+    table = Table("Panel", "Series", title="Best gap", title_justify="left", box=None)
+    for name in ("Iteration", "Measured", "Reference"):
+        table.add_column(name, justify="right")
+    for reference, panel, measured in outcome.results.references():
+        gaps = (gap_text(measured), gap_text(reference.gap))
+        table.add_row(panel_name(panel), plain(reference.series), f"{reference.round:,}", *gaps)
+    if table.rows:
         console.print(table)
-    count = len(outcome.files)
-    console.print(
-        f"Wrote {count} files in {outcome.seconds:.0f} s. Open {out / 'index.html'}", soft_wrap=True
-    )
+    done = f"Wrote {len(outcome.files)} files in {outcome.seconds:.0f} s."
+    console.print(f"{done} Open {out / 'index.html'}", soft_wrap=True)

@@ -28,18 +28,12 @@ if TYPE_CHECKING:
     from ..bench import SuiteResult
 
 
-class SuiteName(StrEnum):
-    """The suites of `wolfpack.bench`, named here so that `--help` does not import them."""
-
-    PAPER = "paper"
-    SIMPLEX = "simplex"
-    SPECTRAL = "spectral"
-    FLOWS = "flows"
-    ALL = "all"
+SuiteName = StrEnum("SuiteName", "paper simplex spectral flows all")
+"""The suites of `wolfpack.bench`, named here so that `--help` does not import them."""
 
 
 def bench(
-    suite: Annotated[SuiteName, typer.Option(help="What to run.")] = SuiteName.PAPER,
+    suite: Annotated[SuiteName, typer.Option(help="What to run.")] = SuiteName.paper,
     out: Annotated[
         Path, typer.Option(help="Folder to write into; made if it does not exist.")
     ] = Path("bench"),
@@ -76,8 +70,8 @@ def bench(
         with input_errors(ValueError):
             result = load(earlier)
     else:
-        result = _run(suite.value, repeats, limit, quiet or as_json)
-        command = ["wolfpack", "bench", "--suite", suite.value]
+        result = _run(suite, repeats, limit, quiet or as_json)
+        command = ["wolfpack", "bench", "--suite", suite]
         command += ["--repeats", str(repeats), "--limit", f"{limit:g}"]
     with writing(out):
         written, notes = write(result, out, shlex.join([*command, "--out", str(out)]))
@@ -122,11 +116,9 @@ def _say_missing(console: Console) -> None:
     from ..bench import missing
 
     if absent := missing():
-        console.print(
-            f"Not installed, hence left out: {', '.join(absent)}. To add them: make install-bench, "
-            "or pip install 'wolfpack[bench]'",
-            markup=False,
-        )
+        how = "make install-bench, or pip install 'wolfpack[bench]'"
+        words = f"Not installed, hence left out: {', '.join(absent)}. To add them: {how}"
+        console.print(words, markup=False)
 
 
 def _show(result: SuiteResult, written: list[Path], notes: list[str]) -> None:

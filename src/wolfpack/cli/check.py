@@ -21,6 +21,8 @@ from .common import (
     ProblemFile,
     access_of,
     bad_input,
+    file_errors,
+    in_units,
     plain_table,
     read_task,
 )
@@ -29,12 +31,8 @@ if TYPE_CHECKING:
     from ..problem_file import Cost, Task
 
 
-class Kind(StrEnum):
-    """Starter files that `wolfpack init` knows."""
-
-    LASSO = "lasso"
-    LOW_RANK = "low-rank"
-    PORTFOLIO = "portfolio"
+Kind = StrEnum("Kind", {"LASSO": "lasso", "LOW_RANK": "low-rank", "PORTFOLIO": "portfolio"})
+"""Starter files that `wolfpack init` knows."""
 
 
 def init(
@@ -53,11 +51,9 @@ def init(
     path = path if path.suffix else path.with_suffix(".toml")
     if path.exists() and not overwrite:
         raise InputError(f"{path} exists; name another file, or pass --overwrite")
-    try:
+    with file_errors(f"{path} cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        files = write_starter(path, kind.value)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
+        files = write_starter(path, kind)
     print(f"Wrote {' and '.join(map(str, files))}. Next: wolfpack solve {path}")
 
 
@@ -106,14 +102,9 @@ def _cost_table(cost: Cost, task: Task) -> Table:
 
 
 def _time(seconds: float) -> str:
-    for unit, size in (("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{1e6 * seconds:.3g} us"
+    units = {"h": 3600.0, "min": 60.0, "s": 1.0, "ms": 1e-3}
+    return in_units(seconds, units) or f"{1e6 * seconds:.3g} us"
 
 
 def _size(count: int) -> str:
-    for unit, size in (("GB", 2**30), ("MB", 2**20), ("kB", 2**10)):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count} bytes"
+    return in_units(count, {"GB": 2**30, "MB": 2**20, "kB": 2**10}) or f"{count} bytes"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -44,6 +44,12 @@ def plain_table(rows: Iterable[tuple[str, str]]) -> Table:
     return table
 
 
+def in_units(amount: float, units: Mapping[str, float]) -> str:
+    """Return an amount in the first unit that it fills, empty if it is too small for all."""
+    unit = next((unit for unit, size in units.items() if amount >= size), None)
+    return f"{amount / units[unit]:.3g} {unit}" if unit else ""
+
+
 @contextmanager
 def input_errors(*kinds: type[Exception]) -> Iterator[None]:
     """Turn these exceptions, whose messages the user can act on, into an `InputError`."""
@@ -51,6 +57,15 @@ def input_errors(*kinds: type[Exception]) -> Iterator[None]:
         yield
     except kinds as error:
         raise InputError(str(error)) from None
+
+
+@contextmanager
+def file_errors(failure: str) -> Iterator[None]:
+    """Turn an error of the file system into an `InputError` that begins with ``failure``."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{failure}: {error.strerror or error}") from None
 
 
 @contextmanager
@@ -68,12 +83,9 @@ def make_folder(out: Path) -> None:
     """Make ``out`` and check that files can be written there."""
     if out.exists() and not out.is_dir():
         raise InputError(f"--out must be a folder, found a file: {out}")
-    try:
+    with file_errors(f"--out cannot be written: {out}"):
         out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out):
-            pass
-    except OSError as error:
-        raise InputError(f"--out cannot be written: {out}: {error.strerror or error}") from None
+        tempfile.TemporaryFile(dir=out).close()
 
 
 def read_task(problem: Path, access: Access) -> Task:

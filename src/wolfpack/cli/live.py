@@ -19,7 +19,7 @@ from rich.progress import Progress as Bar
 from rich.progress import TimeRemainingColumn as TimeLeftColumn
 from rich.text import Text
 
-from .common import InputError
+from .common import file_errors, in_units
 
 if TYPE_CHECKING:
     from ..loop import Result
@@ -107,11 +107,8 @@ class Display:
         self._began = self._updated = self._logged = time.monotonic()
         self._first: int | None = None
         if self._path is not None:
-            try:
+            with file_errors(f"--log cannot be written: {self._path}"):
                 self._log = self._path.open("a", encoding="utf-8")
-            except OSError as error:
-                why = error.strerror or error
-                raise InputError(f"--log cannot be written: {self._path}: {why}") from None
             self._write("began")
         return self
 
@@ -137,8 +134,7 @@ class Display:
             return
         self._updated = wall
         self._pace.see(wall - self._began, now.gap)
-        text = describe(now)
-        text += left_words(self._left(now, wall - self._began))
+        text = describe(now) + left_words(self._left(now, wall - self._began))
         if self._log is not None and wall - self._logged >= _LOG_EVERY:
             self._logged = wall
             self._write(text)
@@ -195,17 +191,14 @@ def left_words(left: tuple[float, float] | None) -> str:
         return "  long to go"
     if high == math.inf:
         return f"  at least {clock(low)} left"
-    if high > 1.5 * low and high - low > 1.0:
-        return f"  {clock(low)} to {clock(high)} left"
-    return f"  about {clock(high)} left"
+    wide = high > 1.5 * low and high - low > 1.0
+    return f"  {clock(low)} to {clock(high)} left" if wide else f"  about {clock(high)} left"
 
 
 def clock(seconds: float) -> str:
     """Return a time as people say it."""
-    for unit, size in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    short = f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    return in_units(seconds, {"d": 86400.0, "h": 3600.0, "min": 60.0}) or short
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from .common import (
     Unfinished,
     access_of,
     bad_input,
+    file_errors,
     input_errors,
     make_folder,
     plain_table,
@@ -187,15 +188,11 @@ def _prepare(folder: Path, overwrite: bool) -> None:
     found = [folder / name for name in _RESULTS if (folder / name).exists()]
     # A run that failed early leaves nothing but run.json, which is not worth keeping.
     if any(path.name != "run.json" for path in found) and not overwrite:
-        raise InputError(
-            f"{folder} holds the results of an earlier run; choose another folder with --out, or "
-            "pass --overwrite"
-        )
+        hint = "choose another folder with --out, or pass --overwrite"
+        raise InputError(f"{folder} holds the results of an earlier run; {hint}")
     for path in found:
-        try:
+        with file_errors(f"{path} cannot be replaced"):
             path.unlink()
-        except OSError as error:
-            raise InputError(f"{path} cannot be replaced: {error.strerror or error}") from None
 
 
 def _remember(folder: Path, problem: Path, access: Access) -> None:
@@ -219,11 +216,10 @@ def _recall(folder: Path, problem: Path | None) -> tuple[Path, Access]:
         access = Access(Path(root) if root else None, int(facts["most_bytes"]))
         return problem or folder / facts["problem"], access
     except (OSError, ValueError, KeyError, TypeError):
-        if problem is None:
-            raise InputError(
-                f"{folder / 'run.json'} does not say which problem this is; name it with --problem"
-            ) from None
-        return problem, Access()
+        if problem is not None:
+            return problem, Access()
+        missing = f"{folder / 'run.json'} does not say which problem this is"
+        raise InputError(f"{missing}; name it with --problem") from None
 
 
 def _show(result: Result, written: Written, folder: Path) -> None:
@@ -285,6 +281,5 @@ def _interruptible(folder: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         if not (folder / CHECKPOINT).exists():
             raise
-        raise Unfinished(
-            f"interrupted before the results were written; wolfpack resume {folder} goes on"
-        ) from None
+        hint = f"wolfpack resume {folder} goes on"
+        raise Unfinished(f"interrupted before the results were written; {hint}") from None

@@ -15,9 +15,9 @@ import socket
 import sys
 import threading
 import traceback
+from multiprocessing.connection import Connection
 
-from ._link import Link
-from ._messages import Loaded, on_points, read_question, read_ticket, reply_bytes
+from ._messages import Loaded, on_points, read_ticket, reply_bytes
 from ._shared import Slots
 from ._worker import BlockWorker
 
@@ -61,31 +61,27 @@ def _serve(handle: int, lifeline: int, memory: int, nbytes: int) -> None:
     """Read jobs and answer tickets."""
     threading.Thread(target=_exit_with_driver, args=(lifeline,), daemon=True).start()
     # The driver closes the link when it has no more use for this worker.
-    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
-        _answer(Link(handle), Slots(nbytes, memory))
+    with contextlib.suppress(EOFError, OSError):
+        _answer(Connection(handle), Slots(nbytes, memory))
 
 
-def _answer(link: Link, slots: Slots) -> None:
+def _answer(link: Connection, slots: Slots) -> None:
     worker: BlockWorker | None = None
-    link.send(pickle.dumps(Loaded(-1)))
+    link.send_bytes(pickle.dumps(Loaded(-1)))
     while True:
-        for message in link.receive():
-            ticket, blocks, content = read_ticket(message)
-            if ticket < 0:
-                worker = None  # This frees the old job before the new one is read.
-                worker, loaded = _load(blocks.start, content)
-                link.send(pickle.dumps(loaded, protocol=5))
-            else:
-                assert worker is not None
-                question = on_points(read_question(content), slots.read)
-                link.send(reply_bytes(worker.work(ticket, question, blocks)))
-
-
-def _load(serial: int, job: bytes | memoryview) -> tuple[BlockWorker | None, Loaded]:
-    try:
-        return BlockWorker(job), Loaded(serial)
-    except Exception as error:
-        return None, Loaded(serial, f"{type(error).__name__}: {error}")
+        message = pickle.loads(link.recv_bytes())
+        if isinstance(message, int):  # The job of this number follows.
+            worker, loaded = None, Loaded(message)  # This frees the old job before the new is read.
+            try:
+                worker = BlockWorker(link.recv_bytes())
+            except Exception as error:
+                loaded = Loaded(message, f"{type(error).__name__}: {error}")
+            link.send_bytes(pickle.dumps(loaded))
+        else:
+            assert worker is not None
+            ticket, question, blocks = read_ticket(message)
+            question = on_points(question, slots.read)
+            link.send_bytes(reply_bytes(worker.work(ticket, question, blocks)))
 
 
 def _exit_with_driver(lifeline: int) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor as AnyExecutor
@@ -12,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from ..sets._batch import cores
 from ..smoothing.job import Job, Question
 from ._protocol import Engine
 from .dask_ import Dask
@@ -42,35 +41,15 @@ _MIN_SECONDS = 1e-3
 
 
 class EngineChoice(NamedTuple):
-    """The engine of a run.
+    """The engine of a run."""
 
-    Attributes
-    ----------
-    engine : Engine or None
-        None for this process.
-    ours : bool
-        Whether it was started for this run, and is closed after it.
-    reason : str
-        Why ``engine="auto"`` has chosen it.
-    """
-
-    engine: Engine | None
-    ours: bool
-    reason: str = ""
+    engine: Engine | None  # None for this process
+    ours: bool  # whether it was started for this run, and is closed after it
+    reason: str = ""  # why ``engine="auto"`` has chosen it
 
 
 def choose_engine(engine: EngineLike, job: Job, m: int | str | None) -> EngineChoice:
-    """Return the engine that the user has asked for.
-
-    Parameters
-    ----------
-    engine : EngineLike
-        The argument of `minimize`.
-    job : Job
-        What the engine will compute; "auto" measures it.
-    m : int, str or None
-        Number of oracles in a round, as far as it is known.
-    """
+    """Return the engine that the user has asked for; "auto" measures ``job`` with ``m`` oracles."""
     if engine is None:
         return EngineChoice(None, False)
     if isinstance(engine, str):
@@ -91,23 +70,17 @@ def choose_engine(engine: EngineLike, job: Job, m: int | str | None) -> EngineCh
 
 def _named(text: str) -> Engine:
     name, _, rest = text.partition(":")
-    if name == "local" and not rest:
-        return Local()
+    if name in ("local", "mpi") and not rest:
+        return Local() if name == "local" else Mpi()
     if name == "threads":
         return Threads(_count(text, rest))
     if name == "processes":
         return Processes(_count(text, rest))
     if name == "dask":
-        return Dask(_count(text, rest) if _is_count(rest) else _address(text, rest))
+        return Dask(_cluster(text, rest))
     if name == "ray":
-        return Ray(_count(text, rest) if _is_count(rest) else _address(text, rest, "auto", "local"))
-    if name == "mpi" and not rest:
-        return Mpi()
+        return Ray(_cluster(text, rest, "auto", "local"))
     raise ValueError(f"unknown engine {text!r}; known: {NAMES}")
-
-
-def _is_count(rest: str) -> bool:
-    return not rest or rest.lstrip("-").isdecimal()
 
 
 def _count(text: str, rest: str) -> int:
@@ -119,8 +92,10 @@ def _count(text: str, rest: str) -> int:
     return int(rest)
 
 
-def _address(text: str, rest: str, *names: str) -> str:
-    """Return the address of a cluster that an engine's name ends with."""
+def _cluster(text: str, rest: str, *names: str) -> int | str:
+    """Return the number of workers or the address of a cluster that an engine's name ends with."""
+    if not rest or rest.lstrip("-").isdecimal():
+        return _count(text, rest)
     if rest in names or ":" in rest:
         return rest
     known = "".join(f", {name!r}" for name in names)
@@ -128,13 +103,6 @@ def _address(text: str, rest: str, *names: str) -> str:
         f"engine={text!r} must end with a number of workers or with an address such as "
         f"'tcp://host:8786'{known}"
     )
-
-
-def cores() -> int:
-    """Return the cores that this process may use."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _measured(job: Job, m: int | str | None) -> tuple[str | None, str]:

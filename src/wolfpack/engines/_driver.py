@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..arrays import Array
 from ..atoms import Atoms
+from ..problem.checks import check_positive
 from ..smoothing.job import Job, Partial, Question
 from ._log import EngineLog
 from ._protocol import Engine, EngineFailure, Late
@@ -40,37 +41,20 @@ class Policy:
     staleness: int = 2
 
     def __post_init__(self) -> None:
-        timeout = self.oracle_timeout
-        if timeout is not None and not (_is_number(timeout) and 0 < timeout < math.inf):
-            raise ValueError(f"oracle_timeout must be a positive number, found {timeout!r}")
+        check_positive("oracle_timeout", self.oracle_timeout, optional=True)
         if self.stragglers not in ("wait", "drop"):
             raise ValueError(f"stragglers must be 'wait' or 'drop', found {self.stragglers!r}")
         if self.mode not in ("sync", "async"):
             raise ValueError(f"mode must be 'sync' or 'async', found {self.mode!r}")
-        if not (_is_number(self.quorum) and 0 < self.quorum <= 1):
+        is_number = isinstance(self.quorum, int | float) and not isinstance(self.quorum, bool)
+        if not (is_number and 0 < self.quorum <= 1):
             raise ValueError(f"quorum must be in (0, 1], found {self.quorum!r}")
         if not isinstance(self.staleness, int) or self.staleness < 0:
             raise ValueError(f"staleness must be an integer >= 0, found {self.staleness!r}")
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 class Driver:
-    """Asks an engine the questions of one run.
-
-    Parameters
-    ----------
-    engine : Engine
-        Where the oracles run.
-    job : Job
-        What the workers compute. The driver sends it to them, once.
-    policy : Policy
-        How long to wait.
-    log : EngineLog
-        Where rounds are recorded.
-    """
+    """Sends a job to an engine, asks it the questions of one run and records them in ``log``."""
 
     def __init__(self, engine: Engine, job: Job, policy: Policy, log: EngineLog) -> None:
         self.engine = engine

@@ -15,8 +15,6 @@ import numpy as np
 
 from ._protocol import Span, Stats
 
-COLUMNS = ("round", "blocks", "late", *(name for name in Stats._fields if name != "spans"))
-
 MAX_SPANS = 2**15
 """Number of spans that are kept: the last ones of a longer run."""
 
@@ -49,7 +47,34 @@ class _Tally:
     ends: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_STATUSES, 0))
 
 
-class EngineLog(Mapping[str, np.ndarray]):
+class Columns(Mapping[str, np.ndarray]):
+    """Numbers that are recorded row by row and read column by column."""
+
+    columns: tuple[str, ...]
+    reals: tuple[str, ...]  # the columns of real numbers; the others hold integers
+    rows: list[tuple[float, ...]]
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the columns as a CSV file with a header."""
+        lines = [",".join(self.columns)]
+        lines += [",".join(repr(entry) for entry in row) for row in self.rows]
+        Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def __getitem__(self, column: str) -> np.ndarray:
+        if column not in self.columns:
+            raise KeyError(f"{column!r}; the columns are {', '.join(self.columns)}")
+        index = self.columns.index(column)
+        kind = np.float64 if column in self.reals else np.int64
+        return np.array([row[index] for row in self.rows], dtype=kind)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+
+class EngineLog(Columns):
     """What each round cost on an engine, as columns of equal length.
 
     ``round``; ``blocks`` of samples that were asked for; ``late`` blocks of earlier rounds that
@@ -72,6 +97,9 @@ class EngineLog(Mapping[str, np.ndarray]):
     ``res.engine["busy"]`` is an array; ``pandas.DataFrame(res.engine)`` is a table, and so are
     ``pandas.DataFrame(res.engine.timeline)`` and ``pandas.DataFrame(res.engine.per_worker)``.
     """
+
+    columns = ("round", "blocks", "late", *(name for name in Stats._fields if name != "spans"))
+    reals = ("busy",)
 
     def __init__(self, name: str, reason: str = "") -> None:
         self.name = name
@@ -149,24 +177,5 @@ class EngineLog(Mapping[str, np.ndarray]):
         ]
         return np.array(rows, dtype=kind)
 
-    def to_csv(self, path: str | Path) -> None:
-        """Write the rounds as a CSV file with a header."""
-        lines = [",".join(COLUMNS)]
-        lines += [",".join(repr(entry) for entry in row) for row in self.rows]
-        Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-    def __getitem__(self, column: str) -> np.ndarray:
-        if column not in COLUMNS:
-            raise KeyError(f"{column!r}; the columns are {', '.join(COLUMNS)}")
-        index = COLUMNS.index(column)
-        kind = np.float64 if column == "busy" else np.int64
-        return np.array([row[index] for row in self.rows], dtype=kind)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COLUMNS)
-
-    def __len__(self) -> int:
-        return len(COLUMNS)
-
     def __repr__(self) -> str:
-        return f"EngineLog({self.name}: {len(self.rows)} rounds of {', '.join(COLUMNS)})"
+        return f"EngineLog({self.name}: {len(self.rows)} rounds of {', '.join(self.columns)})"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import struct
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -12,8 +11,6 @@ from typing import Any, NamedTuple
 from ..arrays import Array
 from ..smoothing.job import Job, Partial, Question
 from ._protocol import OracleError
-
-_TICKET = struct.Struct("<qqq")
 
 
 class Loaded(NamedTuple):
@@ -31,24 +28,15 @@ class Failure(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What a worker answers to one ticket.
+    """What a worker answers to the ticket of this number.
 
-    Attributes
-    ----------
-    ticket : int
-        Number of the ticket.
-    partials : list of Partial or None
-        One per block; None after an error, or when the worker lacks the job or the query point.
-    error : Failure or None
-        What the oracle raised.
-    busy : float
-        Seconds spent.
+    There is one partial per block, and none if the worker lacks the job or the query point.
     """
 
     ticket: int
     partials: list[Partial] | None = None
-    error: Failure | None = None
-    busy: float = 0.0
+    error: Failure | None = None  # what the oracle raised
+    busy: float = 0.0  # seconds spent
 
     @property
     def lacks_data(self) -> bool:
@@ -74,25 +62,15 @@ def on_points(question: Question, function: Callable[[Array], Any]) -> Question:
     return question._replace(v=function(question.v), also=None if also is None else function(also))
 
 
-def ticket_bytes(ticket: int, blocks: range, question: bytes) -> bytes:
-    """Return a ticket as bytes; ``question`` is made by `question_bytes`, once for all tickets."""
-    return _TICKET.pack(ticket, blocks.start, blocks.stop) + question
+def ticket_bytes(ticket: int, question: Question, blocks: range) -> bytes:
+    """Return a ticket as bytes; a plain tuple pickles faster than named ones."""
+    return pickle.dumps((ticket, blocks.start, blocks.stop, *question), protocol=5)
 
 
-def question_bytes(question: Question) -> bytes:
-    """Return a question as bytes; plain tuples pickle faster than named ones."""
-    return pickle.dumps(tuple(question), protocol=5)
-
-
-def read_ticket(message: bytes | memoryview) -> tuple[int, range, bytes | memoryview]:
-    """Return the number and the blocks of a ticket, and the bytes that follow them."""
-    ticket, first, end = _TICKET.unpack_from(message)
-    return ticket, range(first, end), message[_TICKET.size :]
-
-
-def read_question(data: bytes | memoryview) -> Question:
-    """Return what `question_bytes` was given."""
-    return Question._make(pickle.loads(data))
+def read_ticket(fields: tuple[Any, ...]) -> tuple[int, Question, range]:
+    """Return the ticket whose bytes unpickle to ``fields``: its number, question and blocks."""
+    ticket, first, end, *question = fields
+    return ticket, Question._make(question), range(first, end)
 
 
 def reply_bytes(reply: Reply) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import socket
@@ -11,7 +12,6 @@ import sys
 import time
 
 from ._interrupts import interrupts_held
-from ._link import Link
 from ._shared import Slots
 
 _ONE_THREAD = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL")]
@@ -30,15 +30,18 @@ class Starter:
         self._server: subprocess.Popen[bytes] | None = None
         self._link: socket.socket | None = None
 
-    def start(self, inherited: tuple[int, int, int], nbytes: int) -> ProcessHandle:
-        """Start a worker that inherits a socket, a pipe and shared memory."""
+    def start(self, inherited: tuple[int, int, int], nbytes: int) -> subprocess.Popen[bytes] | int:
+        """Start a worker that inherits a socket, a pipe and shared memory.
+
+        Return its process: a child, or the number of a grandchild that was forked.
+        """
         if not self._fork:
-            return ProcessHandle(_python([*inherited, nbytes], inherited))
+            return _python([*inherited, nbytes], inherited)
         try:
-            return ProcessHandle(self._forked(inherited, nbytes))
+            return self._forked(inherited, nbytes)
         except OSError:  # The fork server itself was killed: start another one.
             self.close()
-            return ProcessHandle(self._forked(inherited, nbytes))
+            return self._forked(inherited, nbytes)
 
     def _forked(self, inherited: tuple[int, int, int], nbytes: int) -> int:
         if self._link is None:
@@ -46,13 +49,10 @@ class Starter:
             with there:
                 self._server = _python([there.fileno()], (there.fileno(),))
         socket.send_fds(self._link, [str(nbytes).encode()], list(inherited))
-        data = b""
-        while len(data) < 8:
-            more = self._link.recv(8 - len(data))
-            if not more:
-                raise BrokenPipeError("the fork server has ended")
-            data += more
-        return int.from_bytes(data, "big")
+        pid = self._link.recv(8, socket.MSG_WAITALL)
+        if len(pid) < 8:
+            raise BrokenPipeError("the fork server has ended")
+        return int.from_bytes(pid, "big")
 
     def close(self) -> None:
         """End the fork server; its workers have ended before."""
@@ -67,35 +67,6 @@ class Starter:
             self._server = None
 
 
-class ProcessHandle:
-    """A worker's process: a child, or a grandchild known by its number."""
-
-    def __init__(self, process: subprocess.Popen[bytes] | int) -> None:
-        self._child = None if isinstance(process, int) else process
-        self.pid = process if isinstance(process, int) else process.pid
-
-    def ended(self) -> bool:
-        """Tell whether the process has ended."""
-        if self._child is not None:
-            return self._child.poll() is not None
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return True
-        return False
-
-    def end(self, grace: float) -> None:
-        """Wait ``grace`` seconds for the process to end, then kill it."""
-        pause, deadline = 1e-4, time.monotonic() + grace
-        while not self.ended():
-            if time.monotonic() >= deadline:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(self.pid, signal.SIGKILL)
-                deadline = float("inf")
-            time.sleep(pause)
-            pause = min(2 * pause, 0.02)
-
-
 class WorkerProcess:
     """One worker with the driver's ends of its socket and of the pipe that keeps it alive.
 
@@ -103,13 +74,12 @@ class WorkerProcess:
     """
 
     def __init__(self, slots: Slots, starter: Starter) -> None:
-        here, there = socket.socketpair()
-        lifeline, self._lifeline = os.pipe()
         self.ready = False
-        self.link = Link(here.detach())
+        self.link, there = multiprocessing.Pipe()
+        lifeline, self._lifeline = os.pipe()
         try:
             with interrupts_held():
-                self.process = starter.start((there.fileno(), lifeline, slots.handle), slots.nbytes)
+                process = starter.start((there.fileno(), lifeline, slots.handle), slots.nbytes)
         except BaseException:
             self.link.close()
             os.close(self._lifeline)
@@ -117,12 +87,30 @@ class WorkerProcess:
         finally:
             there.close()
             os.close(lifeline)
+        self._child = None if isinstance(process, int) else process
+        self.pid = process if isinstance(process, int) else process.pid
 
-    def end(self, grace: float = 0.0) -> None:
-        """End the process, after ``grace`` seconds at the latest."""
+    def end(self, grace: float) -> None:
+        """Close the socket, wait ``grace`` seconds for the process to end, then kill it."""
         self.link.close()
-        self.process.end(grace)
+        pause, deadline = 1e-4, time.monotonic() + grace
+        while not self._ended():
+            if time.monotonic() >= deadline:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self.pid, signal.SIGKILL)
+                deadline = float("inf")
+            time.sleep(pause)
+            pause = min(2 * pause, 0.02)
         os.close(self._lifeline)
+
+    def _ended(self) -> bool:
+        if self._child is not None:
+            return self._child.poll() is not None
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
 
 
 def _python(arguments: list[int], inherited: tuple[int, ...]) -> subprocess.Popen[bytes]:

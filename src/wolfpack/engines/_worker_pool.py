@@ -24,32 +24,25 @@ from ._tickets import Address, Received, Round, Ticket, Worker
 _MAX_LOST_WORKERS = 5
 """Workers that one ticket may cost before the oracle itself is suspected."""
 
-_NO_ROUND = Question(-1, None, 0.0, 0)
+NO_ROUND = Question(-1, None, 0.0, 0)
 
 
 class WorkerPool(Engine, ABC, Generic[Address]):
-    """An engine of workers that receive tickets; subclasses say how messages travel.
-
-    Attributes
-    ----------
-    workers : list of Worker
-        Those that are alive and have the job.
-    latency : float
-        Seconds that a message and its reply take, roughly; it determines the size of tickets.
-    patience : float
-        Seconds to wait for a worker when none is left.
-    """
+    """An engine of workers that receive tickets; subclasses say how messages travel."""
 
     latency: ClassVar[float] = 1e-4
+    """Seconds that a message and its reply take, roughly; it determines the size of tickets."""
+
     patience: float = 30.0
+    """Seconds to wait for a worker when none is left."""
 
     def __init__(self) -> None:
-        self.workers: list[Worker[Address]] = []
+        self.workers: list[Worker[Address]] = []  # those that are alive and have the job
         self.job: Job | None = None
         self._ids = itertools.count()
         self._late: list[Late] = []
         self._pace = Pace()
-        self._round = Round(_NO_ROUND, needs_all=True)
+        self._round = Round(NO_ROUND, needs_all=True)
         self._stats = Stats(0)
 
     @abstractmethod

@@ -26,8 +26,6 @@ from ._worker_pool import WorkerPool
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-DaskClient: TypeAlias = "Client"
-
 _CHECK_SECONDS = 1.0
 """Seconds between two checks of who is in the cluster."""
 

@@ -57,11 +57,10 @@ class Executor(WorkerPool[None]):
         self.name = "executor"
 
     def _start(self, job: Job) -> None:
-        executor = self._made() if self._executor is None else self._executor
+        self._forget_workers()
+        executor = self._ready()
         self._key = uuid.uuid4().hex
         self._shipped = job if isinstance(executor, ThreadPoolExecutor) else serialize(job)
-        self._forget_workers()
-        self._use(executor)
         self.name = f"{type(executor).__name__}:{len(self.workers)}"
 
     def _quiet(self) -> contextlib.AbstractContextManager[object]:
@@ -69,18 +68,17 @@ class Executor(WorkerPool[None]):
         here = isinstance(self._executor, ThreadPoolExecutor)
         return self.job.quiet() if here else contextlib.nullcontext()
 
-    def _made(self) -> AnyExecutor:
-        assert self._make is not None
-        executor = self._make()
-        if not isinstance(executor, AnyExecutor):
-            raise TypeError(
-                f"engine must make a concurrent.futures.Executor, found {type(executor).__name__}"
-            )
-        return executor
-
-    def _use(self, executor: AnyExecutor) -> None:
-        """Use an executor, with as many workers as it has."""
-        self._executor = executor
+    def _ready(self) -> AnyExecutor:
+        """Return the executor, made if there is none; use as many workers as it has."""
+        executor = self._executor
+        if executor is None:
+            assert self._make is not None
+            made = self._make()
+            if not isinstance(made, AnyExecutor):
+                raise TypeError(
+                    f"engine must make a concurrent.futures.Executor, found {type(made).__name__}"
+                )
+            self._executor = executor = made
         own = getattr(executor, "_max_workers", None) or getattr(executor, "num_workers", None)
         size = self._wanted or own
         if not size:
@@ -89,6 +87,7 @@ class Executor(WorkerPool[None]):
                 "wolfpack.engines.Executor(executor, workers=...)"
             )
         self.workers = [Worker(None, f"task {i}") for i in range(int(size))]
+        return executor
 
     def _send(self, worker: TaskWorker, ticket: Ticket, job: Job | bytes | None = None) -> int:
         assert self._executor is not None
@@ -125,7 +124,8 @@ class Executor(WorkerPool[None]):
                 "(engine=lambda: ProcessPoolExecutor(4)) to have it made again"
             )
         _shut_down(self._executor, busy=True)
-        self._use(self._made())
+        self._executor = None
+        self._ready()
 
     def _abandon(self, worker: TaskWorker) -> None:
         """Do nothing: a task cannot be ended, and keeps its place in the executor."""

@@ -10,13 +10,13 @@ from typing import ClassVar
 
 from ..problem import CapabilityError
 from ..smoothing.job import Job, Question
-from ._messages import Loaded, nbytes, question_bytes, read_reply, serialize, ticket_bytes
+from ._messages import Loaded, nbytes, read_reply, serialize, ticket_bytes
 from ._pace import Deadline
 from ._protocol import EngineFailure
 from ._shared import SLOTS, Slots
 from ._spawn import Starter, WorkerProcess
 from ._tickets import Received, Ticket, Worker
-from ._worker_pool import WorkerPool
+from ._worker_pool import NO_ROUND, WorkerPool
 
 _MAX_FAILED_STARTS = 5
 
@@ -56,14 +56,14 @@ class Processes(WorkerPool[WorkerProcess]):
         self._slot = 0
         self._joining: list[Worker[WorkerProcess]] = []
         self._links = selectors.DefaultSelector()
-        self._job_message = self._question = b""
+        self._job = b""
         self._serial = 0
+        self._question = NO_ROUND
         self._failed_starts = 0
 
     def _start(self, job: Job) -> None:
         self._serial += 1
-        # A negative ticket announces a job; its number stands in the place of the first block.
-        self._job_message = ticket_bytes(-1, range(self._serial, 0), serialize(job))
+        self._job = serialize(job)
         nbytes = max(1, 8 * job.smoothing.K.dimension)
         if self._slots is not None and self._slots.nbytes != nbytes:
             self.close()
@@ -89,14 +89,15 @@ class Processes(WorkerPool[WorkerProcess]):
         while len(self.workers) + len(self._joining) < self._count:
             assert self._slots is not None
             address = WorkerProcess(self._slots, self._starter)
-            worker = Worker(address, f"process {address.process.pid}")
+            worker = Worker(address, f"process {address.pid}")
             self._joining.append(worker)
             self._links.register(address.link, selectors.EVENT_READ, worker)
 
     def _send_job(self, worker: Worker[WorkerProcess]) -> None:
         try:
             worker.address.ready = True
-            worker.address.link.send(self._job_message)
+            worker.address.link.send_bytes(pickle.dumps(self._serial))
+            worker.address.link.send_bytes(self._job)
         except OSError:
             self._count_failed_start(worker)
 
@@ -133,13 +134,13 @@ class Processes(WorkerPool[WorkerProcess]):
         v, also = self._slots.write(self._slot, question.v), None
         if question.also is not None:
             also = self._slots.write(self._slot + 1, question.also)
-        self._question = question_bytes(question._replace(v=v, also=also))
+        self._question = question._replace(v=v, also=also)
         return nbytes(question)
 
     def _send(self, worker: Worker[WorkerProcess], ticket: Ticket) -> int:
         ticket.place = self._slot
-        message = ticket_bytes(ticket.id, ticket.blocks, self._question)
-        worker.address.link.send(message)
+        message = ticket_bytes(ticket.id, self._question, ticket.blocks)
+        worker.address.link.send_bytes(message)
         return len(message)
 
     def _receive(self, timeout: float) -> list[Received[WorkerProcess]]:
@@ -147,7 +148,7 @@ class Processes(WorkerPool[WorkerProcess]):
         for key, _ in self._links.select(timeout):
             worker: Worker[WorkerProcess] = key.data
             try:
-                messages = worker.address.link.receive()
+                data = worker.address.link.recv_bytes()
             except (EOFError, OSError):
                 if worker in self._joining:
                     self._count_failed_start(worker)
@@ -155,16 +156,15 @@ class Processes(WorkerPool[WorkerProcess]):
                     self._abandon(worker)
                     found.append(Received(worker, None))
                 continue
-            for data in messages:
-                answer = pickle.loads(data)
-                if isinstance(answer, Loaded):
-                    self._admit(worker, answer)
-                elif worker not in self._joining:  # Otherwise it answers an earlier job.
-                    found.append(Received(worker, read_reply(answer), len(data)))
+            answer = pickle.loads(data)
+            if isinstance(answer, Loaded):
+                self._admit(worker, answer)
+            elif worker not in self._joining:  # Otherwise it answers an earlier job.
+                found.append(Received(worker, read_reply(answer), len(data)))
         return found
 
     def _abandon(self, worker: Worker[WorkerProcess], grace: float = 0.0) -> None:
-        if worker.address.link.fileno() >= 0:  # It may have been abandoned before.
+        if not worker.address.link.closed:  # It may have been abandoned before.
             self._links.unregister(worker.address.link)
             worker.address.end(grace)
 

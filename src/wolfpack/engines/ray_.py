@@ -20,7 +20,7 @@ from ._pace import Deadline
 from ._protocol import EngineFailure, missing
 from ._tickets import Received, Ticket, Worker
 from ._worker import BlockWorker
-from ._worker_pool import WorkerPool
+from ._worker_pool import NO_ROUND, WorkerPool
 
 if TYPE_CHECKING:
     from ray import ObjectRef
@@ -84,7 +84,7 @@ class Ray(WorkerPool[ActorAddress]):
         self._ray: Any = None  # the module
         self._owns_cluster = False
         self._job: ObjectRef = None
-        self._question = b""
+        self._question = NO_ROUND
         self._points: ObjectRef = None
         self._actors: list[RayWorker] = []
         self._calls: dict[ObjectRef, RayWorker] = {}
@@ -96,7 +96,10 @@ class Ray(WorkerPool[ActorAddress]):
         if self._ray is None:
             self._ray = self._connected()
         self._job = self._ray.put(messages.serialize(job))
-        self._reload()
+        idle = [worker for worker in self.workers if worker.alive and not worker.queue]
+        self._end_actors(kept=idle)  # Those that still work for an earlier run are of no use.
+        for worker in idle:
+            self._calls[worker.address.actor.load.remote(self._job)] = worker
         deadline, all_ready = Deadline(self.patience), Deadline(_ALL_READY_SECONDS)
         self._checked = 0.0
         self._maintain()
@@ -107,13 +110,6 @@ class Ray(WorkerPool[ActorAddress]):
                 break  # Others may hold the remaining CPUs. Workers that come later are used.
             if deadline.passed():
                 raise EngineFailure(f"no worker of {self.name} was ready in {self.patience:g} s")
-
-    def _reload(self) -> None:
-        """Give the new job to the idle actors of an earlier one; end the busy actors."""
-        idle = [worker for worker in self.workers if worker.alive and not worker.queue]
-        self._end_actors(kept=idle)
-        for worker in idle:
-            self._calls[worker.address.actor.load.remote(self._job)] = worker
 
     def _connected(self) -> Any:
         try:
@@ -160,17 +156,14 @@ class Ray(WorkerPool[ActorAddress]):
     def _announce(self, question: Question) -> int:
         size = messages.nbytes(question)
         if size <= _SMALL_BYTES:  # It travels faster with the call than through the object store.
-            self._points, self._question = (
-                None,
-                messages.question_bytes(messages.on_points(question, _flat)),
-            )
+            self._points, self._question = None, messages.on_points(question, _flat)
             return 0
         self._points = self._ray.put((question.v, question.also))
-        self._question = messages.question_bytes(question._replace(v=None, also=None))
+        self._question = question._replace(v=None, also=None)
         return size
 
     def _send(self, worker: RayWorker, ticket: Ticket) -> int:
-        message = messages.ticket_bytes(ticket.id, ticket.blocks, self._question)
+        message = messages.ticket_bytes(ticket.id, self._question, ticket.blocks)
         points = [] if self._points is None else [self._points]
         self._calls[worker.address.work(message, *points)] = worker
         return len(message)
@@ -276,8 +269,7 @@ class RayActor:
         self, message: bytes, points: tuple[np.ndarray, np.ndarray | None] | None = None
     ) -> bytes:
         """Compute some blocks and return the pickled reply."""
-        ticket, blocks, content = messages.read_ticket(memoryview(message))
-        question = messages.read_question(content)
+        ticket, question, blocks = messages.read_ticket(pickle.loads(message))
         if points is None:
             question = messages.on_points(question, _unflat)
         else:

@@ -7,6 +7,7 @@ import itertools
 import queue
 import threading
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import ClassVar, TypeAlias
 
 from ..smoothing.job import Job
@@ -52,17 +53,13 @@ class Threads(WorkerPool[Inbox]):
 
     def _maintain(self) -> None:
         while len(self.workers) < self._count:
-            self.workers.append(self._started())
-
-    def _started(self) -> Worker[Inbox]:
-        worker: Worker[Inbox] = Worker(queue.SimpleQueue(), f"thread {next(self._names)}")
-        job = copy.copy(self.job)  # Threads must not share a job: each has its own random streams.
-        assert job is not None
-        job.pins = False  # Threads share BLAS, so the driver limits it once for all of them.
-        arguments = (worker, BlockWorker(job, pack=False))
-        thread = threading.Thread(target=self._serve, args=arguments, daemon=True, name="wolfpack")
-        thread.start()
-        return worker
+            worker: Worker[Inbox] = Worker(queue.SimpleQueue(), f"thread {next(self._names)}")
+            job = copy.copy(self.job)  # Each thread must have its own random streams.
+            assert job is not None
+            job.pins = False  # Threads share BLAS, so the driver limits it once for all of them.
+            serve = partial(self._serve, worker, BlockWorker(job, pack=False))
+            threading.Thread(target=serve, daemon=True, name="wolfpack").start()
+            self.workers.append(worker)
 
     def _serve(self, worker: Worker[Inbox], block_worker: BlockWorker) -> None:
         """Answer the tickets of a worker; this is what its thread runs."""

@@ -9,7 +9,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from ..arrays import Array
+from ..front.minimize import minimize
 from ..loop import Result
+from ..objectives import Objective
+from ..sets import Set
 
 RandomState: TypeAlias = int | np.random.RandomState | None
 
@@ -34,3 +38,19 @@ def warn_unless_certified(
             ConvergenceWarning,
             stacklevel=stacklevel,
         )
+
+
+class FittedByMinimize:
+    """An estimator whose `fit` calls `minimize` once."""
+
+    tol: float
+    max_iter: int
+    random_state: RandomState
+
+    def _minimize(self, f: Objective, K: Set, tol: float, zero: str, stacklevel: int) -> Array:
+        """Return a point with a certified gap of ``tol``, if possible, and keep the result."""
+        seed, rounds = seed_of(self.random_state), self.max_iter
+        res = minimize(f, K, tol=tol, seed=seed, max_rounds=rounds, progress=False)
+        warn_unless_certified(res, self.tol, f"max_iter = {rounds} rounds", zero, stacklevel)
+        self.result_, self.n_iter_ = res, max(1, res.nit)
+        return res.x

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..front.composite import minimize_composite
 from ..gradients import ExactGradients
 from ..loop import Result
 from ..objectives.finite_sum import FiniteSum
+from ..problem.checks import check_count
 from ..regularizers import ElasticNet, Euclidean, Regularizer, Shifted, SquaredNorm
 from ..regularizers.pairs import composite_problem
 from ..solvers import ConvergingComposite
@@ -27,6 +28,7 @@ _SOLVER = ConvergingComposite(batch=1)
 # With fewer entries than this, every round of `fit` reads all data: a pass over them costs less
 # than the rounds that would save it.
 _MAX_ENTRIES_READ_WHOLE = 2**18
+_ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 _STREAM_ROWS = 32  # rows in a round of partial_fit when batch_size is "auto"
 
 
@@ -54,14 +56,12 @@ class AcceleratedLinear(BaseEstimator):
     def _data(self, X: Array, y: Array, reset: bool = True, **kind: bool) -> tuple[Array, Array]:
         """Return checked rows and targets; without ``reset``, with the columns of earlier ones."""
         reset = reset or not hasattr(self, "n_features_in_")
-        return validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, **kind
-        )
+        return validate_data(self, X, y, reset=reset, **_ROWS, **kind)
 
     def _scores(self, X: Array) -> Array:
         """Return the linear model's values, for every row."""
         check_is_fitted(self, "coef_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, reset=False, **_ROWS)
         return X @ self.coef_.T + self.intercept_
 
     def _fit(self, X: Array, y: Array, weights: Array | None) -> None:
@@ -132,22 +132,14 @@ class AcceleratedLinear(BaseEstimator):
         if self.penalty not in ("l2", "elasticnet"):
             raise ValueError(f"penalty must be 'l2' or 'elasticnet', found {self.penalty!r}")
         if not (isinstance(self.alpha, Real) and 0 < self.alpha < math.inf):
-            raise ValueError(
-                f"alpha must be positive, found {self.alpha!r}: Algorithm 1 needs a ridge, however "
-                "small"
-            )
+            why = "Algorithm 1 needs a ridge, however small"
+            raise ValueError(f"alpha must be positive, found {self.alpha!r}: {why}")
         ratio = self.l1_ratio
         if self.penalty == "elasticnet" and not (isinstance(ratio, Real) and 0 <= ratio < 1):
-            raise ValueError(
-                f"l1_ratio must satisfy 0 <= l1_ratio < 1, found {self.l1_ratio!r}: a part of the "
-                "penalty must be a ridge"
-            )
-        if not (self.batch_size == "auto" or _is_count(self.batch_size)):
-            raise ValueError(
-                f"batch_size must be 'auto' or an integer of at least 1, found {self.batch_size!r}"
-            )
-        if not _is_count(self.max_iter):
-            raise ValueError(f"max_iter must be an integer of at least 1, found {self.max_iter!r}")
+            why = "a part of the penalty must be a ridge"
+            raise ValueError(f"l1_ratio must satisfy 0 <= l1_ratio < 1, found {ratio!r}: {why}")
+        check_count("batch_size", self.batch_size, names=("auto",))
+        check_count("max_iter", self.max_iter)
         if not (isinstance(self.tol, Real) and self.tol >= 0):
             raise ValueError(f"tol must be a number >= 0, found {self.tol!r}")
 
@@ -197,9 +189,8 @@ class AcceleratedLinear(BaseEstimator):
         columns = solution.reshape(solution.shape[0], -1)
         rows = columns if self._bias is None else columns[:-1]
         self.coef_: Array = np.ascontiguousarray(rows.T)
-        self.intercept_: Array = np.zeros(columns.shape[1])
-        if self._bias is not None:
-            self.intercept_ = self._bias * columns[-1]
+        zeros = np.zeros(columns.shape[1])
+        self.intercept_: Array = zeros if self._bias is None else self._bias * columns[-1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -210,10 +201,6 @@ class AcceleratedLinear(BaseEstimator):
 def rows_times(X: Array, factors: Array) -> Array:
     """Return the rows of a matrix, dense or sparse, each times its factor."""
     return csr_array(diags_array(factors) @ X) if issparse(X) else X * factors[:, None]
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
 class Stream:

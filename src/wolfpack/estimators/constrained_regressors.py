@@ -10,14 +10,13 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..arrays import Array
-from ..front.minimize import minimize
 from ..objectives import LeastSquares
 from ..sets import Set, Simplex, TraceNormBall
-from ._common import RandomState, seed_of, warn_unless_certified
+from ._common import FittedByMinimize, RandomState
 
 
 @dataclass(eq=False, repr=False)
-class ConstrainedRegressor(RegressorMixin, BaseEstimator):
+class ConstrainedRegressor(FittedByMinimize, RegressorMixin, BaseEstimator):
     """Least squares over a set; subclasses choose the set."""
 
     radius: float = 1.0
@@ -46,17 +45,8 @@ class ConstrainedRegressor(RegressorMixin, BaseEstimator):
         f = LeastSquares(root * (X - centre), targets if multi else targets[:, 0], reduction="mean")
         assert f.shape is not None
         scale = max(f.value(np.zeros(f.shape)), np.finfo(float).tiny)
-        res = minimize(
-            f,
-            self._set(f.shape),
-            tol=self.tol * scale,
-            seed=seed_of(self.random_state),
-            max_rounds=self.max_iter,
-            progress=False,
-        )
-        warn_unless_certified(res, self.tol, f"max_iter = {self.max_iter} rounds")
-        self.result_, self.n_iter_ = res, max(1, res.nit)
-        self.coef_ = res.x.reshape(X.shape[1], *y.shape[1:]).T
+        x = self._minimize(f, self._set(f.shape), self.tol * scale, "model", stacklevel=5)
+        self.coef_ = x.reshape(X.shape[1], *y.shape[1:]).T
         self.intercept_ = level - self.coef_ @ centre
         return self
 
@@ -109,7 +99,7 @@ class SimplexRegressor(ConstrainedRegressor):
     array([0.7, 0.3, 0. ])
     """
 
-    def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> SimplexRegressor:
+    def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> Self:
         """Fit the shares to the rows of ``X`` and their targets, with weights if given."""
         return self._fit(X, y, sample_weight)
 
@@ -147,7 +137,7 @@ class TraceNormRegressor(MultiOutputMixin, ConstrainedRegressor):
     ((60, 3), True)
     """
 
-    def fit(self, X: Array, y: Array) -> TraceNormRegressor:
+    def fit(self, X: Array, y: Array) -> Self:
         """Fit the coefficients to the rows of ``X`` and their targets."""
         return self._fit(X, y)
 

@@ -11,14 +11,13 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arrays import Array
-from ..front.minimize import minimize
 from ..objectives import Function
 from ..sets import TraceNormBall
-from ._common import RandomState, seed_of, warn_unless_certified
+from ._common import FittedByMinimize, RandomState
 
 
 @dataclass(eq=False, repr=False)
-class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class MatrixCompletion(FittedByMinimize, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     r"""Fill in missing entries (NaN): :math:`\min \frac12 \sum_{\text{seen}} (Z_{ij} - X_{ij})^2`
     over :math:`\|Z\|_* \le r`, columns centred.
 
@@ -31,10 +30,8 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         The rank guessed for the default radius, and the most singular vectors that are kept.
     tol : float
         Stop when the certified gap is at most ``tol`` times the loss of a zero matrix.
-    max_iter : int
-        Rounds, at most.
-    random_state : int, RandomState or None
-        Seed of methods that draw random numbers.
+    max_iter, random_state
+        As for `SimplexRegressor`.
 
     Attributes
     ----------
@@ -82,19 +79,12 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         size = np.sqrt(total * X.size / max(int(seen.sum()), 1))
         rank = min(self.rank, *X.shape)
         radius = float(np.sqrt(rank) * size) if self.radius is None else self.radius
-        res = minimize(
-            Function(_loss(seen, target), L=1.0, shape=X.shape),
-            TraceNormBall(X.shape, radius if radius > 0 else 1.0),
-            tol=max(0.5 * self.tol * total, np.finfo(float).tiny),
-            seed=seed_of(self.random_state),
-            max_rounds=self.max_iter,
-            progress=False,
-        )
-        limit = f"max_iter = {self.max_iter} rounds"
-        warn_unless_certified(res, self.tol, limit, "matrix", stacklevel=3)
-        self.result_, self.n_iter_ = res, max(1, res.nit)
-        self.completed_ = res.x + self.mean_
-        _, values, right = np.linalg.svd(res.x, full_matrices=False)
+        f = Function(_loss(seen, target), L=1.0, shape=X.shape)
+        K = TraceNormBall(X.shape, radius if radius > 0 else 1.0)
+        tol = max(0.5 * self.tol * total, np.finfo(float).tiny)
+        Z = self._minimize(f, K, tol, "matrix", stacklevel=4)
+        self.completed_ = Z + self.mean_
+        _, values, right = np.linalg.svd(Z, full_matrices=False)
         kept = values[:rank] > 1e-9 * max(float(values[0]), np.finfo(float).tiny)
         self.components_ = (values[:rank, None] * right[:rank])[kept] / np.sqrt(X.shape[0])
         return self

@@ -6,11 +6,13 @@ import difflib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .. import noise as noise_laws
+from ..arrays import Array
 from ..objectives import Objective, as_objective
 from ..problem import Solver
 from ..sets import Set
@@ -19,7 +21,9 @@ from ..solvers import (
     Anytime,
     AwayStep,
     BlendedPairwise,
+    Conjugate,
     Corrective,
+    FrankWolfe,
     FullyCorrective,
     LazyFrankWolfe,
     Momentum,
@@ -27,8 +31,8 @@ from ..solvers import (
     ParallelFrankWolfe,
     Projected,
     RestartedParallelFrankWolfe,
+    ShortStep,
     Sliding,
-    conjugate,
     frank_wolfe,
 )
 
@@ -39,7 +43,7 @@ METHODS: dict[str, Callable[..., Solver[Any]]] = {
     "pfw": ParallelFrankWolfe,
     "r-pfw": RestartedParallelFrankWolfe,
     "fw": frank_wolfe.open_loop,
-    "fw-short": frank_wolfe.short_step,
+    "fw-short": partial(FrankWolfe, ShortStep()),
     "fw-ls": frank_wolfe.line_search,
     "away": AwayStep,
     "pairwise": Pairwise,
@@ -48,10 +52,14 @@ METHODS: dict[str, Callable[..., Solver[Any]]] = {
     "lazy": LazyFrankWolfe,
     "momentum": Momentum,
     "cgs": Sliding,
-    "conjugate": conjugate.conjugate,
-    "biconjugate": conjugate.biconjugate,
+    "conjugate": partial(Conjugate, 1),
+    "biconjugate": partial(Conjugate, 2),
 }
 """The methods of `minimize`."""
+
+_SINGULAR_PAIRS = 8  # asked for in a round on sets of low-rank matrices
+_BEST_VERTICES = 16  # asked for in a round on polytopes that list them
+_NOISE_OPTIONS = ("smoothing", "sampling", "kappa", "theta", "order", "max_m")
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,7 @@ class Choice:
     reason : str
         Why, in a sentence.
     facts : dict
-        What was looked at.
+        What the choice rests on.
     """
 
     method: str
@@ -83,7 +91,9 @@ class Choice:
         return "\n".join([head, "from what the problem declares:", *lines])
 
 
-def explain(f: Any, K: Set, **settings: Any) -> Choice:
+def explain(
+    f: Objective | Callable[[Array], tuple[float, Array]], K: Set, **settings: Any
+) -> Choice:
     """Say what ``minimize(f, K, method="auto", **settings)`` would do and why, without running it.
 
     Parameters
@@ -108,22 +118,11 @@ def explain(f: Any, K: Set, **settings: Any) -> Choice:
     return choose(as_objective(f), K, settings)
 
 
-def choose(objective: Any, K: Set, settings: dict[str, Any]) -> Choice:
+def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
     """Return the method for a problem from its declared properties."""
-    facts, no_options = _facts(objective, K, settings), dict[str, Any]()
-    for rule in (_noise_asked, _low_rank, _oracles_asked, _projection, _polytope, _closed_form):
-        choice = rule(objective, K, settings)
-        if choice is not None:
-            break
-    else:
-        choice = "anytime", no_options, "accelerated, and needs neither L nor an accuracy"
-    method, options, reason = choice
-    return Choice(method, options, reason, facts)
-
-
-def _facts(objective: Any, K: Set, settings: dict[str, Any]) -> dict[str, Any]:
-    image = objective.image_shape
-    return {
+    name, m, engine = type(K).__name__, settings.get("m"), settings.get("engine")
+    projects = K.has("project") and K.cheap_projection
+    facts = {
         "objective": type(objective).__name__,
         "set": repr(K),
         "dimension": K.dimension,
@@ -131,83 +130,49 @@ def _facts(objective: Any, K: Set, settings: dict[str, Any]) -> dict[str, Any]:
         "low-rank points": "yes" if K.has("core") else "no",
         "closed-form smoothing": ", ".join(K.closed_forms) or "none",
         "k-best oracle": "yes" if K.has("k_best") else "no",
-        "cheap projection": "yes" if _projects(K) else "no",
-        "observations": "unknown" if image is None else image[0],
-        "engine": settings.get("engine") or "this process",
+        "cheap projection": "yes" if projects else "no",
+        "observations": "unknown" if objective.image_shape is None else objective.image_shape[0],
+        "engine": engine or "this process",
     }
 
+    def chosen(method: str, reason: str, **options: Any) -> Choice:
+        return Choice(method, options, reason, facts)
 
-Rule = tuple[str, dict[str, Any], str] | None
-
-_PAIRS = 8
-_LISTED = 16
-_OF_NOISE = ("smoothing", "sampling", "kappa", "theta", "order", "max_m")
-
-
-def _projects(K: Set) -> bool:
-    return K.has("project") and K.cheap_projection
-
-
-def _noise_asked(objective: Any, K: Set, settings: dict[str, Any]) -> Rule:
-    asked = [name for name in _OF_NOISE if settings.get(name) is not None]
-    if settings.get("noise", "auto") != "auto":
-        asked.append("noise")
-    if isinstance(settings.get("m"), str):
-        asked.append("m")
-    if not asked:
-        return None
-    return "anytime", {}, f"{' and '.join(asked)} given, which perturbed oracles need"
-
-
-def _low_rank(objective: Any, K: Set, settings: dict[str, Any]) -> Rule:
-    if not K.has("core") or settings.get("engine") is not None:
-        return None
-    m = settings.get("m")
-    if _projects(K) and m is None and not objective.factored:
-        return None
-    options = {"m": _PAIRS} if m is None else {}
-    return "corrective", options, f"points of {type(K).__name__} are kept as matrices of low rank"
-
-
-def _oracles_asked(objective: Any, K: Set, settings: dict[str, Any]) -> Rule:
-    asked = [name for name in ("m", "engine") if settings.get(name) is not None]
-    if not asked:
-        return None
-    given = f"{' and '.join(asked)} given, hence a method of linear oracles"
-    # where a whole distribution of answers is known, vertices one by one are not worth their weight
-    if not K.polytope or (K.closed_forms and K.has("project")):
-        return "anytime", {}, given
-    options = {"m": _LISTED} if settings.get("m") is None else {}
-    return "corrective", options, f"{given}; K is a polytope, of which it keeps the useful vertices"
-
-
-def _projection(objective: Any, K: Set, settings: dict[str, Any]) -> Rule:
-    if not _projects(K):
-        return None
-    return (
-        "projected",
-        {},
-        f"{type(K).__name__} has a cheap exact projection, with which gradient steps beat linear "
-        "oracles; give m, engine or a method's name for one of those",
-    )
-
-
-def _polytope(objective: Any, K: Set, settings: dict[str, Any]) -> Rule:
-    if not K.polytope:
-        return None
-    options = {"m": _LISTED} if K.has("k_best") else {}
-    return "corrective", options, f"{type(K).__name__} is a polytope, and few vertices make a point"
-
-
-def _closed_form(objective: Any, K: Set, settings: dict[str, Any]) -> Rule:
-    if not K.closed_forms:
-        return None
-    return (
-        "anytime",
-        {"m": "exact"},
-        f"{type(K).__name__} knows its smoothed argmax in closed form, worth infinitely many "
-        "oracles for the price of one",
-    )
+    noisy = [option for option in _NOISE_OPTIONS if settings.get(option) is not None]
+    noisy += ["noise"] if settings.get("noise", "auto") != "auto" else []
+    noisy += ["m"] if isinstance(m, str) else []
+    if noisy:
+        return chosen("anytime", f"{' and '.join(noisy)} given, which perturbed oracles need")
+    if K.has("core") and engine is None and (m is not None or objective.factored or not projects):
+        pairs = {"m": _SINGULAR_PAIRS} if m is None else {}
+        return chosen("corrective", f"points of {name} are kept as matrices of low rank", **pairs)
+    if m is not None or engine is not None:
+        given = " and ".join(
+            option for option in ("m", "engine") if settings.get(option) is not None
+        )
+        reason = f"{given} given, hence a method of linear oracles"
+        # Where the distribution of the answers is known, its mean is worth more than vertices.
+        if not K.polytope or (K.closed_forms and K.has("project")):
+            return chosen("anytime", reason)
+        reason = f"{reason}; K is a polytope, of which it keeps the useful vertices"
+        return chosen("corrective", reason, **({"m": _BEST_VERTICES} if m is None else {}))
+    if projects:
+        return chosen(
+            "projected",
+            f"{name} has a cheap exact projection, with which gradient steps beat linear oracles. "
+            'To use a linear-oracle method instead, pass method="corrective" or m=16',
+        )
+    if K.polytope:
+        best = {"m": _BEST_VERTICES} if K.has("k_best") else {}
+        return chosen("corrective", f"{name} is a polytope, whose points need few vertices", **best)
+    if K.closed_forms:
+        return chosen(
+            "anytime",
+            f"{name} knows its smoothed argmax in closed form, which is worth infinitely many "
+            "oracles for the price of one",
+            m="exact",
+        )
+    return chosen("anytime", "accelerated, and needs neither L nor an accuracy")
 
 
 def as_set(K: object) -> Set:

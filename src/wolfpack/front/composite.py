@@ -67,8 +67,8 @@ def minimize_composite(
     H : Regularizer
         The simple term, of `wolfpack.regularizers`.
     y0 : array, optional
-        Where to begin, in the domain of H; by default at the minimiser z0 of ``w`` where that is
-        given, else of H. It is never written to.
+        The start, in the domain of H; by default the minimiser z0 of ``w`` where that is given,
+        else that of H. It is never written to.
     method : str or solver object
         "accelerated" (Algorithm 1: fast, down to a neighbourhood that the variance of the gradients
         sets) or "converging" (polynomial weights: to the minimum itself).
@@ -78,22 +78,20 @@ def minimize_composite(
         "euclidean", "entropy", "same" (w = H), a map of `wolfpack.regularizers.mirrors`, or your
         own: an object with ``nu``, ``z0`` and ``prox(H, g, lam)``. H's own geometry by default.
         With ``y0`` it is shifted so that its minimiser is y0.
-    batch : int, callable, "theory" or "auto", optional
+    batch : int, callable or "auto", optional
         Rows of a sum, calls of a random gradient, or minibatches of a source, averaged in a round:
-        a number, a function of the round, the number for which Theorem 1's neighbourhood is
-        ``tol / 2`` ("theory", accelerated form, the variance measured at the start), or grown from
-        the measured variance ("auto", converging form).
+        a number, a function of the round, or a number that grows with the measured variance
+        ("auto", converging form).
     beta : float, "stable" or "search", optional
-        Lipschitz constant of grad G in the norm of H and w. By default G's own; where G has none it
-        is estimated by power iteration on differences of gradients, and raised when a run disproves
-        it. "stable" bounds the steps so that small minibatches, whose variance grows with y, do not
-        drive the iterates away (Theorem C4 of the documentation). "search" (accelerated form) looks
-        for a smaller one in every round. From exact gradients a round with beta_k stands if
-        D_G(y_{k+1}, v_k) <= (beta_k/2) ||y_{k+1} - v_k||^2, or if earlier rounds saved what it
-        lacks; Theorem 1 then holds with the beta_k that were found (Theorem C3), and restarts are
-        added. From minibatches beta_k follows the curvature of earlier batches, and steps are
-        bounded as by "stable": gradients stay unbiased, but nothing proves that the curvature of a
-        batch is that of G.
+        Lipschitz constant of grad G in the norm of H and w. By default it is G's own. Where G has
+        none it is estimated by power iteration on differences of gradients, and raised when a run
+        disproves it. "stable" bounds the steps, so that small minibatches, whose variance grows
+        with y, do not make the iterates diverge (Theorem C4 of the documentation). "search"
+        (accelerated form) replaces beta by the curvature that the run meets. With exact gradients
+        each round is tested, and repeated with a larger beta if it fails, so that Theorem 1 holds
+        with the beta_k that were found (Theorem C3). With minibatches the steps are bounded as by
+        "stable" and gradients stay unbiased, but nothing proves that the curvature of a batch is
+        that of G.
     variance : float, optional
         sigma^2, a bound on the variance of a round's gradient in the dual norm. By default what G
         declares, or the larger of two estimates from repeated draws, at the first and the best
@@ -105,15 +103,14 @@ def minimize_composite(
     callback, checkpoint, progress, raise_on_failure
         As in `minimize`; `wolfpack.resume` takes G and H in place of f and K.
     **options
-        ``record_every`` (evaluate F and certify every so many rounds, off the clock; by default
-        once per pass over the data); for finite sums ``sampling`` ("uniform", "importance",
-        "shuffle", "blocks", "turns" or "windows", see the guide; by default uniform, with variance
-        reduction importance, windows for large batches, or blocks where the data are sparse),
-        ``variance_reduction`` (control variates: True or "saga" from each row's gradient where it
-        was last seen, "svrg" around an anchor that moves every two passes; it bounds steps as
-        beta="stable" does, and without a batch takes the least that costs no acceleration, or the
-        whole sum with beta="search") and ``scale`` ("columns", or positive numbers s: solve for u =
-        y / s, H acting on u, and return y = s u); and the options of the method.
+        ``record_every``: evaluate F and certify every so many rounds, off the clock; by default
+        once per pass over the data. ``sampling``, for finite sums: "uniform", "importance",
+        "shuffle", "blocks", "turns" or "windows" (see the guide). ``variance_reduction``: control
+        variates from each row's gradient where it was last seen (True or "saga"), or around an
+        anchor that moves every two passes ("svrg"). It bounds the steps as beta="stable" does.
+        Without a batch it takes the smallest one that costs no acceleration, or all rows with
+        beta="search". ``scale``: "columns", or positive numbers s, to solve for u = y / s, H acting
+        on u, and return y = s u. And the options of the method.
 
     Returns
     -------
@@ -129,7 +126,7 @@ def minimize_composite(
     Notes
     -----
     Theorem 1 supposes a bounded variance. The gradients of small batches of least squares have one
-    that grows with y: with too few rows the iterates may run away, and ``message`` says so. Take
+    that grows with y: with too few rows the iterates may diverge, and ``message`` says so. Take
     larger batches, ``beta="stable"`` or a bounded domain (`BallRidge`, `BoxRidge`).
 
     Examples
@@ -141,9 +138,10 @@ def minimize_composite(
     (array([1., 0.]), True)
     """
     began = time.perf_counter()
-    if not (isinstance(beta, str) and beta in _BETAS):
-        check_positive("beta", beta, optional=True, names=_BETAS)
-    check_positive("variance", variance, optional=True)
+    if beta is not None and beta not in _BETAS:
+        check_positive("beta", beta, names=_BETAS)
+    if variance is not None:
+        check_positive("variance", variance)
     every, scale = options.pop("record_every", None), options.pop("scale", None)
     reduction = _reduction(options.pop("variance_reduction", False))
     sampling = options.pop("sampling", None)

@@ -92,7 +92,7 @@ def concluded(result: Result, raise_on_failure: bool) -> Result:
 
 def _choose_engine(config: Config, task: Task, engine: EngineLike) -> EngineChoice:
     job = task.oracles.job if isinstance(task.oracles, Oracles) else None
-    if job is not None and not (job.away and engine is not None):
+    if job is not None and not (job.on_device and engine is not None):
         return choose_engine(engine, job, getattr(task.solver, "m", None))
     if engine is None or (isinstance(engine, str) and engine == "auto"):
         return EngineChoice(None, False)

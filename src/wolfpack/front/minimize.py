@@ -156,14 +156,7 @@ def minimize(
         method, remark = choice.method, f" method='auto' chose {choice.method!r}: {choice.reason}."
         options = choice.options | options
         m = options.pop("m", m)
-    settings = ConstrainedSettings(
-        noise=noise,
-        smoothing=options.pop("smoothing", None),
-        sampling=options.pop("sampling", "iid"),
-        policy=Policy(**{name: options.pop(name) for name in POLICY if name in options}),
-        block=options.pop("block", None),
-        L=None if L is None else float(L),
-    )
+    settings = _settings(noise, L, options)
     name, solver = make_solver(method, {"m": m, **options}, METHODS, _COMMON_OPTIONS)
     if isinstance(solver, SetDependent):
         solver = solver.for_set(K)
@@ -182,6 +175,18 @@ def minimize(
     result = execute(config, task, shown, engine)
     result.message += remark
     return concluded(result, raise_on_failure)
+
+
+def _settings(noise: Any, L: Any, options: dict[str, Any]) -> ConstrainedSettings:
+    """Take the options that belong to no method out of ``options``."""
+    return ConstrainedSettings(
+        noise=noise,
+        smoothing=options.pop("smoothing", None),
+        sampling=options.pop("sampling", "iid"),
+        policy=Policy(**{name: options.pop(name) for name in POLICY if name in options}),
+        block=options.pop("block", None),
+        L=None if L is None else float(L),
+    )
 
 
 def _starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:

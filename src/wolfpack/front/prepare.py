@@ -28,7 +28,7 @@ from ..objectives.finite_sum import FiniteSum
 from ..problem import CompositeProblem, Problem
 from ..problem.checks import check_count, check_positive
 from ..regularizers import Mirror, Regularizer, Same, Shifted
-from ..regularizers.pairs import as_mirror, composite_problem, minimization_step
+from ..regularizers.pairs import as_mirror, composite_problem
 from ..sets import Set
 from ..smoothing import Oracles
 from ..solvers import SearchedComposite, StochasticComposite
@@ -79,14 +79,16 @@ def prepare_composite(
         When the call began, by `time.perf_counter`.
     """
     _check_regularizer(H)
-    smooth, scales = _rescaled(_as_smooth(G, settings.beta), settings.scale)
+    smooth, scales = G if isinstance(G, Objective) else _as_smooth(G, settings.beta), None
+    if settings.scale is not None:
+        smooth, scales = _rescaled(smooth, settings.scale)
     y0 = settings.y0 if settings.y0 is None or scales is None else settings.y0 / scales
     y0, w = _first_point(smooth, H, y0, settings.w)
     if config.checkpoint is not None or config.fingerprint is not None:
         config = config.identified(composite_fingerprint(G, H, y0))
     assert isinstance(config.solver, StochasticComposite)
     solver, gradients = _solver_and_gradients(config, settings, config.solver, smooth, H, w)
-    problem = composite_problem(smooth, H, w)
+    problem = CompositeProblem(smooth, H, w, w.step(H))
     policies, beta = _policies(settings, solver, gradients, problem, y0)
     problem = replace(problem, L=beta)
     if solver.policies == Policies() != policies:
@@ -107,9 +109,7 @@ def prepare_composite(
 
 
 def _as_smooth(G: object, beta: float | str | None) -> Objective:
-    """Return G as an objective; a callable's number of arguments tells exact from random."""
-    if isinstance(G, Objective):
-        return G
+    """Return a callable as an objective; its number of arguments tells exact from random."""
     arguments = _positional(G) if callable(G) else 0
     known = None if isinstance(beta, str) else beta
     call: Any = G
@@ -143,10 +143,8 @@ def _check_regularizer(H: object) -> None:
         )
 
 
-def _rescaled(G: Objective, scale: Any) -> tuple[Objective, Array | None]:
-    """Return u -> G(s u) and s, shaped like y; G itself and None where nothing is to be scaled."""
-    if scale is None:
-        return G, None
+def _rescaled(G: Objective, scale: Any) -> tuple[Objective, Array]:
+    """Return u -> G(s u) and s, shaped like y."""
     if not isinstance(G, FiniteSum):
         raise TypeError(f"scale needs an objective with a data matrix, found {type(G).__name__}")
     if isinstance(scale, str) and scale == "columns":
@@ -164,10 +162,10 @@ def _rescaled(G: Objective, scale: Any) -> tuple[Objective, Array | None]:
 def _first_point(G: Objective, H: Regularizer, y0: Array, w: Any) -> tuple[Array, Mirror]:
     """Return the first point, in the domain of H, and the mirror map that is minimised there."""
     mirror = as_mirror(w, H)
-    minimization_step(H, mirror)  # raises first where H and w have no minimisation step
+    mirror.step(H)  # raises first where H and w have no minimisation step
     shape = H.shape if G.shape is None else G.shape
-    if shape is not None:
-        _check_shapes(shape, H)
+    if shape is not None and H.shape is not None and tuple(H.shape) != tuple(shape):
+        raise ValueError(f"G takes y of shape {tuple(shape)}, H has shape {tuple(H.shape)}")
     if y0 is not None:
         y0 = check_finite(as_float_array(y0, "y0"), "y0")
         shape = y0.shape if shape is None else shape
@@ -180,17 +178,12 @@ def _first_point(G: Objective, H: Regularizer, y0: Array, w: Any) -> tuple[Array
         raise ValueError("neither G nor H knows the shape of y: pass y0")
     else:
         y0 = H.argmin(zeros(shape, G.like) if is_foreign(G.like) else np.zeros(shape))
-        mirror = Same(H, 0.0 * y0) if isinstance(mirror, Same) else Shifted(mirror, y0)
+        return y0, Same(H, 0.0 * y0) if isinstance(mirror, Same) else Shifted(mirror, y0)
     if not math.isfinite(H.value(y0)):
         raise ValueError(
             f"y0 is outside the domain of H = {H!r}; leave y0 and w out to start inside"
         )
     return y0, mirror
-
-
-def _check_shapes(shape: tuple[int, ...], H: Regularizer) -> None:
-    if H.shape is not None and tuple(H.shape) != tuple(shape):
-        raise ValueError(f"G takes y of shape {tuple(shape)}, H has shape {tuple(H.shape)}")
 
 
 def _solver_and_gradients(
@@ -199,7 +192,7 @@ def _solver_and_gradients(
     solver: StochasticComposite,
     G: Objective,
     H: Regularizer,
-    w: Any,
+    w: Mirror,
 ) -> tuple[StochasticComposite, Gradients]:
     """Return the solver and the gradients that it asks for.
 
@@ -209,7 +202,7 @@ def _solver_and_gradients(
     searched = settings.beta == "search"
     if settings.reduction is not None and batch is None and isinstance(G, FiniteSum):
         if G.batch is None:
-            problem = composite_problem(G, H, w)
+            problem: CompositeProblem = composite_problem(G, H, w)
             beta = (G.rough_smoothness() if problem.norm == "l2" else problem.beta) or H.mu
             batch = automatic_batch(G, settings.sampling, beta, H.mu)
             if batch is None:

@@ -136,6 +136,8 @@ class Gradients(ABC):
         variate : ControlVariate, optional
             The control variate in use.
         """
+        if self.exact:
+            return 0.0
         streams = self.streams
         sample = [checked(self.draw(y, m, streams.at(k, 1 + j), variate), y) for j in range(draws)]
         mean = sum(sample) / len(sample)

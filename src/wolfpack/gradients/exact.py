@@ -33,14 +33,3 @@ class ExactGradients(Gradients):
     def at(self, v: Array, k: int, m: Any, variate: ControlVariate | None = None) -> Gradient:
         at = self.objective.evaluate(v)
         return Gradient(checked(at.gradient, v), at.dual)
-
-    def variance(
-        self,
-        y: Array,
-        m: Any,
-        norm: str,
-        draws: int = 32,
-        k: int = 0,
-        variate: ControlVariate | None = None,
-    ) -> float:
-        return 0.0

@@ -1,4 +1,4 @@
-"""Rows of sparse matrices that are used once."""
+"""Rows of sparse matrices that are multiplied once or twice."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class SparseRows:
     Parameters
     ----------
     A : sparse matrix
-        In CSR form.
+        The matrix, in CSR form.
     rows : array of int
-        Which.
+        The numbers of the rows.
     """
 
     def __init__(self, A: Any, rows: Array) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import platform
 import time
@@ -22,15 +21,14 @@ from typing import Any
 
 import numpy as np
 
+from ..problem.checks import check_count, check_nonnegative
 from .codec import Decoder, Encoder
 from .history import History
 from .monitor import Monitor
 from .tracker import Tracker
 
-LAYOUT = 2
-"""Changes whenever states or the header change; other layouts are refused."""
-
-SCHEMA = f"wolfpack-checkpoint/{LAYOUT}"
+SCHEMA = "wolfpack-checkpoint/2"
+"""The number changes whenever states or the header change; files with another one are refused."""
 
 
 class OtherLayout(ValueError):
@@ -66,38 +64,27 @@ class Checkpoint:
                 f"checkpoint must be a path or a Checkpoint, found {type(self.path).__name__}"
             )
         object.__setattr__(self, "path", os.fspath(self.path))
-        if self.rounds is not None and (not isinstance(self.rounds, int) or self.rounds < 1):
-            raise ValueError(f"checkpoint rounds must be an integer >= 1, found {self.rounds!r}")
-        if self.rounds is None and self.seconds is None:
+        if self.rounds is not None:
+            check_count("checkpoint rounds", self.rounds)
+        elif self.seconds is None:
             object.__setattr__(self, "seconds", 30.0)
-        if self.seconds is not None and not (math.isfinite(self.seconds) and self.seconds >= 0):
-            raise ValueError(f"checkpoint seconds must be a number >= 0, found {self.seconds!r}")
+        if self.seconds is not None:
+            check_nonnegative("checkpoint seconds", self.seconds)
 
 
 @dataclass(frozen=True)
 class Snapshot:
     """A run between two rounds.
 
-    Attributes
-    ----------
-    state : object
-        The solver's state, as its step left it.
-    best : dict
-        The tracker's fields: best point, bounds, seconds, and what its engine did unrecorded.
-    rows, length : list, int
-        The history's rows, of which the first ``length`` belong to the rounds before.
-    counts : dict
-        The fields of the problem's `Counts`.
-    monitor : dict
-        What the run had to remark on L and convexity.
+    The first ``length`` of the history's ``rows`` belong to the rounds before.
     """
 
-    state: Any
-    best: dict[str, Any]
+    state: Any  # the solver's, as its step left it
+    best: dict[str, Any]  # the tracker's best point, bounds, seconds and unrecorded engine work
     rows: list[tuple[float, ...]]
     length: int
-    counts: dict[str, Any]
-    monitor: dict[str, Any]
+    counts: dict[str, Any]  # the fields of the problem's `Counts`
+    monitor: dict[str, Any]  # what the run had to remark on L and convexity
 
     @property
     def history(self) -> History:
@@ -126,18 +113,10 @@ class Snapshot:
 
 @dataclass
 class Saver:
-    """Writes a run's checkpoints when they are due, and one at the end.
-
-    Parameters
-    ----------
-    checkpoint : Checkpoint
-        Where and how often.
-    config : object
-        What else is needed to build the run again; anything that `Encoder` accepts.
-    """
+    """Writes a run's checkpoints when they are due, and one at the end."""
 
     checkpoint: Checkpoint
-    config: Any = None
+    config: Any = None  # what else is needed to build the run again; `Encoder` must accept it
     _last: Snapshot | None = None
     _written: bool = False
     _warned: bool = False
@@ -238,14 +217,9 @@ def _read(path: Path, place: Any) -> tuple[Any, Snapshot]:
             decoder = Decoder(data, place)
             config = decoder.decode(header["config"])
             rows = History.from_columns(decoder.decode(header["history"])).rows
-            snapshot = Snapshot(
-                decoder.decode(header["state"]),
-                decoder.decode(header["best"]),
-                rows,
-                len(rows),
-                header["counts"],
-                header["monitor"],
-            )
+            state, best = decoder.decode(header["state"]), decoder.decode(header["best"])
+            counts, remarks = header["counts"], header["monitor"]
+            snapshot = Snapshot(state, best, rows, len(rows), counts, monitor=remarks)
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no checkpoint {path}") from None
     except OtherLayout as error:

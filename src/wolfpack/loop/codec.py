@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -60,21 +60,16 @@ class Encoder:
     def _name(self, array: np.ndarray) -> str:
         if array.dtype.hasobject:
             raise TypeError("a checkpoint cannot hold arrays of Python objects")
-        if id(array) not in self._names or self.arrays[self._names[id(array)]] is not array:
-            self._names[id(array)] = name = f"array{len(self.arrays)}"
-            self.arrays[name] = array
-        return self._names[id(array)]
+        # Every array that has a name is kept in `arrays`, so that no other one gets its id.
+        name = self._names.setdefault(id(array), f"array{len(self.arrays)}")
+        self.arrays[name] = array
+        return name
 
 
 class Decoder:
-    """Turns JSON back into values.
+    """Turns JSON back into values; each of the named ``arrays`` is read once.
 
-    Parameters
-    ----------
-    arrays : mapping
-        The arrays by name; each is read once.
-    place : array, optional
-        What arrays of other libraries than NumPy are to be like: their library, device and type.
+    Arrays of other libraries than NumPy get the library, device and type of the array ``place``.
     """
 
     def __init__(self, arrays: Mapping[str, Any], place: Any = None) -> None:
@@ -82,6 +77,16 @@ class Decoder:
         self._place = place
         self._moved: dict[str, Any] = {}
         self._arrays: dict[str, np.ndarray] = {}
+        self._readers: dict[str | None, Callable[[Any], Any]] = {
+            "array": self._array,
+            "foreign": self._foreign,
+            "scalar": lambda name: self._array(name)[()],
+            "list": lambda entries: list(map(self.decode, entries)),
+            "tuple": lambda entries: tuple(map(self.decode, entries)),
+            "dict": lambda pairs: {self.decode(k): self.decode(v) for k, v in pairs},
+            "slice": lambda ends: slice(*ends),
+            "bytes": bytes.fromhex,
+        }
 
     def decode(self, tree: Any) -> Any:
         """Return the value that `Encoder.encode` turned into ``tree``."""
@@ -91,24 +96,9 @@ class Decoder:
         if kind == "object":
             fields = {name: self.decode(value) for name, value in tree["fields"].items()}
             return _build(_class(tree["object"]), fields, self._place)
-        content: Any = tree.get(kind)
-        if kind == "array":
-            return self._array(content)
-        if kind == "foreign":
-            return self._foreign(content)
-        if kind == "scalar":
-            return self._array(content)[()]
-        if kind == "list":
-            return [self.decode(entry) for entry in content]
-        if kind == "tuple":
-            return tuple(self.decode(entry) for entry in content)
-        if kind == "dict":
-            return {self.decode(k): self.decode(v) for k, v in content}
-        if kind == "slice":
-            return slice(*content)
-        if kind == "bytes":
-            return bytes.fromhex(content)
-        raise ValueError(f"unknown kind of value {kind!r}")
+        if kind not in self._readers:
+            raise ValueError(f"unknown kind of value {kind!r}")
+        return self._readers[kind](tree[kind])
 
     def _array(self, name: str) -> np.ndarray:
         if name not in self._arrays:
@@ -171,7 +161,7 @@ def _build(cls: type, fields: dict[str, Any], place: Any = None) -> Any:
     if issubclass(cls, Atoms):
         vertex = object.__new__(cls)
         vars(vertex).update(fields)
-        if hasattr(cls, "dtype") and any(map(is_foreign, fields.values())):
+        if "dtype" in fields and any(map(is_foreign, fields.values())):
             vars(vertex)["dtype"] = place.dtype
         return vertex
     return cls(**fields)

@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-COLUMNS = (
-    "round",
-    "seconds",
-    "fun",
-    "lower_bound",
-    "gap",
-    "nfev",
-    "njev",
-    "nlmo",
-    "alpha",
-    "m",
-)
+from ..engines._log import Columns
+
+COLUMNS = ("round", "seconds", "fun", "lower_bound", "gap", "nfev", "njev", "nlmo", "alpha", "m")
 
 ENGINE_COLUMNS = ("workers", "recomputed", "stragglers", "bytes", "busy")
 """What a run with an engine records besides."""
 
 _NO_ENGINE = (0, 0, 0, 0, math.nan)
-_COUNTS = ("round", "nfev", "njev", "nlmo", *ENGINE_COLUMNS[:-1])
 
 
-class History(Mapping[str, np.ndarray]):
+class History(Columns):
     """Columns of equal length, one entry per recorded round.
 
     ``fun`` and ``lower_bound`` are the round's own; ``gap`` is the certified gap so far, the best
@@ -46,8 +35,12 @@ class History(Mapping[str, np.ndarray]):
     ``res.history["gap"]`` is an array; ``pandas.DataFrame(res.history)`` is a table.
     """
 
+    reals = ("seconds", "fun", "lower_bound", "gap", "alpha", "m", "busy")
+
     def __init__(self, rows: list[tuple[float, ...]] | None = None) -> None:
-        self.rows: list[tuple[float, ...]] = [] if rows is None else rows
+        self.rows = [] if rows is None else rows
+        wide = self.rows and len(self.rows[0]) > len(COLUMNS)
+        self.columns = COLUMNS + ENGINE_COLUMNS if wide else COLUMNS
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> History:
@@ -55,38 +48,13 @@ class History(Mapping[str, np.ndarray]):
         names = COLUMNS + (ENGINE_COLUMNS if ENGINE_COLUMNS[0] in columns else ())
         return cls(list(zip(*(np.asarray(columns[c]).tolist() for c in names), strict=True)))
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        wide = self.rows and len(self.rows[0]) > len(COLUMNS)
-        return COLUMNS + ENGINE_COLUMNS if wide else COLUMNS
-
     def add(self, row: tuple[float, ...], engine: tuple[float, ...] = ()) -> None:
         """Add a row, with what an engine did; a resumed run may have one from now on, or none."""
-        wide = bool(self.rows) and len(self.rows[0]) > len(COLUMNS)
-        if engine and not wide:
+        if engine and self.columns == COLUMNS:
             self.rows[:] = [former + _NO_ENGINE for former in self.rows]
-        self.rows.append(row + (engine or (_NO_ENGINE if wide else ())))
-
-    def __getitem__(self, column: str) -> np.ndarray:
-        try:
-            index = self.columns.index(column)
-        except ValueError:
-            raise KeyError(f"{column!r}; the columns are {', '.join(self.columns)}") from None
-        kind = np.int64 if column in _COUNTS else np.float64
-        return np.array([row[index] for row in self.rows], dtype=kind)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.columns)
-
-    def __len__(self) -> int:
-        return len(self.columns)
+            self.columns += ENGINE_COLUMNS
+        no_engine = () if self.columns == COLUMNS else _NO_ENGINE
+        self.rows.append(row + (engine or no_engine))
 
     def __repr__(self) -> str:
         return f"History({len(self.rows)} rows of {', '.join(self.columns)})"
-
-    def to_csv(self, path: str | Path) -> None:
-        """Write the columns as a CSV file with a header."""
-        lines = [",".join(self.columns)]
-        lines += [",".join(repr(entry) for entry in row) for row in self.rows]
-        Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")

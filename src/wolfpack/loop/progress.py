@@ -12,16 +12,8 @@ class Progress:
     """Shows round, gap and time once a run has lasted ``delay`` seconds.
 
     On a terminal this is one line that changes in place; elsewhere, and only when asked for, a new
-    line every few seconds.
-
-    Parameters
-    ----------
-    mode : bool or None
-        True shows it always, False never, None only on a terminal.
-    total : int, optional
-        Round limit, for the bar.
-    delay : float
-        Seconds to wait before the first line.
+    line every few seconds. ``mode`` True shows it always, False never, None only on a terminal.
+    ``total`` is the round limit, for the bar.
     """
 
     def __init__(self, mode: bool | None, total: int | None, delay: float = 2.0) -> None:

@@ -16,7 +16,8 @@ from ..engines import EngineLog
 from .history import History
 from .status import Status
 
-_NUMBERS = ("fun", "gap", "lower_bound", "nit", "nfev", "njev", "nlmo", "seconds")
+_SAVED = ("fun", "gap", "lower_bound", "nit", "nfev", "njev", "nlmo", "seconds")
+_SAVED += ("success", "status", "message", "method")
 
 
 class Result(OptimizeResult):
@@ -84,17 +85,14 @@ class Result(OptimizeResult):
 
         An ``x`` of low rank is ``{"U": ..., "S": ..., "V": ...}``, the matrix U diag(S) V'.
         """
-        out: dict[str, Any] = {name: self[name] for name in _NUMBERS}
         x = {name: part.tolist() for name, part in _parts(self.x).items()}
-        out |= {
-            "x": x.get("x", x),
-            "success": bool(self.success),
-            "status": str(self.status),
-            "message": self.message,
-            "method": self.method,
-            "history": {name: column.tolist() for name, column in self.history.items()},
-        }
-        return out
+        history = {name: column.tolist() for name, column in self.history.items()}
+        return self._header() | {"x": x.get("x", x), "history": history}
+
+    def _header(self) -> dict[str, Any]:
+        """Return the numbers and texts of `_SAVED` as plain Python values."""
+        header = {name: self[name] for name in _SAVED}
+        return header | {"success": bool(self.success), "status": str(self.status)}
 
     def save(self, path: str | Path) -> Path:
         """Write the result (without the solver's state) to an npz file, without pickle.
@@ -110,17 +108,10 @@ class Result(OptimizeResult):
         """
         path = Path(path)
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-        header = {name: self[name] for name in _NUMBERS}
-        header |= {
-            "success": bool(self.success),
-            "status": str(self.status),
-            "message": self.message,
-            "method": self.method,
-        }
         columns: Any = {f"history_{name}": column for name, column in self.history.items()}
         columns |= _parts(self.x)
         with path.open("wb") as file:
-            np.savez(file, header=np.array(json.dumps(header)), **columns)
+            np.savez(file, header=np.array(json.dumps(self._header())), **columns)
         return path
 
 

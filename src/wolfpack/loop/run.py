@@ -19,6 +19,7 @@ from ..problem import (
     Problem,
     Solver,
 )
+from ..problem.checks import check_count
 from ..smoothing import Oracles
 from .checkpoint import Saver, Snapshot
 from .monitor import Monitor
@@ -69,9 +70,7 @@ class Options:
             raise TypeError(f"callback must be callable, found {type(self.callback).__name__}")
         if not (self.progress is None or isinstance(self.progress, bool)):
             raise TypeError(f"progress must be True, False or None, found {self.progress!r}")
-        every = self.record_every
-        if not isinstance(every, int) or isinstance(every, bool) or every < 1:
-            raise ValueError(f"record_every must be an integer >= 1, found {every!r}")
+        check_count("record_every", self.record_every)
 
 
 def run(
@@ -89,43 +88,10 @@ def run(
     the run with the best point and bound so far; any other exception has them in its ``result``.
     """
     options = options or Options()
-    compared = 0 if is_foreign(x0) else COMPARED_ROUNDS
     tracker = Tracker(problem, oracles.log)
-    monitor, saver = Monitor(tracker), options.saver
-    observer: Any = solver if isinstance(solver, Observer) else None
-    progress = Progress(options.progress, limits.max_rounds)
-    state: Any = None
-    previous: Any = None
+    course = Course(problem, solver, oracles, limits, options, tracker, Monitor(tracker))
     try:
-        if options.origin is None:
-            began = time.perf_counter()
-            state = solver.init(problem, x0, oracles)
-            tracker.seconds = options.spent + time.perf_counter() - began
-        else:
-            state = options.origin.restore(tracker, monitor)
-        while True:
-            limit = limits.exceeded(state.k, tracker.seconds, problem.counts.nlmo)
-            due = limit is not None or state.k % options.record_every == 0
-            if previous is not None and state.at is not None and (due or state.k < compared):
-                monitor.compare(previous, state)
-            if saver is not None:
-                saver.mark(state, tracker, monitor)
-            if due and observer is not None and state.at is None:
-                # A solver whose steps do without f's value evaluates it off the clock.
-                state = observer.observe(problem, state)
-                if previous is not None:
-                    monitor.compare(previous, state)
-            tracker.see(state)
-            if due:
-                bound = solver.lower_bound(problem, state, oracles)
-                status = _record(state, bound, limit, tracker, limits, options.callback)
-                if status is not None:
-                    break
-            progress.update(state.k, tracker, limits.tol)
-            began = time.perf_counter()
-            following = solver.step(problem, state, oracles)
-            tracker.seconds += time.perf_counter() - began
-            previous, state = state, following
+        status = course.follow(x0)
     except NonFiniteError:
         if tracker.x is None:
             raise ValueError("f is not finite at the starting point x0") from None
@@ -134,33 +100,93 @@ def run(
         if tracker.x is None:
             raise
         status = Status.INTERRUPTED
-    except EndOfData as end:
+    except (EndOfData, EngineFailure) as end:
         if tracker.x is None:
             raise
-        if observer is not None and state.at is None:
-            state = observer.observe(problem, state)
-        tracker.see(state)
-        status = Status.DATA_END
-        monitor.remarks.append(str(end))
-    except EngineFailure as failure:
-        if tracker.x is None:
-            raise
+        course.monitor.remarks.append(str(end))
         status = Status.ENGINE_FAILURE
-        monitor.remarks.append(str(failure))
+        if isinstance(end, EndOfData):
+            course.observe()
+            status = Status.DATA_END
     except Exception as error:
         if tracker.x is not None:
-            _attach(error, tracker.result(state, Status.INTERRUPTED, ""), solver)
+            _attach(error, tracker.result(course.state, Status.INTERRUPTED, ""), solver)
         raise
     finally:
-        progress.close()
-        if saver is not None:
-            saver.write()
+        course.progress.close()
+        if options.saver is not None:
+            options.saver.write()
     if isinstance(solver, Finisher):
-        tracker.x, tracker.fun = solver.finish(problem, state, tracker.x, tracker.fun)
+        tracker.x, tracker.fun = solver.finish(problem, course.state, tracker.x, tracker.fun)
         if status in _ENDED_BY_LIMIT and limits.satisfied(tracker.fun, tracker.gap):
             status = Status.CONVERGED
-    message = _message(status, state, tracker, monitor)
-    return tracker.result(state, status, message)
+    message = _message(status, course.state, tracker, course.monitor)
+    return tracker.result(course.state, status, message)
+
+
+@dataclass
+class Course:
+    """The rounds of a run; ``state`` and ``previous`` are what the last two of them left."""
+
+    problem: Problem | CompositeProblem
+    solver: Solver[Any]
+    oracles: Oracles | Gradients
+    limits: Limits
+    options: Options
+    tracker: Tracker
+    monitor: Monitor
+    state: Any = None
+    previous: Any = None
+
+    def __post_init__(self) -> None:
+        self.progress = Progress(self.options.progress, self.limits.max_rounds)
+
+    def follow(self, x0: Array) -> Status:
+        """Make rounds until the run must end, and return why."""
+        problem, solver, oracles, tracker = self.problem, self.solver, self.oracles, self.tracker
+        limits, every, saver = self.limits, self.options.record_every, self.options.saver
+        compared = 0 if is_foreign(x0) else COMPARED_ROUNDS
+        self._begin(x0)
+        while True:
+            k = self.state.k
+            limit = limits.exceeded(k, tracker.seconds, problem.counts.nlmo)
+            due = limit is not None or k % every == 0
+            if self.previous is not None and self.state.at is not None and (due or k < compared):
+                self.monitor.compare(self.previous, self.state)
+            if saver is not None:
+                saver.mark(self.state, tracker, self.monitor)
+            if due and self.state.at is None:
+                self.observe()
+            else:
+                tracker.see(self.state)
+            if due:
+                bound = solver.lower_bound(problem, self.state, oracles)
+                callback = self.options.callback
+                status = _record(self.state, bound, limit, tracker, limits, callback)
+                if status is not None:
+                    return status
+            self.progress.update(k, tracker, limits.tol)
+            began = time.perf_counter()
+            following = solver.step(problem, self.state, oracles)
+            tracker.seconds += time.perf_counter() - began
+            self.previous, self.state = self.state, following
+
+    def observe(self) -> None:
+        """Evaluate f at the iterate, off the clock, for a solver whose steps do without."""
+        if self.state.at is None and isinstance(self.solver, Observer):
+            self.state = self.solver.observe(self.problem, self.state)
+            if self.previous is not None:
+                self.monitor.compare(self.previous, self.state)
+        self.tracker.see(self.state)
+
+    def _begin(self, x0: Array) -> None:
+        """Make the first state, or take the one that the run is continued from."""
+        if self.options.origin is not None:
+            self.state = self.options.origin.restore(self.tracker, self.monitor)
+            return
+        began = time.perf_counter()
+        self.state = self.solver.init(self.problem, x0, self.oracles)
+        self.tracker.seconds = self.options.spent + time.perf_counter() - began
 
 
 def _message(status: Status, state: Any, tracker: Tracker, monitor: Monitor) -> str:

@@ -25,14 +25,14 @@ class Status(StrEnum):
         return _ADVICE[self]
 
 
+_LIMIT = "The {} limit was reached first: raise {}, or tol if this gap will do; the best point so "
+_LIMIT += "far is returned with its certificate."
+
 _ADVICE = {
     Status.CONVERGED: "The certified gap is within the tolerance.",
-    Status.MAX_ROUNDS: "The round limit was reached first: raise max_rounds, or tol if this gap "
-    "will do; the best point so far is returned with its certificate.",
-    Status.MAX_SECONDS: "The time limit was reached first: raise max_seconds, or tol if this gap "
-    "will do; the best point so far is returned with its certificate.",
-    Status.MAX_LMO: "The oracle limit was reached first: raise max_lmo, or tol if this gap will "
-    "do; the best point so far is returned with its certificate.",
+    Status.MAX_ROUNDS: _LIMIT.format("round", "max_rounds"),
+    Status.MAX_SECONDS: _LIMIT.format("time", "max_seconds"),
+    Status.MAX_LMO: _LIMIT.format("oracle", "max_lmo"),
     Status.CALLBACK_STOP: "The callback raised StopIteration.",
     Status.INTERRUPTED: "Interrupted from the keyboard; the best point so far is returned with its "
     "certificate.",

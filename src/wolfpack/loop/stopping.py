@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from dataclasses import dataclass
 
+from ..problem.checks import check_nonnegative
 from .status import Status
 
 DEFAULT_ROUNDS = 100_000
@@ -37,8 +37,8 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("tol", "rtol", "max_seconds"):
             value = getattr(self, name)
-            if value is not None and not _is_nonnegative(value):
-                raise ValueError(f"{name} must be a number >= 0, found {value!r}")
+            if value is not None:
+                check_nonnegative(name, value)
         for name in ("max_rounds", "max_lmo"):
             value = getattr(self, name)
             if value is not None:
@@ -64,10 +64,3 @@ class Limits:
     def satisfied(self, fun: float, gap: float) -> bool:
         """Tell whether the certified gap is small enough."""
         return gap <= self.tol or (self.rtol is not None and gap <= self.rtol * abs(fun))
-
-
-def _is_nonnegative(value: float) -> bool:
-    try:
-        return not isinstance(value, bool) and math.isfinite(value) and value >= 0
-    except TypeError:
-        return False

@@ -50,22 +50,10 @@ class Tracker:
             self.convex, self.contradicted = False, True
         gap = self.gap
         counts = self.problem.counts
-        m = getattr(state, "m", 0)
-        self.history.add(
-            (
-                state.k,
-                self.seconds,
-                state.at.value,
-                bound,
-                gap,
-                counts.nfev,
-                counts.njev,
-                counts.nlmo,
-                getattr(state, "alpha", math.nan),
-                math.inf if m == "exact" else m,
-            ),
-            () if self.log is None else self.log.recorded(),
-        )
+        alpha, m = getattr(state, "alpha", math.nan), getattr(state, "m", 0)
+        row = (state.k, self.seconds, state.at.value, bound, gap)
+        row += (counts.nfev, counts.njev, counts.nlmo, alpha, math.inf if m == "exact" else m)
+        self.history.add(row, () if self.log is None else self.log.recorded())
         return gap, floor
 
     @property

@@ -12,7 +12,7 @@ it must be hashable and have independent centred coordinates with a positive dif
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
 from ._base import Constants, Noise
 from .gaussian import Gaussian
@@ -25,14 +25,11 @@ LAWS: dict[str, type[Noise]] = {law.name: law for law in (Gumbel, Gaussian, Logi
 REQUIRED = ("name", "sample", "score", "fisher", "M")
 
 
-def get(law: Any) -> Any:
+def get(law: object) -> Noise:
     """The noise law with a given name, or the given law itself.
 
-    Parameters
-    ----------
-    law : str, Noise or object
-        ``"gumbel"``, ``"gaussian"``, ``"logistic"``, an instance of a law, or any object that has
-        the attributes in ``REQUIRED``.
+    ``law`` is "gumbel", "gaussian", "logistic", an instance of a law, or any object that has the
+    attributes in ``REQUIRED``.
 
     Examples
     --------
@@ -56,4 +53,4 @@ def get(law: Any) -> Any:
             f"noise must be one of {', '.join(LAWS)}, or an object with {', '.join(REQUIRED)}; "
             f"{type(law).__name__} lacks {', '.join(missing)}"
         )
-    return law
+    return cast("Noise", law)

@@ -14,11 +14,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from ..arrays import Native, like
+from ..arrays import Array, Native, is_foreign, like
 
 Constants = Literal["paper", "sharp"]
 
@@ -36,12 +37,12 @@ class Noise(ABC):
         One factor for all coordinates, or one per coordinate in a shape that broadcasts to the
         set's shape.
     native : bool
-        Whether arrays of other libraries than NumPy draw it by their library's own generator, where
-        they are. That is faster than numbers that come from the host, and the same seed then gives
-        the same numbers on the same device and library only.
+        Whether other array libraries draw it with their own generator, on the arrays' device. That
+        is faster than numbers that come from the host, and the same seed then gives the same
+        numbers on the same device and library only.
     """
 
-    scale: Any = 1.0
+    scale: Array = 1.0
     native: bool = False
 
     name: ClassVar[str]
@@ -56,7 +57,7 @@ class Noise(ABC):
             raise TypeError(f"native must be True or False, found {self.native!r}")
 
     @abstractmethod
-    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> Array:
         """A new array of standard draws."""
 
     @abstractmethod
@@ -64,36 +65,36 @@ class Noise(ABC):
         """eta'(z) of the standard law."""
 
     @abstractmethod
-    def _cdf(self, z: np.ndarray) -> np.ndarray:
-        """P(Z <= z) of the standard law."""
+    def _cdf(self, z: Array) -> Array:
+        """P(Z <= z) of the standard law, for arrays of any library."""
 
     @abstractmethod
-    def _positive_part(self, t: np.ndarray) -> np.ndarray:
-        """E max(0, t + Z) of the standard law."""
+    def _positive_part(self, t: Array) -> Array:
+        """E max(0, t + Z) of the standard law, for arrays of any library."""
 
     def sample(
-        self, rng: np.random.Generator, shape: int | tuple[int, ...], dtype: Any = np.float64
+        self, rng: np.random.Generator, shape: int | tuple[int, ...], dtype: DTypeLike = np.float64
     ) -> np.ndarray:
         """Draw Delta, independent in every entry.
 
         With a scale per coordinate, the last axes of ``shape`` are the coordinates. ``dtype`` is
         float32 or float64.
         """
-        shape = (int(shape),) if np.ndim(shape) == 0 else tuple(shape)  # type: ignore[arg-type]
-        dtype = np.dtype(dtype)
-        if dtype.name not in ("float32", "float64"):
-            raise ValueError(f"dtype must be float32 or float64, found {dtype}")
+        shape = tuple(shape) if isinstance(shape, tuple | list) else (int(shape),)
+        kind = np.dtype(dtype)
+        if kind.name not in ("float32", "float64"):
+            raise ValueError(f"dtype must be float32 or float64, found {kind}")
         if isinstance(self.scale, float):
-            z = self._draw(rng, shape, dtype)
-            return z if self.scale == 1.0 else np.multiply(z, dtype.type(self.scale), out=z)
+            z = self._draw(rng, shape, kind)
+            return z if self.scale == 1.0 else np.multiply(z, np.asarray(self.scale, kind), out=z)
         _check_broadcast(self.scale, shape)
-        z = self._draw(rng, shape, dtype)
-        return np.multiply(z, self.scale.astype(dtype, copy=False), out=z)
+        z = self._draw(rng, shape, kind)
+        return np.multiply(z, self.scale.astype(kind, copy=False), out=z)
 
-    def sample_at(self, x: Any, rng: Any, shape: tuple[int, ...]) -> Any:
-        """Draw Delta by the generator of ``x``'s library, with ``x``'s type and device.
+    def sample_at(self, x: Array, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Draw Delta with the generator of ``x``'s library, on ``x``'s device and of its type.
 
-        ``rng`` gives the seed, and ``shape`` is the shape of the result.
+        ``rng`` gives the seed.
         """
         if not isinstance(rng, np.random.Generator):
             raise ValueError("noise with native=True is drawn independently: use sampling='iid'")
@@ -103,21 +104,29 @@ class Noise(ABC):
         _check_broadcast(self.scale, shape)
         return like(self.scale, x) * z
 
-    def _draw_at(self, source: Native, shape: tuple[int, ...]) -> Any:
+    def _draw_at(self, source: Native, shape: tuple[int, ...]) -> Array:
         """Standard draws by a library's own generator."""
         raise NotImplementedError(f"{type(self).__name__} has no native draws")
 
-    def score(self, z: Any) -> Any:
+    def score(self, z: Array) -> Array:
         """The score grad eta(z) of the law, coordinate by coordinate; its mean is zero."""
         return self._score(np.asarray(z) / self.scale) / self.scale
 
-    def cdf(self, z: Any) -> Any:
-        """P(Delta <= z), coordinate by coordinate."""
-        return self._cdf(np.asarray(z) / self.scale)
+    def cdf(self, z: Array) -> Array:
+        """P(Delta <= z), coordinate by coordinate, for arrays of any library."""
+        return self._cdf(self._over_scale(z)[0])
 
-    def positive_part(self, t: Any) -> Any:
+    def positive_part(self, t: Array) -> Array:
         """E max(0, t + Delta), coordinate by coordinate: the smoothed support of [0, 1] at t."""
-        return self.scale * self._positive_part(np.asarray(t) / self.scale)
+        t, scale = self._over_scale(t)
+        return scale * self._positive_part(t)
+
+    def _over_scale(self, z: Array) -> tuple[Array, Array]:
+        """Return z/scale as an array, and the scale in the library and on the device of z."""
+        if not is_foreign(z):
+            return np.asarray(np.asarray(z) / self.scale), self.scale
+        scale = self.scale if isinstance(self.scale, float) else like(self.scale, z)
+        return z / scale, scale
 
     @property
     def fisher(self) -> float:
@@ -125,16 +134,16 @@ class Noise(ABC):
         return float(self._fisher / np.min(self.scale) ** 2)
 
     @property
-    def mean_abs(self) -> Any:
+    def mean_abs(self) -> Array:
         """E|Delta_i|: a float, or an array like ``scale`` when that is one."""
         return self.scale * self._mean_abs
 
     @property
-    def peak(self) -> Any:
+    def peak(self) -> Array:
         """Largest value of the density of Delta_i: a float, or an array like ``scale``."""
         return self._peak / self.scale
 
-    def M(self, d: int, constants: Constants = "sharp") -> float:
+    def M(self, d: int, constants: str = "sharp") -> float:
         """The constant M for which s_alpha is R M / alpha-smooth.
 
         Parameters
@@ -170,7 +179,7 @@ class Noise(ABC):
         return hash((type(self), self.native, np.asarray(self.scale).tobytes()))
 
 
-def _checked_scale(scale: Any) -> float | np.ndarray:
+def _checked_scale(scale: Array) -> float | np.ndarray:
     """``scale`` as a float or a read-only float64 array, all entries positive and finite."""
     try:
         array = np.array(scale, dtype=np.float64)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from scipy.special import ndtr
 
-from ..arrays import Native
+from ..arrays import Array, Native, clip, namespace, normal_cdf
 from ._base import Noise
 
 
@@ -17,7 +16,7 @@ from ._base import Noise
 class Gaussian(Noise):
     """Independent standard normal coordinates: eta(z) = z^2 / 2, score z, Fisher information 1.
 
-    The parameters are those of `Noise`.
+    `scale` and `native` are explained in `Noise`.
 
     Examples
     --------
@@ -31,17 +30,17 @@ class Gaussian(Noise):
     _mean_abs: ClassVar[float] = math.sqrt(2.0 / math.pi)
     _peak: ClassVar[float] = 1.0 / math.sqrt(2.0 * math.pi)
 
-    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> Array:
         return np.asarray(rng.standard_normal(shape, dtype=dtype))
 
-    def _draw_at(self, source: Native, shape: tuple[int, ...]) -> Any:
+    def _draw_at(self, source: Native, shape: tuple[int, ...]) -> Array:
         return source.normal(shape)
 
     def _score(self, z: np.ndarray) -> np.ndarray:
         return z
 
-    def _cdf(self, z: np.ndarray) -> np.ndarray:
-        return ndtr(z)
+    def _cdf(self, z: Array) -> Array:
+        return normal_cdf(z)
 
-    def _positive_part(self, t: np.ndarray) -> np.ndarray:
-        return np.maximum(t * ndtr(t) + self._peak * np.exp(-0.5 * t * t), 0.0)
+    def _positive_part(self, t: Array) -> Array:
+        return clip(t * normal_cdf(t) + self._peak * namespace(t).exp(-0.5 * t * t), 0.0, None)

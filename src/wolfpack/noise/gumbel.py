@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import exp1
 
-from ..arrays import Native, full, host_dtype, namespace
+from ..arrays import Array, Native, full, host_dtype, is_foreign, like, namespace, to_host
 from ._base import Noise
 
 EULER = float(np.euler_gamma)
@@ -22,7 +22,7 @@ class Gumbel(Noise):
     maximum has the law softmax(y / alpha). The score is 1 - exp(-G); since exp(-G) is a standard
     exponential, the Fisher information is Var Exp(1) = 1.
 
-    The parameters are those of `Noise`.
+    `scale` and `native` are explained in `Noise`.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class Gumbel(Noise):
     _mean_abs: ClassVar[float] = 2.0 * float(exp1(np.exp(-EULER)))
     _peak: ClassVar[float] = float(np.exp(-1.0))
 
-    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> Array:
         # Exponentials are drawn in double precision even for float32 results: the 23 bits of a
         # single precision draw would cut the upper tail of -log(E) at about 16.
         z = np.asarray(rng.standard_exponential(shape)).astype(dtype, copy=False)
@@ -44,7 +44,7 @@ class Gumbel(Noise):
         np.log(z, out=z)
         return np.subtract(dtype.type(-EULER), z, out=z)
 
-    def _draw_at(self, source: Native, shape: tuple[int, ...]) -> Any:
+    def _draw_at(self, source: Native, shape: tuple[int, ...]) -> Array:
         e = source.exponential(shape)
         space, tiny = namespace(e), full((), float(np.finfo(host_dtype(e)).tiny), e)
         return -EULER - space.log(space.maximum(e, tiny))
@@ -52,11 +52,14 @@ class Gumbel(Noise):
     def _score(self, z: np.ndarray) -> np.ndarray:
         return -np.expm1(-(z + EULER))
 
-    def _cdf(self, z: np.ndarray) -> np.ndarray:
+    def _cdf(self, z: Array) -> Array:
+        space = namespace(z)
         with np.errstate(over="ignore"):
-            return np.exp(-np.exp(-(z + EULER)))
+            return space.exp(-space.exp(-(z + EULER)))
 
-    def _positive_part(self, t: np.ndarray) -> np.ndarray:
+    def _positive_part(self, t: Array) -> Array:
+        if is_foreign(t):  # other libraries have no exponential integral
+            return like(self._positive_part(to_host(t)), t)
         # E max(0, t + Z) = Ein(x) with x = exp(t - gamma), the entire exponential integral, which
         # is exp1(x) + log(x) + gamma: the sum cancels for small x, where the series is used.
         t = np.asarray(t, dtype=np.float64)

@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from .experiments import Record, execute
+from .experiments import execute
 from .instances import Instance, instance
-from .series import FIGURES, Curve, FigureSpec, PanelSpec, Run
+from .series import FIGURES, Run
 
-__all__ = [
-    "FIGURES",
-    "Curve",
-    "FigureSpec",
-    "Instance",
-    "PanelSpec",
-    "Record",
-    "Run",
-    "execute",
-    "instance",
-]
+__all__ = ["FIGURES", "Instance", "Run", "execute", "instance"]

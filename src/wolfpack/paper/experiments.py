@@ -23,10 +23,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .. import theory
+from ..engines._choose import cores
 from ..engines._interrupts import interrupts_held
 from ..front.minimize import minimize
 from ..loop import Result
-from ..report.machine import available_cores
 from .instances import instance
 from .series import MILESTONES, Curve, Run
 
@@ -35,11 +35,7 @@ POINTS = 500
 REFRESH = 0.1
 # Seconds per round and per perturbed oracle, for the order of the runs and the time left; only
 # their ratios matter.
-COST = {
-    "simplex": (75e-6, 0.05e-6),
-    "trace": (300e-6, 4e-6),
-    "projection": (400e-6, 0.05e-6),
-}
+COST = {"simplex": (75e-6, 5e-8), "trace": (300e-6, 4e-6), "projection": (400e-6, 5e-8)}
 
 _board: Board | None = None
 
@@ -55,11 +51,6 @@ class Record:
     columns: dict[str, np.ndarray]
     status: str
     seconds: float
-
-    def gap_at(self, k: int) -> float | None:
-        """Return the best gap after ``k`` rounds, None when that round was not kept."""
-        (at,) = np.nonzero(self.columns["round"] == k)
-        return float(self.columns["gap"][at[0]]) if at.size else None
 
 
 @dataclass(frozen=True)
@@ -144,30 +135,17 @@ def execute(
     workers: int | None = None,
     watch: Callable[[RunsProgress], None] | None = None,
 ) -> dict[Run, Record]:
-    """Do all runs in worker processes.
+    """Do all runs, of ``rounds`` rounds each, in ``workers`` processes.
 
-    Parameters
-    ----------
-    runs, rounds : sequence of Run, int
-        The runs and the length of each.
-    workers : int, optional
-        Number of processes; one for each available core by default.
-    watch : callable, optional
-        Called several times a second with a `RunsProgress`.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        After the workers have ended.
+    By default there is one process for each available core. ``watch`` is called several times a
+    second. A KeyboardInterrupt is raised after the workers have ended.
     """
     runs = sorted(runs, key=lambda run: -_work(run, rounds))
     works = [_work(run, rounds) for run in runs]
     context = multiprocessing.get_context("spawn")
     board = Board(context, len(runs))
-    pool = ProcessPoolExecutor(
-        min(workers or available_cores(), len(runs)), context, _begin, (board,)
-    )
-    with pool:
+    processes = min(workers or cores(), len(runs))
+    with ProcessPoolExecutor(processes, context, _begin, (board,)) as pool:
         try:
             with interrupts_held():
                 futures = [pool.submit(_do, run, rounds, slot) for slot, run in enumerate(runs)]

@@ -78,15 +78,10 @@ def _figure1(results: Results, figure: FigureSpec, svg: str) -> Section:
             f"latter, Theorem 2 promises {last[f'Theorem 2 m={MANY}']}, the sharp bound "
             f"{last[f'sharp bound m={MANY}']}."
         )
-    return Section(
-        "Figure 1: the method against its guarantee",
-        [
-            prose.FIGURE1,
-            _figure(results, figure, svg, prose.FIGURE1_CAPTION),
-            [prose.BELOW if below else prose.CROSSES, *ends],
-            prose.SHARP,
-        ],
-    )
+    drawing = _figure(results, figure, svg, prose.FIGURE1_CAPTION)
+    ends.insert(0, prose.BELOW if below else prose.CROSSES)
+    title = "Figure 1: the method against its guarantee"
+    return Section(title, [prose.FIGURE1, drawing, ends, prose.SHARP])
 
 
 def _figure2(results: Results, figure: FigureSpec, svg: str) -> Section:
@@ -96,21 +91,12 @@ def _figure2(results: Results, figure: FigureSpec, svg: str) -> Section:
         curves = {curve.series: curve for curve in panel.curves}
         gaps = [results.value(curves[name], results.rounds) for name in names]
         rows.append([panel_name(panel), *map(gap_text, gaps), f"{gaps[0] / gaps[-1]:.2g}"])
-    ends = Table(
-        f"Best gap after {results.rounds:,} iterations, and how many times smaller than FW’s it is "
-        "for R-PFW with m = 1/√α.",
-        ["Panel", *map(plain, names), "Ratio"],
-        rows,
-    )
-    return Section(
-        "Figure 2: the restarted method against Frank-Wolfe",
-        [
-            prose.FIGURE2,
-            _figure(results, figure, svg, prose.FIGURE2_CAPTION),
-            ends,
-            prose.M_IS_ONE,
-        ],
-    )
+    words = "and how many times smaller than FW’s it is for R-PFW with m = 1/√α."
+    caption = f"Best gap after {results.rounds:,} iterations, {words}"
+    ends = Table(caption, ["Panel", *map(plain, names), "Ratio"], rows)
+    drawing = _figure(results, figure, svg, prose.FIGURE2_CAPTION)
+    title = "Figure 2: the restarted method against Frank-Wolfe"
+    return Section(title, [prose.FIGURE2, drawing, ends, prose.M_IS_ONE])
 
 
 def _figure3(results: Results, figure: FigureSpec, svg: str) -> Section:
@@ -121,30 +107,20 @@ def _figure3(results: Results, figure: FigureSpec, svg: str) -> Section:
         gaps = {curve.series: results.last(curve) for curve in panel.curves}
         rows.append([panel_name(panel), *(gap_text(gaps.get(name, math.nan)) for name in names)])
     rounds = min(results.rounds, BEYOND_ROUNDS)
-    return Section(
-        "Figure 3: past the paper",
-        [
-            prose.FIGURE3,
-            _figure(results, figure, svg, prose.FIGURE3_CAPTION),
-            Table(f"Best gap after {rounds:,} iterations.", ["Panel", *map(plain, names)], rows),
-            prose.FIGURE3_HONESTLY,
-        ],
-    )
+    drawing = _figure(results, figure, svg, prose.FIGURE3_CAPTION)
+    ends = Table(f"Best gap after {rounds:,} iterations.", ["Panel", *map(plain, names)], rows)
+    blocks = [prose.FIGURE3, drawing, ends, prose.FIGURE3_HONESTLY]
+    return Section("Figure 3: past the paper", blocks)
 
 
 def _numbers(results: Results) -> Section:
     columns = results.milestones
-    blocks: list[str | Table] = [
-        Table(
-            "Best gap so far, by iteration.",
-            ["Panels", "Series", *(f"{k:,}" for k in columns)],
-            [
-                [where, plain(curve.series), *(gap_text(results.value(curve, k)) for k in columns)]
-                for where, curve in _distinct(results)
-            ],
-            text_columns=2,
-        )
+    heads = ["Panels", "Series", *(f"{k:,}" for k in columns)]
+    rows = [
+        [where, plain(curve.series), *(gap_text(results.value(curve, k)) for k in columns)]
+        for where, curve in _distinct(results)
     ]
+    blocks: list[str | Table] = [Table("Best gap so far, by iteration.", heads, rows, 2)]
     compared = [
         [
             f"{reference.figure[-1]}{panel_name(panel)}",
@@ -157,15 +133,9 @@ def _numbers(results: Results) -> Section:
         for reference, panel, measured in results.references()
     ]
     if compared:
-        blocks += [
-            prose.REFERENCES,
-            Table(
-                "Measured against reference values.",
-                ["Panel", "Series", "Iteration", "Reference", "Measured", "Ratio"],
-                compared,
-                text_columns=2,
-            ),
-        ]
+        heads = ["Panel", "Series", "Iteration", "Reference", "Measured", "Ratio"]
+        table = Table("Measured against reference values.", heads, compared, text_columns=2)
+        blocks += [prose.REFERENCES, table]
     return Section("Numbers", blocks)
 
 
@@ -178,22 +148,11 @@ def _settings() -> Section:
         ("trace-43", "2 (c), (d)", "½‖AX − B‖²", "C is 10 × 10, X is 10 × 8"),
     ):
         on = instance(name)
-        problem, norms = f"{loss} on {on.K}", (on.spectral_L, on.frobenius_L)
-        rows.append(
-            [figure, problem, shape, laws[on.noise], str(on.seed), *(f"{L:.4g}" for L in norms)]
-        )
-    return Section(
-        "Settings",
-        [
-            Table(
-                "Problems. L is the Lipschitz constant of the gradient.",
-                ["Figure", "Problem", "Data", "Noise", "Seed", "L, spectral", "L, Frobenius"],
-                rows,
-                text_columns=4,
-            ),
-            prose.SETTINGS,
-        ],
-    )
+        row = [figure, f"{loss} on {on.K}", shape, laws[on.noise], str(on.seed)]
+        rows.append([*row, f"{on.spectral_L:.4g}", f"{on.frobenius_L:.4g}"])
+    caption = "Problems. L is the Lipschitz constant of the gradient."
+    heads = ["Figure", "Problem", "Data", "Noise", "Seed", "L, spectral", "L, Frobenius"]
+    return Section("Settings", [Table(caption, heads, rows, text_columns=4), prose.SETTINGS])
 
 
 def _reproduce(results: Results, how: Circumstances) -> Section:
@@ -201,15 +160,12 @@ def _reproduce(results: Results, how: Circumstances) -> Section:
     took = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
     with_versions = ", ".join(f"{name} {number}" for name, number in versions(PACKAGES).items())
     command = [f"`{how.command}`"] if how.command else []
-    return Section(
-        "Run it again",
-        [
-            *command,
-            f"{len(results.records)} runs of {results.rounds:,} iterations took {took} in "
-            f"{how.workers} {'process' if how.workers == 1 else 'processes'}, with "
-            f"{with_versions} on {SYSTEM}.",
-        ],
+    facts = (
+        f"{len(results.records)} runs of {results.rounds:,} iterations took {took} in "
+        f"{how.workers} {'process' if how.workers == 1 else 'processes'}, with "
+        f"{with_versions} on {SYSTEM}."
     )
+    return Section("Run it again", [*command, facts])
 
 
 def _prime(letter: str) -> str:
@@ -241,10 +197,8 @@ def _figure(results: Results, figure: FigureSpec, svg: str, caption: str) -> Fig
         f"the iteration, from 1 to {results.rounds:,}."
     ]
     for panel in _sorted(figure):
-        ends = []
-        for curve in panel.curves:
-            y = results.xy(curve)[1]
-            ends.append(f"{plain(curve.series)} from {gap_text(y[0])} to {gap_text(y[-1])}")
+        curves = [(plain(curve.series), results.xy(curve)[1]) for curve in panel.curves]
+        ends = [f"{name} from {gap_text(y[0])} to {gap_text(y[-1])}" for name, y in curves]
         parts.append(f"{panel_name(panel)}: {'; '.join(ends)}.")
     files = [f"{figure.name}.{suffix}" for suffix in ("png", "svg", "csv")]
     return Figure(svg, " ".join(parts), caption, files)

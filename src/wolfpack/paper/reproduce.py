@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..engines._choose import cores
 from ..report import save
-from ..report.machine import available_cores
 from .experiments import RunsProgress, execute
 from .explain import Circumstances, page
 from .results import Results
@@ -40,24 +40,11 @@ def reproduce(
 ) -> Outcome:
     """Run every series of the figures and write figures, curves and a page into ``out``.
 
-    Parameters
-    ----------
-    figures, out, rounds : sequence of FigureSpec, Path, int
-        What to run, an existing folder to write into, and the length of each run.
-    workers : int, optional
-        Number of processes; one for each available core by default.
-    command : str
-        The command to quote on the page.
-    watch : callable, optional
-        Called several times a second with a `RunsProgress`.
-
-    Returns
-    -------
-    Outcome
-        ``files`` holds name.png, name.svg and name.csv for each figure, and index.html.
+    ``out`` is an existing folder, which gets name.png, name.svg and name.csv for each figure, and
+    index.html, which quotes ``command``. ``workers`` and ``watch`` are those of `execute`.
     """
     began = time.monotonic()
-    workers = workers or available_cores()
+    workers = workers or cores()
     results = Results(tuple(figures), execute(runs_of(figures), rounds, workers, watch), rounds)
     written, drawings = [], {}
     for figure in figures:

@@ -91,14 +91,11 @@ class Results:
             writer.writerow(HEADER)
             for panel, curve in figure.curves:
                 names = (figure.name, panel.letter, curve.series)
-                if curve.bound is None:
-                    columns = self.records[curve.run].columns
-                    rows = zip(*(columns[name].tolist() for name in COLUMNS), strict=True)
-                else:
-                    empty = ("",) * (len(COLUMNS) - 2)
-                    rows = (
-                        (int(k), float(gap), *empty) for k, gap in zip(*self.xy(curve), strict=True)
-                    )
+                columns = self.records[curve.run].columns
+                if curve.bound is not None:
+                    x, y = self.xy(curve)
+                    columns = dict.fromkeys(COLUMNS, np.full(len(x), "")) | {"round": x, "gap": y}
+                rows = zip(*(columns[name].tolist() for name in COLUMNS), strict=True)
                 writer.writerows((*names, *row) for row in rows)
 
 

@@ -78,17 +78,11 @@ def _batch(alpha: float) -> int:
 class Curve:
     """One line of a panel: a run's best gap so far, or a bound on its mean.
 
-    Attributes
-    ----------
-    series, label : str
-        Name in the CSV file, and in the legend with mathematics in Matplotlib's notation.
-    color, dash, width
-        How it is drawn: names of `wolfpack.report` and a width in points. Of two curves that nearly
-        coincide the later one is thinner, so that both are seen.
-    bound : {None, "paper", "sharp"}
-        None for the run itself; else Theorem 2 with these constants.
-    max_rounds : int, optional
-        Last round to draw.
+    ``series`` is its name in the CSV file, ``label`` that in the legend, with mathematics in
+    Matplotlib's notation. ``color`` and ``dash`` are names of `wolfpack.report`, ``width`` is in
+    points. Of two curves that nearly coincide the later one is thinner, so that both are seen.
+    ``bound`` is None for the run itself, else Theorem 2 with these constants ("paper", "sharp").
+    ``max_rounds`` is the last round to draw.
     """
 
     series: str
@@ -141,22 +135,14 @@ ONE = r"$m = 1$"
 
 
 def _figure1_panel(letter: str, alpha: float, power: int) -> PanelSpec:
+    options = [(("alpha", alpha), ("m", m), ("M", "paper")) for m in ("theory", 1)]
+    many, one = (Run("simplex-42", "pfw", chosen) for chosen in options)
     bounds = (("Theorem 2", "dotted", "paper"), ("sharp bound", "dashed", "sharp"))
-    kinds = (("PFW", "solid", None), *bounds)
-    sizes = (("theory", "m=1/sqrt(alpha)", MANY, "many", 2.2), (1, "m=1", ONE, "one", 1.1))
-    curves = [
-        Curve(
-            series=f"{kind} {series}",
-            label=f"{kind}, {label}",
-            color=color,
-            dash=dash,
-            run=Run("simplex-42", "pfw", (("alpha", alpha), ("m", m), ("M", "paper"))),
-            bound=bound,
-            width=width,
-        )
-        for kind, dash, bound in kinds
-        for m, series, label, color, width in sizes
-    ]
+    curves = []
+    for kind, dash, bound in (("PFW", "solid", None), *bounds):
+        series = f"{kind} m=1/sqrt(alpha)"
+        curves.append(Curve(series, f"{kind}, {MANY}", "many", dash, many, bound, 2.2))
+        curves.append(Curve(f"{kind} m=1", f"{kind}, {ONE}", "one", dash, one, bound, 1.1))
     title = rf"({letter})  simplex, $\alpha = 10^{{{power}}}$"
     return PanelSpec(letter, f"simplex, α = {alpha:g}", title, tuple(curves))
 
@@ -164,31 +150,33 @@ def _figure1_panel(letter: str, alpha: float, power: int) -> PanelSpec:
 def _figure2_panel(letter: str, problem: str, M: float | str, L: str = "spectral") -> PanelSpec:
     many, one = (Run(problem, "r-pfw", (("m", m), ("M", M)), L) for m in ("theory", 1))
     about, title = _describe(problem, M, L)
-    return PanelSpec(
-        letter,
-        about,
-        f"({letter.replace('2', chr(0x2032))})  {title}",
-        (
-            Curve("FW", r"FW, step $2/(k+2)$", "fw", "solid", Run(problem, "fw")),
-            Curve("FW-LS", "FW, exact line search", "fw-ls", "dashdot", Run(problem, "fw-ls")),
-            Curve("R-PFW m=1/sqrt(alpha)", f"R-PFW, {MANY}", "many", "solid", many, None, 2.2),
-            Curve("R-PFW m=1", f"R-PFW, {ONE}", "one", "solid", one, None, 1.1),
-        ),
+    curves = (
+        *_frank_wolfe(problem),
+        Curve("R-PFW m=1/sqrt(alpha)", f"R-PFW, {MANY}", "many", "solid", many, None, 2.2),
+        Curve("R-PFW m=1", f"R-PFW, {ONE}", "one", "solid", one, None, 1.1),
+    )
+    return PanelSpec(letter, about, f"({letter.replace('2', chr(0x2032))})  {title}", curves)
+
+
+def _frank_wolfe(problem: str, max_rounds: int | None = None) -> tuple[Curve, Curve]:
+    """Return the curves of Frank-Wolfe with both of its step rules."""
+    fixed, search = (Run(problem, name, max_rounds=max_rounds) for name in ("fw", "fw-ls"))
+    return (
+        Curve("FW", r"FW, step $2/(k+2)$", "fw", "solid", fixed),
+        Curve("FW-LS", "FW, exact line search", "fw-ls", "dashdot", search),
     )
 
 
 def _describe(problem: str, M: float | str, L: str) -> tuple[str, str]:
     """Return what a panel of Figure 2 solves, in plain text and with mathematics."""
-    if problem.startswith("simplex"):
-        if M == "paper":
-            return "simplex, M = √d", r"simplex, $M = \sqrt{d}$"
-        return "simplex, M = 1", "simplex, $M = 1$"
+    vectors = problem.startswith("simplex")
+    size, tex = ("√d", r"\sqrt{d}") if vectors else ("√(pq)", r"\sqrt{pq}")
+    size, tex = (size, tex) if M == "paper" else ("1", "1")
+    if vectors:
+        return f"simplex, M = {size}", f"simplex, $M = {tex}$"
     norm, name = ("F", "Frobenius") if L == "frobenius" else ("2", "spectral")
-    size, tex = ("√(pq)", r"\sqrt{pq}") if M == "paper" else ("1", "1")
-    return (
-        f"trace ball, M = {size}, {name} L",
-        rf"trace ball, $M = {tex}$, $L = \|C^{{\mathsf{{T}}}} C\|_{norm}$",
-    )
+    title = rf"trace ball, $M = {tex}$, $L = \|C^{{\mathsf{{T}}}} C\|_{norm}$"
+    return f"trace ball, M = {size}, {name} L", title
 
 
 FIGURE1 = FigureSpec(
@@ -220,32 +208,18 @@ BEYOND_ROUNDS = 10_000
 def _beyond_panel(letter: str, problem: str, about: str, against: str) -> PanelSpec:
     # Figure 2 has the longer runs of its two problems.
     longest = None if problem in ("simplex-43", "trace-43") else BEYOND_ROUNDS
-
-    def run(method: str, **options: float | str) -> Run:
-        return Run(problem, method, tuple(options.items()), "spectral", longest)
-
-    restarted = run("r-pfw", m="theory", M=1.0)
-    curves = [
-        Curve("FW", r"FW, step $2/(k+2)$", "fw", "solid", run("fw")),
-        Curve("FW-LS", "FW, exact line search", "fw-ls", "dashdot", run("fw-ls")),
-        Curve("R-PFW", "R-PFW, $M = 1$", "one", "solid", restarted),
-    ]
+    restarted = Run(problem, "r-pfw", (("m", "theory"), ("M", 1.0)), max_rounds=longest)
+    curves = [*_frank_wolfe(problem, longest)]
+    curves.append(Curve("R-PFW", "R-PFW, $M = 1$", "one", "solid", restarted))
     sizes = [(1, "dotted", 0.9), (16, "dashed", 1.4), (256, "solid", 2.0)]
     sizes += [] if problem.startswith("trace") else [("exact", "solid", 1.6)]
     for m, dash, width in sizes:
-        color = "exact" if m == "exact" else "many"
-        words = "closed form" if m == "exact" else f"$m = {m}$"
-        anytime = Run(problem, "anytime", (("m", m),), "estimated", BEYOND_ROUNDS)
-        curves.append(
-            Curve(f"anytime m={m}", f"anytime, {words}", color, dash, anytime, width=width)
-        )
-    return PanelSpec(
-        letter,
-        f"{about}, against {'rounds' if against == 'round' else 'oracle calls'}",
-        f"({letter})  {about}",
-        tuple(replace(curve, max_rounds=BEYOND_ROUNDS) for curve in curves),
-        against,
-    )
+        color, words = ("exact", "closed form") if m == "exact" else ("many", f"$m = {m}$")
+        run = Run(problem, "anytime", (("m", m),), "estimated", BEYOND_ROUNDS)
+        curves.append(Curve(f"anytime m={m}", f"anytime, {words}", color, dash, run, width=width))
+    drawn = tuple(replace(curve, max_rounds=BEYOND_ROUNDS) for curve in curves)
+    axis = "rounds" if against == "round" else "oracle calls"
+    return PanelSpec(letter, f"{about}, against {axis}", f"({letter})  {about}", drawn, against)
 
 
 _BEYOND = (

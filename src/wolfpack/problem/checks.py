@@ -19,6 +19,12 @@ def check_positive(
         raise ValueError(f"{name} must be {allowed}, found {value!r}")
 
 
+def check_nonnegative(name: str, value: Any) -> None:
+    """Raise unless ``value`` is a finite number >= 0."""
+    if not _finite(value) >= 0:
+        raise ValueError(f"{name} must be a number >= 0, found {value!r}")
+
+
 def check_count(name: str, value: Any, *, names: tuple[str, ...] = ()) -> None:
     """Raise unless ``value`` is an integer of at least 1, or one of ``names``."""
     if isinstance(value, str) and value in names:

@@ -58,7 +58,9 @@ class CompositeProblem:
         (Riesz-Thorin) l_p to its dual with norm at most L1^(1-t) L^t, t = 2 (1 - 1/p).
         """
         L, p = self.objective.L, norm_order(self.norm)
-        l1 = None if p == 2.0 or not L else self.objective.L1
+        if L == 0.0:
+            return self.mu  # A linear G is smooth with every constant; this one is well scaled.
+        l1 = None if p == 2.0 else self.objective.L1
         if L is None or l1 is None:
             return L
         share = 2.0 * (1.0 - 1.0 / p)

@@ -8,20 +8,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..arrays import like
+from ..arrays import check_shape, like
 from ..engines import Policy
 from ..front.choose import METHODS, Choice, choose_smoothing, explain, make_solver
 from ..front.minimize import POLICY
 from ..loop import Limits
 from ..objectives import Objective
 from ..objectives._move import on_device
+from ..problem.checks import as_nonnegative, check_count
 from ..sets import Set
 from . import schema
 from .data import Access, Data
 from .schema import ProblemError, check_choice, check_engine, check_keys, check_plain, check_value
 from .values import Reader, section_named
 
-_MAX_BYTES = 2**24
+_MAX_MEGABYTES = 16
 
 
 @dataclass(frozen=True)
@@ -62,19 +63,15 @@ class Task:
 def read_problem(path: Path, access: Access | None = None) -> Task:
     """Read a problem file (TOML) and the data that it names, and check everything.
 
-    Raises
-    ------
-    ProblemError
-        With one line that names the file, the key, what was found and what is allowed.
+    A `ProblemError` names the file, the key, what was found and what is allowed, in one line.
     """
     table = _read_toml(path)
     try:
         for key in table:
             if key not in schema.SECTIONS:
-                found = schema.among(key, schema.SECTIONS)
-                raise ProblemError(f"no section is called {key!r}; {found}")
-        missing = [f"[{key}]" for key in ("objective", "set") if key not in table]
-        if missing:
+                known = schema.among(key, schema.SECTIONS)
+                raise ProblemError(f"no section is called {key!r}; {known}")
+        if missing := [f"[{key}]" for key in ("objective", "set") if key not in table]:
             raise ProblemError(f"lacks {' and '.join(missing)}")
         return _build(path, table, access or Access())
     except ProblemError as error:
@@ -89,10 +86,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
             raise ProblemError(f"{path}: there is no such file; 'wolfpack init' writes a starter")
         if not path.is_file():
             raise ProblemError(f"{path}: a problem is a TOML file, found something else")
-        if path.stat().st_size > _MAX_BYTES:
-            raise ProblemError(
-                f"{path}: larger than {_MAX_BYTES >> 20} MB; keep the data in files of their own"
-            )
+        if path.stat().st_size > _MAX_MEGABYTES * 2**20:
+            why = f"larger than {_MAX_MEGABYTES} MB; keep the data in files of their own"
+            raise ProblemError(f"{path}: {why}")
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ProblemError(f"{path}: cannot be read: {error.strerror or error}") from None
@@ -170,13 +166,10 @@ def _check_settings(settings: dict[str, Any], objective: Objective, region: Set)
     given = {key: value for key, value in settings.items() if key in POLICY}
     with section_named("run"):
         Policy(**given)
-        if "seed" in settings and settings["seed"] < 0:
-            raise ValueError(f"seed must be at least 0, found {settings['seed']}")
-        if settings.get("record_every", 1) < 1:
-            raise ValueError(f"record_every must be at least 1, found {settings['record_every']}")
-        if "x0" in settings and settings["x0"].shape != region.shape:
-            found = settings["x0"].shape
-            raise ValueError(f"x0 must have shape {region.shape}, found {found}")
+        as_nonnegative(settings.get("seed", 0), "seed")
+        check_count("record_every", settings.get("record_every", 1))
+        if "x0" in settings:
+            check_shape(settings["x0"], region.shape, "x0")
     with section_named("stop"):
         Limits(**{key: value for key, value in settings.items() if key in schema.STOP})
     if settings["method"] == "auto":

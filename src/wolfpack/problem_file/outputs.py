@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..engines._interrupts import interrupts_held
 from ..loop import Result
 from .build import Task
 
@@ -32,31 +29,26 @@ class Written:
 
 def write(result: Result, task: Task, folder: Path, facts: dict[str, Any]) -> Written:
     """Write the results of a run, and ``facts`` such as versions, into an existing folder."""
-    summary = _summary(result, task, facts)
     files = [folder / name for name in ("result.npz", "result.json", "history.csv")]
-    with _uninterrupted():
-        result.save(files[0])
-        text = json.dumps(summary, indent=2, allow_nan=False)
-        files[1].write_text(text + "\n", encoding="utf-8")
-        result.history.to_csv(files[2])
-        log = result.get("engine")
-        if log is not None:
-            files += [folder / "engine.csv", folder / "timeline.csv"]
-            log.to_csv(files[3])
-            _table(log.timeline, files[4])
-    written = Written(summary, files, [])
+    written = Written(_summary(result, task, facts), files, [])
     try:
+        with interrupts_held():  # until the answer is on the disk
+            result.save(files[0])
+            text = json.dumps(written.summary, indent=2, allow_nan=False)
+            files[1].write_text(text + "\n", encoding="utf-8")
+            result.history.to_csv(files[2])
+            log = result.get("engine")
+            if log is not None:
+                files += [folder / "engine.csv", folder / "timeline.csv"]
+                log.to_csv(files[3])
+                spans = log.timeline
+                lines = [spans.dtype.names or (), *spans.tolist()]
+                text = "\n".join(",".join(map(str, line)) for line in lines)
+                files[4].write_text(text + "\n", encoding="utf-8")
         _draw(result, task, folder, written)
     except KeyboardInterrupt:
         written.notes.append("interrupted: the figure and the page are left out")
     return written
-
-
-def _table(rows: np.ndarray, path: Path) -> None:
-    """Write a structured array as CSV."""
-    names = rows.dtype.names or ()
-    lines = [",".join(names), *(",".join(map(str, row)) for row in rows.tolist())]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _summary(result: Result, task: Task, facts: dict[str, Any]) -> dict[str, Any]:
@@ -65,11 +57,10 @@ def _summary(result: Result, task: Task, facts: dict[str, Any]) -> dict[str, Any
     x = np.empty(0) if large else np.asarray(result.x)
     bare = Result({**result, "history": {}, "x": x}).to_dict()
     left_out = {"history", "x"} if large else {"history"}
-    plain = {name: _finite(value) for name, value in bare.items() if name not in left_out}
     log = result.get("engine")
     return {
         "title": task.title,
-        **plain,
+        **{name: _finite(value) for name, value in bare.items() if name not in left_out},
         "shape": list(result.x.shape),
         "objective": type(task.objective).__name__,
         "set": repr(task.set),
@@ -104,16 +95,3 @@ def _draw(result: Result, task: Task, folder: Path, written: Written) -> None:
         written.files.extend(folder / f"convergence.{suffix}" for suffix in ("png", "svg"))
     else:
         written.notes.append("no figure: the run ended before there was a gap to draw")
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C back until the answer is on the disk."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -68,7 +68,7 @@ radius = 3.0             # its shape is taken from the objective
 """
 
 _PORTFOLIO = """covariance = "{data}"
-none = [{zeros}]
+none = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
 
 [objective]              # f(x) = 1/2 <x, Q x> + <c, x>: the variance of a portfolio
 type = "Quadratic"
@@ -131,9 +131,8 @@ def write_starter(path: Path, kind: str = "lasso") -> list[Path]:
     """
     starter = STARTERS[kind]
     data = path.with_name(f"{path.stem}-data{starter.suffix}")
-    zeros = ", ".join(["0.0"] * 10)
     text = _HEAD.format(file=path.name, title=starter.title)
-    text += starter.text.format(data=data.name, zeros=zeros) + _COMMON.format(tol=starter.tol)
+    text += starter.text.format(data=data.name) + _COMMON.format(tol=starter.tol)
     starter.write(data)
     path.write_text(text, encoding="utf-8")
     return [path, data]

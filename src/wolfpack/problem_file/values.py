@@ -44,20 +44,19 @@ class Reader:
     ) -> Any:
         """Return the object that a table with the key ``type`` describes."""
         if not isinstance(table, dict) or "type" not in table:
-            found = schema.show(table)
-            raise ProblemError(
-                f"[{section}] must be a table with the key 'type', found {found}; "
-                f"types: {', '.join(known)}"
-            )
+            types, found = ", ".join(known), schema.show(table)
+            wanted = "must be a table with the key 'type'"
+            raise ProblemError(f"[{section}] {wanted}, found {found}; types: {types}")
         maker = known[check_choice(section, "type", table["type"], known)]
         names, required = schema.parameters_of(maker)
         given = {key: value for key, value in table.items() if key != "type"}
-        given = self._with_size(table["type"], names, given, shape)
+        size = next((key for key in ("n", "shape") if key in names), None)
+        if size is not None and size not in given and shape is not None:  # the objective knows it
+            single = len(shape) == 1 or table["type"] in _SQUARE
+            given = {size: shape[0] if single else list(shape), **given}
         check_keys(section, given, names, required)
-        values = {
-            key: self.value(section, key, value, schema.PARAMETERS[key])
-            for key, value in given.items()
-        }
+        kinds = schema.PARAMETERS
+        values = {key: self.value(section, key, entry, kinds[key]) for key, entry in given.items()}
         several = values.pop("sets", ())
         with section_named(section):
             return maker(*several, **values)
@@ -66,63 +65,51 @@ class Reader:
         """Return the argument that a value of the file stands for."""
         if kind == "set":
             return self.make(f"{section}.{key}", value, schema.SETS)
+        where, found = f"[{section}] {key}", schema.show(value)
         if kind == "sets":
             if not isinstance(value, list) or not value:
-                found = schema.show(value)
-                raise ProblemError(f"[{section}] {key} must be a list of sets, found {found}")
+                raise ProblemError(f"{where} must be a list of sets, found {found}")
             return [
                 self.make(f"{section}.{key}.{i}", part, schema.SETS) for i, part in enumerate(value)
             ]
         if kind == "rows":
-            return self._rows(section, key, value)
-        if kind == "integers":
-            return _whole(self._array(section, key, value, "array"), f"[{section}] {key}")
-        if kind in ("array", "number or array"):
-            return self._array(section, key, value, kind)
+            return self._rows(where, key, value)
+        if kind in ("array", "integers", "number or array"):
+            return self._array(where, value, kind)
         return check_value(section, key, value, kind)
 
-    def _array(self, section: str, key: str, value: object, kind: str) -> Array:
-        if isinstance(value, str):
-            return self.data.get(value, f"[{section}] {key}")
-        if isinstance(value, list):
-            return as_numbers(value, f"[{section}] {key}")
+    def _array(self, where: str, value: object, kind: str) -> Array:
+        if isinstance(value, str | list):
+            array = (
+                self.data.get(value, where) if isinstance(value, str) else as_numbers(value, where)
+            )
+            return _whole(array, where) if kind == "integers" else array
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if number and kind == "number or array":
             return value
         allowed = "a number, " if kind == "number or array" else ""
         raise ProblemError(
-            f"[{section}] {key} must be {allowed}the name of an entry of [data] or a list of "
-            f"numbers, found {schema.show(value)}"
+            f"{where} must be {allowed}the name of an entry of [data] or a list of numbers, found "
+            f"{schema.show(value)}"
         )
 
-    def _rows(self, section: str, key: str, value: object) -> Array | list[object]:
+    def _rows(self, where: str, key: str, value: object) -> Array | list[object]:
         """Return edges, demands, bounds or groups, which may have labels and rows of any length."""
         if isinstance(value, str):
-            array = self.data.get(value, f"[{section}] {key}")
+            array = self.data.get(value, where)
             if sparse.issparse(array) or key == "bounds":
                 return array
             if array.ndim == 2 and key != "groups":
                 return [tuple(_label(v) for v in row) for row in array.tolist()]
-            return _whole(array, f"[{section}] {key}")
+            return _whole(array, where)
         if not isinstance(value, list):
+            found = schema.show(value)
             raise ProblemError(
-                f"[{section}] {key} must be the name of an entry of [data] or a list, found "
-                f"{schema.show(value)}"
+                f"{where} must be the name of an entry of [data] or a list, found {found}"
             )
         if key == "groups" and not any(isinstance(row, list) for row in value):
-            return _whole(as_numbers(value, f"[{section}] {key}"), f"[{section}] {key}")
+            return _whole(as_numbers(value, where), where)
         return [tuple(row) if isinstance(row, list) else row for row in value]
-
-    def _with_size(
-        self, name: str, names: list[str], given: dict[str, Any], shape: tuple[int, ...] | None
-    ) -> dict[str, Any]:
-        """Add the size of the set, which the objective knows, if the file leaves it out."""
-        size = next((key for key in ("n", "shape") if key in names), None)
-        if size is None or size in given or shape is None:
-            return given
-        if name in _SQUARE:
-            return {size: shape[0], **given}
-        return {size: shape[0] if len(shape) == 1 else list(shape), **given}
 
 
 def _label(value: float) -> int | float:

@@ -22,7 +22,6 @@ class Drawing:
     legend: Sequence[tuple[str, str]] = ()
 
     def html(self) -> str:
-        """Return the figure."""
         keys = "".join(
             f'<span class="key"><span style="background: var(--{color})"></span>{escape(words)}'
             "</span> "

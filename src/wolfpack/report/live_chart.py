@@ -54,7 +54,6 @@ class LiveChart:
     band: tuple[str, ...] = ()
 
     def html(self) -> str:
-        """Return the figure."""
         rows = thinned(len(next(iter(self.x.values()))))
         spec = {
             "x": {axis: _plain(values[rows]) for axis, values in self.x.items()},

@@ -1,21 +1,13 @@
-"""What a run was made on: processor, cores, system, versions."""
+"""What a run was made on: processor, system, versions."""
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 SYSTEM = f"{platform.system()} {platform.machine()}"
-
-
-def available_cores() -> int:
-    """Return the number of cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:

@@ -63,7 +63,6 @@ class Figure:
     files: Sequence[str] = ()
 
     def html(self) -> str:
-        """Return the element."""
         links = ", ".join(f'<a href="{escape(name)}">{escape(name)}</a>' for name in self.files)
         files = f' <span class="files">Files: {links}.</span>' if links else ""
         svg = themed(self.svg).replace("<svg", '<svg aria-hidden="true" focusable="false"', 1)
@@ -93,7 +92,6 @@ class Section:
         return re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
 
     def html(self) -> str:
-        """Return the element."""
         inside = "\n".join(_block(block) for block in self.blocks)
         heading = f'<h2 id="{self.anchor}">{_inline(self.title)}</h2>'
         return f'<section aria-labelledby="{self.anchor}">\n{heading}\n{inside}\n</section>'

@@ -6,32 +6,21 @@ both backgrounds.
 
 from __future__ import annotations
 
-LIGHT = {
-    "page": "#ffffff",
-    "panel": "#f4f6f9",
-    "accent": "#0b57a4",
-    "ink": "#1c2430",
-    "muted": "#5a6675",
-    "grid": "#d8dee6",
-    "many": "#0a58a8",
-    "one": "#d1382c",
-    "fw": "#b36b00",
-    "fw-ls": "#6f4aa8",
-    "exact": "#0b7a53",
+_COLORS = {  # on a light and on a dark background
+    "page": ("#ffffff", "#12171e"),
+    "panel": ("#f4f6f9", "#1b222c"),
+    "accent": ("#0b57a4", "#7cbcff"),
+    "ink": ("#1c2430", "#e6eaf0"),
+    "muted": ("#5a6675", "#a3afbd"),
+    "grid": ("#d8dee6", "#353f4d"),
+    "many": ("#0a58a8", "#64b1ff"),
+    "one": ("#d1382c", "#ff8374"),
+    "fw": ("#b36b00", "#efb04a"),
+    "fw-ls": ("#6f4aa8", "#c3a3ff"),
+    "exact": ("#0b7a53", "#5fd0a2"),
 }
-DARK = {
-    "page": "#12171e",
-    "panel": "#1b222c",
-    "accent": "#7cbcff",
-    "ink": "#e6eaf0",
-    "muted": "#a3afbd",
-    "grid": "#353f4d",
-    "many": "#64b1ff",
-    "one": "#ff8374",
-    "fw": "#efb04a",
-    "fw-ls": "#c3a3ff",
-    "exact": "#5fd0a2",
-}
+LIGHT = {role: light for role, (light, _) in _COLORS.items()}
+DARK = {role: dark for role, (_, dark) in _COLORS.items()}
 
 
 def css(colors: dict[str, str]) -> str:

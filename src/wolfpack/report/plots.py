@@ -21,12 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-DASHES = {
-    "solid": "-",
-    "dashed": (0, (5, 2)),
-    "dotted": (0, (1, 1.4)),
-    "dashdot": (0, (6, 2, 1, 2)),
-}
+_DOTTED, _DASHDOT = (0, (1, 1.4)), (0, (6, 2, 1, 2))
+DASHES = {"solid": "-", "dashed": (0, (5, 2)), "dotted": _DOTTED, "dashdot": _DASHDOT}
 SERIES = ("many", "one", "exact", "fw", "fw-ls")
 """Colours of the palette that are given to lines, in this order."""
 
@@ -136,10 +132,8 @@ def _draw(chart: Chart) -> Figure:
     labels = list(dict.fromkeys(line.label for panel in chart.panels for line in panel.lines))
     ncols = _legend_columns(labels, chart.columns, width)
     legend = max(0.35, 0.17 * -(-len(labels) // ncols))
-    size = (width, PANEL[1] * rows + legend)
-    figure = Figure(figsize=size, layout="constrained")
-    kinds = {panel.axis for panel in chart.panels}
-    share: Any = len(kinds) == 1
+    figure = Figure(figsize=(width, PANEL[1] * rows + legend), layout="constrained")
+    share: Any = len({panel.axis for panel in chart.panels}) == 1
     grid = figure.subplots(rows, chart.columns, sharex=share, sharey=share, squeeze=False)
     handles: dict[str, Line2D] = {}
     for index, axes in enumerate(grid.flat):
@@ -155,8 +149,7 @@ def _draw(chart: Chart) -> Figure:
         axes.xaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_minor_locator(NullLocator())
     for index, (panel, axes) in enumerate(zip(chart.panels, grid.flat, strict=False)):
-        alike = [p for p in chart.panels if p.axis == panel.axis] if share else [panel]
-        lines = [line for p in alike for line in p.lines]
+        lines = [line for p in (chart.panels if share else [panel]) for line in p.lines]
         ylim = (0.0, 1.02) if chart.linear_y else _decades(lines)
         axes.set(xlim=(1, max(line.x[-1] for line in lines)), ylim=ylim)
         if not share or index >= len(chart.panels) - chart.columns:

@@ -15,12 +15,7 @@ _AXES = {"round": "rounds", "nlmo": "oracle calls"}
 def draw(history: Mapping[str, np.ndarray], folder: Path, name: str) -> str:
     """Write the figure as PNG and SVG; return the SVG element, empty if there is nothing to draw.
 
-    Parameters
-    ----------
-    history : mapping of arrays
-        Columns of a run.
-    folder, name : Path, str
-        Where to write, and the files' name without suffix.
+    ``history`` holds the columns of a run, ``name`` is the files' name without suffix.
     """
     gap = history["gap"]
     panels = []

@@ -80,38 +80,24 @@ def _axes(history: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def _curves(history: Mapping[str, np.ndarray]) -> list[Section]:
     """Return the sections about a history that has at least one row."""
-    own = history["fun"] - history["lower_bound"]
-    gap = LiveChart(
-        "gap",
-        "Certified gap along the run",
-        _axes(history),
-        [
-            Series("gap", "certified gap", history["gap"], "many"),
-            Series("own", "of the round alone", own, "fw", "2 4"),
-        ],
+    axes, value, bound = _axes(history), history["fun"], history["lower_bound"]
+    gaps = [
+        Series("gap", "certified gap", history["gap"], "many"),
+        Series("own", "of the round alone", value - bound, "fw", "2 4"),
+    ]
+    ends = [
+        Series("upper", "best value", np.minimum.accumulate(value), "many"),
+        Series("lower", "best lower bound", np.maximum.accumulate(bound), "exact", "6 3"),
+    ]
+    caption = (
         "The certified gap (best value minus best bound so far), and the gap that each round's own "
-        "value and bound would prove.",
+        "value and bound would prove."
     )
-    bounds = LiveChart(
-        "bounds",
-        "Best value and best lower bound along the run",
-        _axes(history),
-        [
-            Series("upper", "best value", np.minimum.accumulate(history["fun"]), "many"),
-            Series(
-                "lower",
-                "best lower bound",
-                np.maximum.accumulate(history["lower_bound"]),
-                "exact",
-                "6 3",
-            ),
-        ],
-        "The minimum lies in the band.",
-        "x",
-        ("upper", "lower"),
-    )
+    gap = LiveChart("gap", "Certified gap along the run", axes, gaps, caption)
+    alt, caption = "Best value and best lower bound along the run", "The minimum lies in the band."
+    band = LiveChart("bounds", alt, axes, ends, caption, "x", ("upper", "lower"))
     convergence = Section("Convergence", [gap, _milestones(history)])
-    return [convergence, Section("Certificate", [bounds]), *_schedule(history)]
+    return [convergence, Section("Certificate", [band]), *_schedule(history)]
 
 
 def _milestones(history: Mapping[str, np.ndarray]) -> Table:

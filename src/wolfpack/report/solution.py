@@ -25,12 +25,8 @@ _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 720.0, 220.0, 64.0, 24.0
 def drawings(x: np.ndarray | LowRank, K: Set | None) -> Iterator[Drawing]:
     """Yield what can be drawn of the point ``x`` of the set ``K``.
 
-    Parameters
-    ----------
-    x : array or LowRank
-        The answer; one of low rank is never made whole.
-    K : Set or None
-        A set that has a ``graph`` with one entry of x per edge is drawn on that graph.
+    A matrix of low rank is never made whole. If K has a ``graph`` with one entry of x per edge, x
+    is drawn on that graph.
     """
     if isinstance(x, LowRank):
         yield heat_map(x)
@@ -49,28 +45,17 @@ def drawings(x: np.ndarray | LowRank, K: Set | None) -> Iterator[Drawing]:
 def bars(values: np.ndarray, what: str = "entries") -> Drawing:
     """Return one bar per number; of many numbers, those of largest size, in their order."""
     count = len(values)
-    shown = np.arange(count)
-    if count > MAX_BARS:
-        largest = np.argsort(-np.abs(values), kind="stable")[:MAX_BARS]
-        shown = np.sort(largest)
+    shown = np.sort(np.argsort(-np.abs(values), kind="stable")[:MAX_BARS])
     heights = values[shown]
     low, high = min(0.0, float(heights.min())), max(0.0, float(heights.max()))
-    span = (high - low) or 1.0
-    room, top = _WIDTH - _LEFT, 8.0
-    pitch = min(48.0, room / len(shown))
-    scale = (_HEIGHT - _BOTTOM - top) / span
+    top = 8.0
+    pitch = min(48.0, (_WIDTH - _LEFT) / len(shown))
+    scale = (_HEIGHT - _BOTTOM - top) / ((high - low) or 1.0)
     zero = top + high * scale
-    parts = [
-        rect(
-            _LEFT + i * pitch + 0.1 * pitch,
-            zero - max(v, 0.0) * scale,
-            0.8 * pitch,
-            abs(v) * scale,
-            fill=_color(v),
-            title=f"{k}: {v:.6g}",
-        )
-        for i, (k, v) in enumerate(zip(shown.tolist(), heights.tolist(), strict=True))
-    ]
+    parts = []
+    for i, (k, v) in enumerate(zip(shown.tolist(), heights.tolist(), strict=True)):
+        x, y, words = _LEFT + i * pitch + 0.1 * pitch, zero - max(v, 0.0) * scale, f"{k}: {v:.6g}"
+        parts.append(rect(x, y, 0.8 * pitch, abs(v) * scale, fill=_color(v), title=words))
     right = _LEFT + pitch * len(shown)
     parts.append(line(_LEFT, zero, right, zero, stroke="muted"))
     parts += [
@@ -99,32 +84,18 @@ def heat_map(x: np.ndarray | LowRank, permutation: bool = False) -> Drawing:
     rows, columns = means.shape
     side = min(24.0, _WIDTH / columns, 480.0 / rows)
     most = float(np.abs(means).max()) or 1.0
-    parts = [
-        rect(
-            j * side,
-            i * side,
-            side,
-            side,
-            fill=_color(v),
-            fill_opacity=f"{abs(v) / most:.3f}",
-            title=f"{i}, {j}: {v:.4g}",
-        )
-        for i, row in enumerate(means.tolist())
-        for j, v in enumerate(row)
-    ]
+    parts = []
+    for (i, j), v in np.ndenumerate(means):
+        opacity, words = f"{abs(v) / most:.3f}", f"{i}, {j}: {v:.4g}"
+        place = (j * side, i * side, side, side)
+        parts.append(rect(*place, fill=_color(v), fill_opacity=opacity, title=words))
     nearest = ""
     if permutation and isinstance(x, np.ndarray) and means.shape == x.shape:
         columns_of = linear_sum_assignment(x, maximize=True)[1].tolist()
+        ring = {"r": 0.34 * side, "fill": "none", "stroke": "fw"}
+        ring["stroke_width"] = max(1.0, 0.1 * side)
         parts += [
-            element(
-                "circle",
-                cx=(j + 0.5) * side,
-                cy=(i + 0.5) * side,
-                r=0.34 * side,
-                fill="none",
-                stroke="fw",
-                stroke_width=max(1.0, 0.1 * side),
-            )
+            element("circle", cx=(j + 0.5) * side, cy=(i + 0.5) * side, **ring)
             for i, j in enumerate(columns_of)
         ]
         share = float(np.take_along_axis(x, np.array(columns_of)[:, None], 1).mean())
@@ -163,16 +134,10 @@ def network(x: np.ndarray, graph: Graph) -> Drawing:
     parts = []
     edges = list(zip(graph.tails.tolist(), graph.heads.tolist(), x.tolist(), strict=True))
     for tail, head, v in edges:
-        parts.append(
-            line(
-                *places[tail],
-                *places[head],
-                stroke=_color(v),
-                stroke_opacity=f"{0.15 + 0.6 * abs(v) / most:.3f}",
-                stroke_width=1.0 + 9.0 * abs(v) / most,
-                title=f"{graph.nodes[tail]} - {graph.nodes[head]}: {v:.6g}",
-            )
-        )
+        words = f"{graph.nodes[tail]} - {graph.nodes[head]}: {v:.6g}"
+        style = {"stroke": _color(v), "stroke_opacity": f"{0.15 + 0.6 * abs(v) / most:.3f}"}
+        width = 1.0 + 9.0 * abs(v) / most
+        parts.append(line(*places[tail], *places[head], **style, stroke_width=width, title=words))
     if len(edges) <= 30:
         for tail, head, v in edges:
             # a third of the way, where crossing edges are apart
@@ -196,25 +161,20 @@ def _places(graph: Graph) -> list[tuple[float, float]]:
     count = graph.node_count
     depth = np.zeros(count, dtype=int)
     for _ in range(count):
-        deeper = depth.copy()
-        np.maximum.at(deeper, graph.heads, depth[graph.tails] + 1)
-        if (deeper == depth).all():
+        before = depth.copy()
+        np.maximum.at(depth, graph.heads, before[graph.tails] + 1)
+        if (depth == before).all():
             break
-        depth = deeper
     else:  # a cycle
         turn = 2 * np.pi * np.arange(count) / count
         return list(zip(360 + 300 * np.cos(turn), 160 + 135 * np.sin(turn), strict=True))
     step = (_WIDTH - 60) / max(1, depth.max())
-    rows = _rows(graph, depth)
-    places = []
-    for node in range(count):
-        peers = int((depth == depth[node]).sum())
-        # a bend keeps edges that skip a column apart from a node that is alone there
-        alone = peers == 1 and 0 < depth[node] < depth.max()
-        bend = (80.0 if depth[node] % 2 else -80.0) if alone else 0.0
-        y = 320 * (rows[node] + 1) / (peers + 1) + bend
-        places.append((30 + step * float(depth[node]), float(y)))
-    return places
+    peers = np.bincount(depth)[depth]
+    # a bend keeps edges that skip a column apart from a node that is alone there
+    alone = (peers == 1) & (depth > 0) & (depth < depth.max())
+    bend = np.where(depth % 2 == 1, 80.0, -80.0) * alone
+    y = 320 * (_rows(graph, depth) + 1) / (peers + 1) + bend
+    return list(zip((30 + step * depth).tolist(), y.tolist(), strict=True))
 
 
 def _rows(graph: Graph, depth: np.ndarray) -> np.ndarray:

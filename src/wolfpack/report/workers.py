@@ -66,11 +66,8 @@ def _gantt(spans: np.ndarray, what: str) -> Drawing:
             continue
         x, top = frame.x(float(span["begin_s"])), frame.top(worker)
         width = max(1.0 if status == "ok" else 3.0, frame.x(float(span["end_s"])) - x)
-        fill = STATUSES[status][0]
-        bar = rect(
-            x, top, width, _BAR, fill=fill, stroke="page", stroke_width=0.5, title=_words(span)
-        )
-        parts.append(bar)
+        bar = {"fill": STATUSES[status][0], "stroke": "page", "title": _words(span)}
+        parts.append(rect(x, top, width, _BAR, stroke_width=0.5, **bar))
         if status == "failed":  # a cross too, for readers who do not see red
             cross = f"M{x + width - 5:.1f} {top + 3:.1f}l10 10m0 -10l-10 10"
             parts.append(element("path", d=cross, stroke="ink", stroke_width=2, fill="none"))
@@ -93,19 +90,14 @@ def _overview(spans: np.ndarray) -> Drawing:
             if share > 0.005:
                 share, x = min(1.0, share), frame.x(a)
                 title = f"worker {worker}, {a:.3g} to {b:.3g} s: busy {share:.0%}"
-                wide, opacity = frame.x(b) - x + 0.2, f"{share:.3f}"
-                top = frame.top(worker)
-                parts.append(
-                    rect(x, top, wide, _BAR, fill="many", fill_opacity=opacity, title=title)
-                )
+                bar = {"fill": "many", "fill_opacity": f"{share:.3f}", "title": title}
+                parts.append(rect(x, frame.top(worker), frame.x(b) - x + 0.2, _BAR, **bar))
     for span in spans[spans["status"] != "ok"]:
         worker = int(span["worker"])
         if worker in frame.rows:
             x, top = frame.x(float(span["end_s"])), frame.top(worker)
-            color, title = STATUSES[str(span["status"])][0], _words(span)
-            parts.append(
-                line(x, top - 2, x, top + _ROW - 4, stroke=color, stroke_width=2, title=title)
-            )
+            mark = {"stroke": STATUSES[str(span["status"])][0], "title": _words(span)}
+            parts.append(line(x, top - 2, x, top + _ROW - 4, stroke_width=2, **mark))
     caption = (
         f"{len(spans):,} messages: the fuller the colour, the busier the worker; lines mark what "
         "was not simply computed."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, zeros
 from ._arguments import as_positive
 from ._base import Set
 
@@ -22,4 +22,4 @@ class Ball(Set):
         self.r = self.radius = as_positive(r, "radius")
 
     def start(self) -> Array:
-        return np.zeros(self.shape)
+        return np.zeros(self.shape) if self.like is None else zeros(self.shape, self.like)

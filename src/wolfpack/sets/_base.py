@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
-from typing import TypeVar, cast
+from typing import Self, TypeVar, cast
 
 import numpy as np
 
@@ -14,19 +14,17 @@ from ..arrays import (
     Array,
     all_finite,
     as_float_array,
+    check_finite,
     check_shape,
     is_foreign,
     namespace,
     norm,
-    to_host,
 )
 from ..atoms import Atoms, Dense
 from ..problem import CapabilityError
 from ._laws import NoiseLike
 
 T = TypeVar("T")
-
-_FAST_CHECK_SIZE = 4096  # larger arrays are checked for NaN by one pass over memory first
 
 
 class Set(ABC):
@@ -73,7 +71,6 @@ class Set(ABC):
     --------
     The interval [-1, 1], complete:
 
-    >>> import numpy as np
     >>> class Interval(Set):
     ...     def __init__(self):
     ...         self.shape, self.radius = (1,), 1.0
@@ -99,7 +96,7 @@ class Set(ABC):
     cheap_violation: bool = True
     unconditional: bool = False
     summary: str = "{K.sizes}"
-    original: Set | None = None
+    original: Self | None = None
     like: Array = None
 
     def __init_subclass__(cls, anywhere: bool = False, **kwargs: object) -> None:
@@ -131,7 +128,7 @@ class Set(ABC):
 
     Twice the radius by default. A set that knows better sets it in ``__init__``."""
 
-    @property
+    @cached_property
     def dimension(self) -> int:
         """Number of entries of a point of K."""
         return math.prod(self.shape)
@@ -213,8 +210,10 @@ class Set(ABC):
 
         A set whose method works only for some parameters overrides `has` as well.
         """
-        names = ("project", "_project") if capability == "project" else (capability,)
-        return any(getattr(type(self), name) is not getattr(Set, name) for name in names)
+        kind = type(self)
+        if capability == "project" and kind._project is not Set._project:
+            return True
+        return getattr(kind, capability) is not getattr(Set, capability)
 
     def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         """Return grad s_alpha(y) = E argmax over v in K of <y + alpha Delta, v>, exactly.
@@ -268,10 +267,8 @@ class Set(ABC):
         Needed by `method="projected"`. Sets override `_project`; this method checks ``x``.
         """
         self._need("project")
-        x = as_float_array(x, f"{self}: point")
-        if tuple(x.shape) != self.shape:
-            raise ValueError(f"{self}: point must have shape {self.shape}, found {tuple(x.shape)}")
-        self._check_finite(x, "point")
+        name = f"{self}: point"
+        x = check_finite(check_shape(as_float_array(x, name), self.shape, name), name)
         nearest, xp = self.at(x)._project(x), namespace(x)
         return nearest if nearest.dtype == x.dtype else xp.astype(nearest, x.dtype)
 
@@ -310,19 +307,7 @@ class Set(ABC):
                 )
         elif tuple(g.shape) != self.shape:
             raise ValueError(f"{self}: direction must have shape {self.shape}, found {g.shape}")
-        self._check_finite(g)
-        return g
-
-    def _check_finite(self, g: Array, name: str = "direction") -> None:
-        # a finite sum of squares proves that many entries are finite, at the speed of memory
-        large = type(g) is np.ndarray and g.dtype == np.float64 and g.size > _FAST_CHECK_SIZE
-        if large and math.isfinite(np.vdot(g, g)):
-            return
-        xp = namespace(g)
-        finite = xp.isfinite(g)
-        if not bool(xp.all(finite)):
-            bad = int((~to_host(finite)).sum())
-            raise ValueError(f"{self}: {name} has {bad} NaN or infinite entries")
+        return g if all_finite(g) else check_finite(g, f"{self}: direction")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.summary.format(K=self)})"
@@ -336,9 +321,7 @@ def _dispatched(method: Callable[..., T]) -> Callable[..., T]:
 
     @wraps(method)
     def ask(self: Set, x: Array, *args: object, **kwargs: object) -> T:
-        if type(x) is np.ndarray or not is_foreign(x):
-            return method(self, x, *args, **kwargs)
-        here = self.at(x)
+        here = self if type(x) is np.ndarray or not is_foreign(x) else self.at(x)
         if here is self:
             return method(self, x, *args, **kwargs)
         return getattr(here, method.__name__)(x, *args, **kwargs)

@@ -35,7 +35,7 @@ def map_batch(fun: Callable[[Array], T], batch: Array, threads: bool = False) ->
     items are then taken up.
     """
     count = len(batch)
-    helpers = min(_cores(), count) - 1
+    helpers = min(cores(), count) - 1
     if not threads or count < _THREADS_FROM or helpers < 1 or _this_thread.is_worker:
         return [fun(item) for item in batch]
     results: list[T | None] = [None] * count
@@ -74,11 +74,12 @@ def _shared_pool() -> ThreadPoolExecutor:
     global _pool
     with _pool_lock:
         if _pool is None:
-            _pool = ThreadPoolExecutor(max(1, _cores() - 1), thread_name_prefix="wolfpack-oracle")
+            _pool = ThreadPoolExecutor(max(1, cores() - 1), thread_name_prefix="wolfpack-oracle")
         return _pool
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Return the number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # macOS and Windows

@@ -40,8 +40,8 @@ class Combination(Set):
             for law in parts[0].closed_forms
             if self._keeps(law) and all(law in part.closed_forms for part in parts)
         )
-        coordinate = [law for law in self.closed_forms if law != LIFTED]
-        self.default_noise = coordinate[0] if coordinate else parts[0].default_noise
+        coordinate = (law for law in self.closed_forms if law != LIFTED)
+        self.default_noise = next(coordinate, parts[0].default_noise)
 
     def has(self, capability: str) -> bool:
         if not super().has(capability):
@@ -67,15 +67,15 @@ class Combination(Set):
         return sum(known) if len(known) == len(values) else None
 
     def smoothness(self, noise: NoiseLike) -> float | None:
-        constants = self._part_smoothness(self._law(noise))
-        return None if constants is None else sum(constants)
-
-    def _part_smoothness(self, law: Law) -> list[float] | None:
-        """Return c with s_alpha c/alpha-smooth for each part; None for an unknown law."""
+        law = self._law(noise)
         if not self._applies(law):
             return None
         pairs = zip(self.parts, self._part_laws(law), strict=True)
-        return [_smoothness(part, own) for part, own in pairs]
+        return self._joint_smoothness([_smoothness(part, own) for part, own in pairs])
+
+    def _joint_smoothness(self, constants: list[float]) -> float:
+        """Return c with s_alpha c/alpha-smooth, given that of each part."""
+        return sum(constants)
 
     def _part_laws(self, law: Law) -> Sequence[Law]:
         """Return the law of each part's noise."""
@@ -119,6 +119,4 @@ def _name(law: Law) -> str:
 
 def _smoothness(part: Set, law: Law) -> float:
     sharper = part.smoothness(law)
-    if sharper is not None:
-        return sharper
-    return part.radius * get_noise(law).M(part.dimension, "sharp")
+    return part.radius * get_noise(law).M(part.dimension, "sharp") if sharper is None else sharper

@@ -62,56 +62,41 @@ def _from_matrix(matrix: Any, name: str, directed: bool) -> tuple[Array, Array, 
 
 
 def _from_pairs(edges: Any, name: str) -> tuple[Array, Array, list[Hashable]]:
-    tails, heads = edges if _is_array_pair(edges) else _columns(edges, name)
+    tails, heads = _ends(edges, name)
     if len(tails) != len(heads):
         raise ValueError(
             f"{name} must have as many tails as heads, found {len(tails)} and {len(heads)}"
         )
-    if _is_integer(tails) and _is_integer(heads):
-        labels, numbers = np.unique(np.concatenate([tails, heads]), return_inverse=True)
+    both = tails + heads
+    if all(type(end) is int for end in both):  # integers are numbered in their order
+        labels, numbers = np.unique(np.array(both), return_inverse=True)
         return numbers[: len(tails)], numbers[len(tails) :], labels.tolist()
     numbering: dict[Hashable, int] = {}
     try:
-        both = [numbering.setdefault(label, len(numbering)) for label in [*tails, *heads]]
+        numbers = np.array([numbering.setdefault(label, len(numbering)) for label in both])
     except TypeError as error:
         raise TypeError(f"{name}: the labels of nodes must be hashable: {error}") from None
-    numbers = np.array(both, dtype=np.intp)
     return numbers[: len(tails)], numbers[len(tails) :], list(numbering)
 
 
-def _is_integer(ends: Array | list) -> bool:
-    return isinstance(ends, np.ndarray) and ends.dtype.kind in "iu"
-
-
-def _is_array_pair(edges: object) -> bool:
-    return (
-        isinstance(edges, tuple)
-        and len(edges) == 2
-        and all(isinstance(end, np.ndarray) and end.ndim == 1 for end in edges)
-    )
-
-
-def _columns(edges: Pairs, name: str) -> tuple[Array | list, Array | list]:
-    """Return tails and heads of a sequence of pairs: integer arrays, or lists of labels."""
+def _ends(edges: Any, name: str) -> tuple[list[Hashable], list[Hashable]]:
+    """Return the labels of tails and of heads, given two arrays or a sequence of pairs."""
     wanted = f"{name} must be pairs (tail, head), two integer arrays or a sparse matrix"
+    arrays = isinstance(edges, tuple) and all(isinstance(end, np.ndarray) for end in edges)
+    if arrays and [end.ndim for end in edges] == [1, 1]:
+        return edges[0].tolist(), edges[1].tolist()
     if isinstance(edges, np.ndarray):
         if edges.ndim != 2 or edges.shape[1] != 2:
             raise ValueError(f"{wanted}, found an array of shape {edges.shape}")
-        pairs = edges
-    else:
-        try:
-            pairs = [tuple(edge) for edge in edges]
-        except TypeError:
-            raise TypeError(f"{wanted}, found {type(edges).__name__}") from None
-        wrong = next((pair for pair in pairs if len(pair) != 2), None)
-        if wrong is not None:
-            raise ValueError(f"{wanted}, found {wrong!r}")
-        if not all(type(end) is int for pair in pairs for end in pair):
-            return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    if pairs.dtype.kind not in "iu":
-        return pairs[:, 0].tolist(), pairs[:, 1].tolist()
-    return pairs[:, 0], pairs[:, 1]
+        edges = edges.tolist()
+    try:
+        pairs = [tuple(edge) for edge in edges]
+    except TypeError:
+        raise TypeError(f"{wanted}, found {type(edges).__name__}") from None
+    wrong = next((pair for pair in pairs if len(pair) != 2), None)
+    if wrong is not None:
+        raise ValueError(f"{wanted}, found {wrong!r}")
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
 def heights(tails: Array, heads: Array, n: int) -> tuple[Array, Array]:

@@ -1,6 +1,7 @@
-r"""Top eigenpairs of operators, and bounds that hold with overwhelming probability.
+r"""Top pairs of sparse matrices and bounds on them, without a dense copy.
 
-Matrices that are known through products alone (sparse ones, sums of low rank) are never made dense.
+Bounds of matrices whose dense form would take up to `DENSE` numbers per stored entry are proved by
+a Cholesky factorisation (`_spectral_bounds`). Those of others hold with overwhelming probability.
 Lanczos' method from a random unit vector b builds, for a symmetric A, an orthonormal basis
 :math:`q_1 = b, q_2, \dots, q_j` in which A is tridiagonal, with entries alpha and beta. Its largest
 eigenvalue theta bounds :math:`\lambda_1(A)` from below. From above:
@@ -33,7 +34,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-from ..arrays import Array
+from ..arrays import Array, SparseMatrix
+from ._spectral_bounds import singular_ceiling, symmetric_ceiling
 
 Apply = Callable[[Array], Array]
 
@@ -43,6 +45,7 @@ RISK = 1e-12
 ACCURACY = 1e-8
 """Relative accuracy at which Lanczos' method stops."""
 
+DENSE = 8
 _STEPS_BETWEEN_CHECKS = 10
 _ROUNDING = 1e-13
 
@@ -152,3 +155,50 @@ def _sum_of_squares(space: Krylov, point: float) -> float:
 def _start(n: int, key: int) -> Array:
     # the bound needs a start that is independent of the oracle's answers
     return np.random.Generator(np.random.Philox(key=2**64 + key)).standard_normal(n)
+
+
+def sparse_singular(g: SparseMatrix, k: int) -> tuple[Array, Array]:
+    """Return about k leading singular vectors as rows of u and v, the best first."""
+    apply, n, tall = _gram(g)
+    found = top_eigenvectors(apply, n, min(k, n))
+    # Rayleigh-Ritz: the exact SVD of g restricted to the space that Lanczos found
+    image = (g @ found.T) if tall else (g.T @ found.T)
+    U, _, W = np.linalg.svd(image, full_matrices=False)
+    left, right = U.T, W @ found
+    return (left, right) if tall else (right, left)
+
+
+def sparse_eigenvectors(g: SparseMatrix, k: int) -> Array:
+    """Return about k leading eigenvectors of -(g + g')/2 as rows, the best first."""
+    return top_eigenvectors(_negative_half(g), g.shape[0], min(k, g.shape[0]))
+
+
+def sparse_singular_ceiling(g: SparseMatrix, guess: float) -> float:
+    """Return a number above the largest singular value of ``g``, given a guess of it."""
+    if _is_small(g):
+        return singular_ceiling(g.to_dense(), guess)
+    apply, n, _ = _gram(g)
+    return math.sqrt(max(0.0, top_eigenvalue_ceiling(apply, n)))
+
+
+def sparse_symmetric_ceiling(g: SparseMatrix, guess: float) -> float:
+    """Return a number above the largest eigenvalue of -(g + g')/2, given a guess of it."""
+    if _is_small(g):
+        return symmetric_ceiling(-g.to_dense(), guess)
+    return top_eigenvalue_ceiling(_negative_half(g), g.shape[0])
+
+
+def _is_small(g: SparseMatrix) -> bool:
+    return g.shape[0] * g.shape[1] <= DENSE * len(g.data)
+
+
+def _gram(g: SparseMatrix) -> tuple[Apply, int, bool]:
+    """Return the smaller of g'g and gg' as an operator, its order, and whether it is g'g."""
+    p, q = g.shape
+    if p >= q:
+        return lambda x: g.T @ (g @ x), q, True
+    return lambda x: g @ (g.T @ x), p, False
+
+
+def _negative_half(g: SparseMatrix) -> Apply:
+    return lambda x: -0.5 * (g @ x + g.T @ x)

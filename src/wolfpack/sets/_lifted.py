@@ -17,12 +17,16 @@ class LiftedSet(Set):
     """A polytope whose lifted smoothing has a closed form.
 
     With N vertices s_1(0) = log N. The Hessian of s_alpha is 1/alpha times a covariance of
-    vertices, so that s_alpha is D^2/(4 alpha)-smooth with the diameter D.
+    vertices, and the variance of a number in an interval of length D, the diameter, is at most
+    D^2/4: s_alpha is D^2/(4 alpha)-smooth.
     """
 
     polytope = True
     closed_forms = (LIFTED,)
     log_count: float  # log N
+
+    def start(self) -> Array:
+        return self.smoothed(np.zeros(self.shape), 1.0)
 
     def smoothed_at_zero(self, noise: NoiseLike) -> float | None:
         return self.log_count if is_lifted(noise) else None

@@ -87,9 +87,10 @@ class LinearSystem:
         wrong = int((self.low > self.high).sum())
         if wrong:
             raise ValueError(f"bounds: lower > upper for {wrong} of {self.n} variables")
-        _check_size(np.concatenate([self.low, self.high]), "bounds")
-        _check_size(self.b_ub, "b_ub")
-        _check_size(self.b_eq, "b_eq")
+        limits = np.concatenate([self.low, self.high])
+        for name, numbers in (("bounds", limits), ("b_ub", self.b_ub), ("b_eq", self.b_eq)):
+            if numbers is not None:
+                _check_size(numbers, name)
         if self._program(np.zeros(self.n)).status == 2:
             raise ValueError("the constraints have no common solution: the set is empty")
 
@@ -121,15 +122,17 @@ class LinearSystem:
 
         For any multipliers y_ub <= 0 and y_eq, with the rest r = c - A_ub' y_ub - A_eq' y_eq,
 
-            min <c, x> >= <b_ub, y_ub> + <b_eq, y_eq> + sum_j min(r_j low_j, r_j high_j);
+            min <c, x> >= <b_ub, y_ub> + <b_eq, y_eq> + sum_j min(r_j low_j, r_j high_j).
 
         The solver's tolerances can only make the multipliers worse. Rounding is subtracted.
         """
         largest = float(abs(c).max())
+        unit = c / (largest or 1.0)
+        result = self._program(COST * unit)
+        if result.status != 0:
+            raise RuntimeError(f"HiGHS found no minimiser: {result.message}")
         if largest == 0.0:
-            return Answer(self._solution(c).x, 0.0)
-        unit = c / largest
-        result = self._solution(COST * unit)
+            return Answer(result.x, 0.0)
         rest, size, value, error = unit, abs(unit), 0.0, 0.0
         for A, b, y in (
             (self.A_ub, self.b_ub, np.minimum(result.ineqlin.marginals, 0.0) / COST),
@@ -166,12 +169,6 @@ class LinearSystem:
             raise ValueError(f"the constraints do not bound {name}: the set is not compact")
         return float(result.fun) - 1e-6 * (1.0 + abs(float(result.fun)))
 
-    def _solution(self, c: Array) -> OptimizeResult:
-        result = self._program(c)
-        if result.status != 0:
-            raise RuntimeError(f"HiGHS found no minimiser: {result.message}")
-        return result
-
     def _program(self, c: Array, bounds: tuple[Array, Array] | None = None) -> OptimizeResult:
         """Return HiGHS's result for the costs ``c``; status 2 is infeasible, 3 unbounded."""
         low, high = bounds or (self.low, self.high)
@@ -184,15 +181,13 @@ class LinearSystem:
         return result
 
 
-def _check_size(numbers: Array | None, name: str) -> None:
+def _check_size(numbers: Array, name: str) -> None:
     """Raise if there are finite numbers that HiGHS would take as infinite."""
-    if numbers is None:
-        return
-    size = abs(numbers[np.isfinite(numbers)])
-    if (size >= _INFINITE).any():
+    count = int((np.isfinite(numbers) & (abs(numbers) >= _INFINITE)).sum())
+    if count:
         raise ValueError(
-            f"{name} has {int((size >= _INFINITE).sum())} finite numbers of {_INFINITE:g} or more, "
-            "which HiGHS takes as infinite: measure x in a larger unit (wolfpack.sets.Scale)"
+            f"{name} has {count} finite numbers of {_INFINITE:g} or more, which HiGHS takes as "
+            "infinite: measure x in a larger unit (wolfpack.sets.Scale)"
         )
 
 

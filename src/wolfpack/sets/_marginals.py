@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -71,19 +70,21 @@ class Marginals(Set):
         return _project_near(z, a, b)
 
 
-def _potentials(g: Array, plan: Array, size: float) -> Iterator[tuple[Array, Array]]:
-    """Yield the distances of rows and columns after each sweep; ``size`` is the largest |g_ij|."""
+def _potentials(g: Array, plan: Array, size: float) -> list[tuple[Array, Array]]:
+    """Return the distances of rows and columns after each sweep; ``size`` is the largest |g_ij|."""
     i, j = np.nonzero(plan)
     back = g[i, j]
     rows = np.zeros(g.shape[0])
+    sweeps: list[tuple[Array, Array]] = []
     for _ in range(g.shape[0] + 1):
         columns = (rows[:, None] + g).min(axis=0)
-        yield rows, columns
+        sweeps.append((rows, columns))
         shorter = rows.copy()
         np.minimum.at(shorter, i, columns[j] - back)
         if float((rows - shorter).max()) <= 8.0 * _U * size:
             break
         rows = shorter
+    return sweeps
 
 
 def _bring_near(z: Array, plan: Array, total: float) -> Array:
@@ -97,8 +98,7 @@ def _bring_near(z: Array, plan: Array, total: float) -> Array:
     sum_f (X_f - z_f) <= sum_b (X_b - z_b) = sum_b X_b < total. So X_ij > 0 only where
     z_ij > -total, and cutting z off there does not change X.
     """
-    size = float(abs(z).max())
-    rows, columns = list(_potentials(-z, plan, size))[-1]
+    rows, columns = _potentials(-z, plan, float(abs(z).max()))[-1]
     # -rows_i + columns_j <= -z_ij, with equality where the plan is positive
     slack = np.minimum((z - rows[:, None]) + columns, 0.0)
     slack[plan > 0] = 0.0  # exactly: the rounding errors of a large z are large
@@ -116,18 +116,17 @@ def _project_near(z: Array, a: Array, b: Array) -> Array:
     scale = min(1.0, largest / far) if far > 0 else 1.0
     lam, mu = scale * lam - a / q, scale * mu - b / p + a.sum() / (p * q)
     while scale < 1.0:
-        _, lam, mu = _minimise_dual(scale * z, a, b, (lam, mu), 1e-3 * largest)
+        _, lam, mu = _minimise_dual(scale * z, a, b, lam, mu, 1e-3 * largest)
         step = min(10.0, 1.0 / scale)
         scale, lam, mu = (scale * step if step == 10.0 else 1.0), step * lam, step * mu
     tol = 4.0 * _U * (p + q) * (float(abs(z).max()) + 2.0 * largest)
-    return _minimise_dual(z, a, b, (lam, mu), tol)[0]
+    return _minimise_dual(z, a, b, lam, mu, tol)[0]
 
 
 def _minimise_dual(
-    z: Array, a: Array, b: Array, start: tuple[Array, Array], tol: float
+    z: Array, a: Array, b: Array, lam: Array, mu: Array, tol: float
 ) -> tuple[Array, Array, Array]:
-    """Return X, lambda and mu with sums of X within ``tol`` of a and b."""
-    lam, mu = start
+    """Return X, lambda and mu with sums of X within ``tol`` of a and b, from a first lambda, mu."""
     largest = float(max(a.max(), b.max()))
     for _ in range(300):
         base = z - lam[:, None] - mu
@@ -137,16 +136,15 @@ def _minimise_dual(
         if worst <= tol:
             break
         dl, dm = _newton_step(x > 0, rows, columns, min(1.0, worst / largest))
-        t = _line_search(base, (dl, dm), a, b)
+        t = _line_search(base, dl, dm, a, b)
         if t == 0.0:
             break  # no descent is left in floating point
         lam, mu = lam + t * dl, mu + t * dm
     return x, lam, mu
 
 
-def _line_search(base: Array, step: tuple[Array, Array], a: Array, b: Array) -> float:
+def _line_search(base: Array, dl: Array, dm: Array, a: Array, b: Array) -> float:
     """Return the t in [0, 1] that minimises F along the step; base is z - lambda 1' - 1 mu'."""
-    dl, dm = step
     move = dl[:, None] + dm
 
     def slope(t: float) -> float:

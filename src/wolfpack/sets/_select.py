@@ -10,7 +10,7 @@ from typing import SupportsIndex
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, namespace, take_along, topk
 
 _SCRATCH_SIZE = 2**17
 _CHUNK_SIZE = 2**13
@@ -44,7 +44,7 @@ def in_chunks(answer: Callable[[Array], Array], rows: Array) -> Array:
     """
     batch, n = rows.shape
     step = max(1, _CHUNK_SIZE // n)
-    if batch <= step:
+    if batch <= step or type(rows) is not np.ndarray:
         return answer(rows)
     answers = np.empty(rows.shape)
     for start in range(0, batch, step):
@@ -59,6 +59,8 @@ def largest(rows: Array, k: int, key: np.ufunc = np.positive) -> Array:
     Of equal entries the first ones are taken, on every machine: `numpy.argpartition` alone
     promises nothing about ties.
     """
+    if type(rows) is not np.ndarray:  # which of equal entries is taken is up to the library
+        return topk(-rows if key is np.negative else abs(rows) if key is np.absolute else rows, k)
     return largest_flat(rows, k, key) - first_positions(*rows.shape)
 
 
@@ -130,6 +132,8 @@ def ranked(values: Array, k: int, key: np.ufunc = np.positive) -> Array:
 
 def ordering(rows: Array) -> Array:
     """Return the stable order of each row, ascending; the slower stable sort only if rows tie."""
+    if type(rows) is not np.ndarray:
+        return namespace(rows).argsort(rows, axis=1, stable=True)
     order = np.argsort(rows, axis=1)
     ascending = pick(rows, order)
     if (ascending[:, 1:] == ascending[:, :-1]).any():
@@ -139,11 +143,15 @@ def ordering(rows: Array) -> Array:
 
 def pick(rows: Array, positions: Array) -> Array:
     """Return the entries of each row at its own positions."""
+    if type(rows) is not np.ndarray:
+        return take_along(rows, positions)
     return rows.reshape(-1)[positions + first_positions(*rows.shape)]
 
 
 def place(positions: Array, values: Array) -> Array:
     """Return rows with ``values`` at their own ``positions``, which are permutations."""
+    if type(values) is not np.ndarray:  # the inverse of a permutation is its order
+        return take_along(values, namespace(positions).argsort(positions, axis=1))
     rows = np.empty(positions.shape)
     rows.reshape(-1)[positions + first_positions(*positions.shape)] = values
     return rows

@@ -34,7 +34,6 @@ class Birkhoff(Marginals):
 
     Examples
     --------
-    >>> import numpy as np
     >>> np.asarray(Birkhoff(2).lmo(np.array([[3.0, 1.0], [1.0, 2.0]])))
     array([[0., 1.],
            [1., 0.]])

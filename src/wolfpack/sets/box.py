@@ -7,8 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Array, as_float_array, check_finite, norm
+from ..arrays import (
+    Array,
+    amax,
+    as_float_array,
+    check_finite,
+    fetch,
+    is_foreign,
+    like,
+    namespace,
+    norm,
+    sum_last,
+    to_host,
+)
 from ..atoms import Corner
+from ..noise import LAWS
 from ..noise import get as get_noise
 from ..problem import CapabilityError
 from ._base import Set
@@ -71,7 +84,7 @@ class Box(Set):
         return Corner(g < 0, self.lower, self.upper, self.shape)
 
     def violation(self, x: Array) -> float:
-        return float(max((self.lower - x).max(), (x - self.upper).max()))
+        return max(fetch(amax(self.lower - x), amax(x - self.upper)))
 
     def start(self) -> Array:
         return 0.5 * self.lower + 0.5 * self.upper
@@ -80,31 +93,36 @@ class Box(Set):
         law = self._law(noise)
         y, alpha = smoothing_arguments(self, y, alpha)
         with np.errstate(over="ignore"):  # a quotient of +-inf has probability 1 or 0
-            above = 1.0 - law.cdf(-y / alpha)
+            above = 1.0 - _values(law, "cdf", -y / alpha)
         return self.lower + (self.upper - self.lower) * above
 
     def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
         # max over [l, u] of x t is l t + (u - l) max(0, t)
         law = self._law(noise)
         y, alpha = smoothing_arguments(self, y, alpha)
-        rise = alpha * law.positive_part(y / alpha)
-        return float((self.lower * y + (self.upper - self.lower) * rise).sum())
+        rise = alpha * _values(law, "positive_part", y / alpha)
+        return float(sum_last(self.lower * y + (self.upper - self.lower) * rise, y.ndim))
 
     def smoothed_at_zero(self, noise: NoiseLike) -> float | None:
         # E max(l D, u D) = (u - l) E|D| / 2 for centred D
         law = get_noise(noise or self.default_noise)
         if not hasattr(law, "mean_abs"):
             return None
-        return 0.5 * float(((self.upper - self.lower) * law.mean_abs).sum())
+        return 0.5 * float((self._host_width * law.mean_abs).sum())
 
     def smoothness(self, noise: NoiseLike) -> float | None:
         law = get_noise(noise or self.default_noise)
         if not hasattr(law, "peak"):
             return None
-        return float(((self.upper - self.lower) * law.peak).max())
+        return float((self._host_width * law.peak).max())
 
     def _project(self, x: Array) -> Array:
-        return np.clip(x, self.lower, self.upper)
+        return namespace(x).clip(x, self.lower, self.upper)
+
+    @property
+    def _host_width(self) -> np.ndarray:
+        K = self.original or self
+        return K.upper - K.lower
 
     def _law(self, noise: NoiseLike) -> Any:
         law = None if noise == "lifted" else get_noise(noise or self.default_noise)
@@ -114,3 +132,11 @@ class Box(Set):
                 f"({', '.join(self.closed_forms)}), found {noise!r}"
             )
         return law
+
+
+def _values(law: Any, function: str, z: Array) -> Array:
+    """Return a law's function at z; a user's own law is asked on the host."""
+    evaluate = getattr(law, function)
+    if type(law) in LAWS.values() or not is_foreign(z):
+        return evaluate(z)
+    return like(evaluate(to_host(z)), z)

@@ -7,7 +7,22 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Array, as_float_array
+from ..arrays import (
+    Array,
+    amax,
+    arange,
+    as_float_array,
+    choose,
+    cumsum,
+    fetch,
+    foreign_dtype,
+    like,
+    namespace,
+    reshape,
+    sum_last,
+    take,
+    to_host,
+)
 from ..atoms import Atoms, Dense, Sparse
 from ._arguments import Shape, as_positive, as_shape
 from ._base import Set
@@ -67,48 +82,53 @@ class CappedSimplex(Set):
             raise ValueError(f"the caps sum to {room:g} < total = {self.total:g}: the set is empty")
         self._equal = np.ndim(cap) == 0
         self._cap_text = f"{self.caps.flat[0]:g}" if self._equal else "array"
-        largest = float(self.caps.max())
         # the oracle with one cap: `_full` coordinates at the cap, `_part` in one more
-        self._full = min(int(self.total / largest + 1e-12), self.dimension)
-        part = self.total - self._full * largest
+        self._cap = float(self.caps.max())
+        self._full = min(int(self.total / self._cap + 1e-12), self.dimension)
+        part = self.total - self._full * self._cap
         self._part = part if part > 1e-12 * self.total else 0.0
         self.radius = _greedy_norm(self.caps, self.total)
         opposite = _greedy_norm(self.caps, max(room - self.total, 0.0))
         self.diameter = math.sqrt(2.0) * min(self.radius, opposite)
 
     def _lmo(self, g: Array) -> Atoms:
-        rows = g.reshape(-1, self.dimension)
+        rows = reshape(g, (-1, self.dimension))
         if not self._equal:
-            return Dense(in_chunks(self._fill, rows).reshape(g.shape), self.shape)
+            return Dense(reshape(in_chunks(self._fill, rows), tuple(g.shape)), self.shape)
         answers = self._fill_equally(rows)
         return answers.take(0) if g.ndim == len(self.shape) else answers
 
     def _fill_equally(self, rows: Array) -> Sparse:
-        cap = float(self.caps.flat[0])
+        dtype = foreign_dtype(rows)
         if self._part == 0.0:
-            return Sparse(largest(rows, self._full, np.negative), cap, self.shape)
+            return Sparse(largest(rows, self._full, np.negative), self._cap, self.shape, dtype)
         indices = largest(rows, self._full + 1, np.negative)
         # the last of the largest g takes the part, as it would after sorting
+        if dtype is not None:  # other libraries answer in the order of g
+            part = 0 * indices + arange(self._full + 1, indices) == self._full
+            return Sparse(indices, choose(part, self._part, self._cap, rows), self.shape, dtype)
+        values = np.full(indices.shape, self._cap)
         last = self._full - pick(rows, indices)[:, ::-1].argmax(axis=1)
-        values = np.full(indices.shape, cap)
         values[np.arange(rows.shape[0]), last] = self._part
         return Sparse(indices, values, self.shape)
 
     def _fill(self, rows: Array) -> Array:
         order = ordering(rows)
-        caps = self.caps.reshape(-1)[order]
-        before = np.cumsum(caps, axis=1) - caps
-        return place(order, np.clip(self.total - before, 0.0, caps))
+        caps = take(reshape(self.caps, (-1,)), order)
+        before = cumsum(caps, 1, caps.dtype) - caps
+        return place(order, namespace(caps).clip(self.total - before, 0.0, caps))
 
     def violation(self, x: Array) -> float:
-        over = float((x - self.caps).max())
-        return max(-float(x.min()), over, abs(float(x.sum()) - self.total))
+        over, under, total = fetch(amax(x - self.caps), amax(-x), sum_last(x, x.ndim))
+        return max(under, over, abs(total - self.total))
 
     def start(self) -> Array:
-        return self.caps * (self.total / self.caps.sum())
+        return self.caps * (self.total / float(sum_last(self.caps, len(self.shape))))
 
     def _project(self, x: Array) -> Array:
-        return clip_to_total(x, self.caps, self.total)
+        if self.original is None:
+            return clip_to_total(x, self.caps, self.total)
+        return like(self.original._project(to_host(x)), x)
 
 
 def clip_to_total(x: Array, caps: Array, total: float) -> Array:

@@ -33,13 +33,11 @@ class ConvexHull(LiftedSet):
     The oracle is the argmin of the N scores <g, p_i>, one matrix product for a batch; of points
     whose scores are equal the first is taken. With Gumbel noise on the scores (lifted smoothing)
     the smoothed argmax is the mean of the points with the weights softmax(<y, p_i>/alpha),
-    s_1(0) = log N, and s_alpha is D^2/(4 alpha)-smooth with the diameter D: its Hessian is the
-    covariance of the drawn point over alpha, and the variance of a number in an interval of length
-    D is at most D^2/4. Membership is judged with the oracle, by Wolfe's algorithm.
+    s_1(0) = log N, and s_alpha is D^2/(4 alpha)-smooth with the diameter D. Membership is judged
+    with the oracle, by Wolfe's algorithm.
 
     Examples
     --------
-    >>> import numpy as np
     >>> K = ConvexHull([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
     >>> np.asarray(K.lmo(np.array([-1.0, 1.0])))
     array([2., 0.])

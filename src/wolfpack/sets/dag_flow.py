@@ -56,7 +56,6 @@ class DagFlow(LiftedSet):
 
     Examples
     --------
-    >>> import numpy as np
     >>> K = DagFlow([("s", "a"), ("a", "t"), ("s", "t")], "s", "t")
     >>> np.asarray(K.lmo(np.array([1.0, 1.0, 3.0])))
     array([1., 1., 0.])
@@ -126,7 +125,7 @@ class DagFlow(LiftedSet):
         rows = np.asarray(g, dtype=np.float64).reshape(-1, self.shape[0])
         step = self._best_edges(rows.T[self._edges])
         columns = np.arange(rows.shape[0])
-        answers = self._paths(*self._walk(len(columns), lambda node: step[node, columns]))
+        answers = self._walk(len(columns), lambda node: step[node, columns])
         return answers.take(0) if g.ndim == 1 else answers
 
     def _best_edges(self, cost: Array) -> Array:
@@ -144,11 +143,8 @@ class DagFlow(LiftedSet):
             best[nodes] = np.minimum.reduceat(ranks, starts, axis=0)
         return best
 
-    def _walk(self, count: int, choose: Callable[[Array], Array]) -> tuple[Array, Array]:
-        """Return the edges of ``count`` paths from s to t, and which of them are not padding.
-
-        ``choose`` returns the edge on which each path leaves its node.
-        """
+    def _walk(self, count: int, choose: Callable[[Array], Array]) -> Sparse:
+        """Return paths from s to t; ``choose`` returns the edge on which each leaves its node."""
         node = np.full(count, len(self._first) - 2)
         edges = np.zeros((count, self.longest), dtype=np.intp)
         on_path = np.zeros((count, self.longest), dtype=bool)
@@ -157,9 +153,6 @@ class DagFlow(LiftedSet):
             on_path[:, i] = node > 0
             edges[:, i] = self._edges[edge]
             node = np.where(node > 0, self._heads[edge], 0)
-        return edges, on_path
-
-    def _paths(self, edges: Array, on_path: Array) -> Sparse:
         width = max(1, int(on_path.sum(axis=1).max(initial=1)))
         edges, on_path = edges[:, :width], on_path[:, :width]
         return Sparse(edges, 1.0 if on_path.all() else on_path.astype(np.float64), self.shape)
@@ -168,9 +161,6 @@ class DagFlow(LiftedSet):
         graph, n = self.graph, self.graph.node_count
         net = np.bincount(graph.tails, x, n) - np.bincount(graph.heads, x, n)
         return float(np.maximum(-x.min(), abs(net - self._supply).max()))
-
-    def start(self) -> Array:
-        return self.smoothed(np.zeros(self.shape), 1.0)
 
     def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         y, alpha = self._lifted_arguments(y, alpha, noise)
@@ -220,4 +210,4 @@ class DagFlow(LiftedSet):
             # after rounding errors the edge must still be one of this node
             return np.clip(edge, self._first[node], np.maximum(self._first[node + 1] - 1, 0))
 
-        return self._paths(*self._walk(count, choose))
+        return self._walk(count, choose)

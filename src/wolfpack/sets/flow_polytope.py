@@ -60,19 +60,19 @@ class FlowPolytope(ProgramSet):
 
     Examples
     --------
-    >>> import numpy as np
     >>> K = FlowPolytope([(0, 1), (1, 2), (0, 2)], [(0, 2, 3.0), (1, 2, 1.0)])
     >>> np.asarray(K.lmo(np.array([1.0, 1.0, 5.0])))
     array([3., 4., 0.])
     """
 
     cheap_violation = False
+    summary = "{K.graph.edge_count} edges, {K.graph.node_count} nodes, {K.demand_count} demands"
 
     def __init__(self, graph: Edges, demands: Demands, capacity: ArrayLike | None = None) -> None:
         self.graph = Graph(graph, "graph")
         self.shape = (self.graph.edge_count,)
         origins, demand = _table(self.graph, demands)
-        self.total = float(demand.sum())
+        self.total, self.demand_count = float(demand.sum()), np.count_nonzero(demand)
         self._routing = Routing(self.graph, origins, demand)
         cut = self._routing.unreachable()
         if cut is not None:
@@ -188,10 +188,6 @@ class FlowPolytope(ProgramSet):
         supply = -self._routing.demand.astype(np.float64)
         supply[np.arange(len(supply)), self._routing.origins] -= supply.sum(axis=1)
         return supply
-
-    def __repr__(self) -> str:
-        size = f"{self.graph.edge_count} edges, {self.graph.node_count} nodes"
-        return f"FlowPolytope({size}, {np.count_nonzero(self._routing.demand)} demands)"
 
 
 def _table(graph: Graph, demands: Any) -> tuple[Array, Array]:

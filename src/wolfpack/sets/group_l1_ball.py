@@ -34,7 +34,6 @@ class GroupL1Ball(Ball):
 
     Examples
     --------
-    >>> import numpy as np
     >>> K = GroupL1Ball([[0, 1], [2]], radius=5.0)
     >>> np.asarray(K.lmo(np.array([3.0, -4.0, 1.0])))
     array([-3.,  4.,  0.])

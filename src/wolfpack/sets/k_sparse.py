@@ -35,7 +35,6 @@ class KSparse(Ball):
 
     Examples
     --------
-    >>> import numpy as np
     >>> np.asarray(KSparse(4, k=2, radius=3.0).lmo(np.array([5.0, -4.0, 0.0, 2.0])))
     array([-3.,  3.,  0.,  0.])
     """

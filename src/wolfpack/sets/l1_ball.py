@@ -34,7 +34,6 @@ class L1Ball(WeightedL1Ball):
 
     Examples
     --------
-    >>> import numpy as np
     >>> np.asarray(L1Ball(3).lmo(np.array([2.0, -3.0, 0.0])))
     array([0., 1., 0.])
     """

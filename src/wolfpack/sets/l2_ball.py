@@ -40,7 +40,6 @@ class L2Ball(Ball):
 
     Examples
     --------
-    >>> import numpy as np
     >>> np.asarray(L2Ball(2, radius=5.0).lmo(np.array([3.0, -4.0])))
     array([-3.,  4.])
     """

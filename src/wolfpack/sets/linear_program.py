@@ -31,7 +31,6 @@ class LinearProgram(ProgramSet):
 
     Examples
     --------
-    >>> import numpy as np
     >>> K = LinearProgram(A_ub=[[1.0, 2.0]], b_ub=[2.0])
     >>> K.lmo(np.array([-1.0, -1.0])).to_dense()
     array([2., 0.])

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, amax, full, is_foreign, namespace, reshape, sum_last
 from ..atoms import Atoms, Corner, Dense
 from ._arguments import Shape, as_exponent, as_shape
 from ._ball import Ball
@@ -53,24 +53,27 @@ class LpBall(Ball):
 
     def _lmo(self, g: Array) -> Atoms:
         if self.p == math.inf:
-            return Corner(g < 0, -self.r, self.r, self.shape)
+            r = full((), self.r, g) if is_foreign(g) else self.r
+            return Corner(g < 0, -r, r, self.shape)
         if self.p == 1.0:
-            return L1Ball(self.shape, self.r)._lmo(g)
-        answers = in_chunks(self._equality, g.reshape(-1, self.dimension))
-        return Dense(answers.reshape(g.shape), self.shape)
+            return L1Ball(self.shape, self.r).at(g)._lmo(g)
+        answers = in_chunks(self._equality, reshape(g, (-1, self.dimension)))
+        return Dense(reshape(answers, tuple(g.shape)), self.shape)
 
     def _equality(self, rows: Array) -> Array:
         """Return the vectors that attain Hölder's inequality with each row, and their sign."""
-        size = abs(rows).astype(np.float64, copy=False)
-        largest = size.max(axis=1, keepdims=True)
-        power = (size / np.where(largest > 0, largest, 1.0)) ** (1.0 / (self.p - 1.0))
-        length = (power**self.p).sum(axis=1, keepdims=True) ** (1.0 / self.p)
-        power *= self.r / np.where(length > 0, length, 1.0)
-        return np.copysign(power, -rows, out=power)
+        space = namespace(rows)
+        size = abs(rows if is_foreign(rows) else rows.astype(np.float64, copy=False))
+        largest = amax(size, axis=1, keepdims=True)
+        power = (size / space.where(largest > 0, largest, 1.0)) ** (1.0 / (self.p - 1.0))
+        length = space.sum(power**self.p, axis=1, keepdims=True) ** (1.0 / self.p)
+        power *= self.r / space.where(length > 0, length, 1.0)
+        return space.copysign(power, -rows)
 
     def violation(self, x: Array) -> float:
         size = abs(x)
-        largest = float(size.max())
+        largest = float(amax(size))
         if largest == 0.0 or self.p == math.inf:
             return largest - self.r
-        return largest * float(((size / largest) ** self.p).sum()) ** (1.0 / self.p) - self.r
+        total = float(sum_last((size / largest) ** self.p, x.ndim))
+        return largest * total ** (1.0 / self.p) - self.r

@@ -46,7 +46,6 @@ class MatroidBase(Set):
     --------
     At most one of the elements 0 and 1, at most two of all (a partition matroid):
 
-    >>> import numpy as np
     >>> def independent(S):
     ...     return len(S) <= 2 and not {0, 1} <= set(S)
     >>> K = MatroidBase(independent, n=4)
@@ -113,7 +112,8 @@ class MatroidBase(Set):
         for i in order.tolist():
             if len(base) == most:
                 break
-            if self._independent((*base, i)):
+            value = self.fun((*base, i))
+            if value == len(base) + 1 if self._is_rank else value:
                 base.append(i)
         return base
 
@@ -124,10 +124,6 @@ class MatroidBase(Set):
                 f"one of {len(base)} elements, {tuple(base[:10])}"
             )
         return sorted(base)
-
-    def _independent(self, subset: tuple[int, ...]) -> bool:
-        value = self.fun(subset)
-        return value == len(subset) if self._is_rank else bool(value)
 
 
 class _Columns:
@@ -154,15 +150,13 @@ class _Columns:
 
 def _element_count(fun: Function, n: int | None) -> int:
     """Return the number of elements: ``n``, or the length of ``fun``."""
-    known = len(fun) if isinstance(fun, Sized) else None
-    if n is None:
-        if known is not None:
-            return as_size(known)
+    known = len(fun) if isinstance(fun, Sized) else n
+    if known is None:
         raise ValueError(
             "n, the number of elements, must be given: rank_or_independence is neither a matrix "
             "nor a callable with a length"
         )
-    count = as_size(n)
-    if known not in (None, count):
+    count = as_size(known if n is None else n)
+    if as_size(known) != count:
         raise ValueError(f"n must be the length {known} of rank_or_independence, found {n!r}")
     return count

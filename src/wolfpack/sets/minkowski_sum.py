@@ -29,7 +29,6 @@ class MinkowskiSum(Combination):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from wolfpack.sets import Box, L1Ball
     >>> K = MinkowskiSum(L1Ball(2), Box([0.0, 0.0], [1.0, 1.0]))
     >>> K.support(np.array([2.0, -1.0]))

@@ -42,7 +42,6 @@ class MixedInteger(ProgramSet):
 
     Examples
     --------
-    >>> import numpy as np
     >>> K = MixedInteger([[2.0, 3.0]], [4.0], bounds=(0, 1))
     >>> K.lmo(np.array([-3.0, -4.0])).to_dense()
     array([0., 1.])

@@ -46,7 +46,6 @@ class Oracle(Set):
 
     Examples
     --------
-    >>> import numpy as np
     >>> K = Oracle(lambda g: -np.sign(g), shape=2, radius=np.sqrt(2))
     >>> K.support(np.array([3.0, -4.0]))
     7.0
@@ -78,6 +77,8 @@ class Oracle(Set):
         self.one_by_one = not batched
         self.batch_hint = None if batched else 1
         self.member = contains
+        # without it, judging one point takes many calls of the oracle
+        self.cheap_violation = contains is not None
         self.anywhere = anywhere
 
     def _lmo(self, g: Array) -> Atoms:

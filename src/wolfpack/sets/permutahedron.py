@@ -28,7 +28,6 @@ class Permutahedron(Set):
 
     Examples
     --------
-    >>> import numpy as np
     >>> np.asarray(Permutahedron([1.0, 2.0, 3.0]).lmo(np.array([0.5, -1.0, 0.0])))
     array([1., 3., 2.])
     """

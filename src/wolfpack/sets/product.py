@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ..arrays import Array, as_float_array
-from ..atoms import Atoms, Blocks, join_blocks, split_blocks
+from ..atoms import Atoms, BlockAtoms, join_blocks, split_blocks
 from ._base import Set
 from ._combination import Combination, Law
 from ._laws import NoiseLike, scales, smoothing_arguments
@@ -34,7 +34,6 @@ class Product(Combination):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from wolfpack.sets import Box, Simplex
     >>> K = Product(Simplex(2), Box([0.0], [5.0]))
     >>> np.asarray(K.lmo(np.array([1.0, 2.0, -1.0])))
@@ -67,11 +66,11 @@ class Product(Combination):
                 raise ValueError(f"{self}: point {i} must have shape {shape}, found {array.shape}")
         return join_blocks(arrays, self._shapes)
 
-    def _lmo(self, g: Array) -> Blocks:
-        return Blocks([part._lmo(block) for part, block in self._blocks(g)])
+    def _lmo(self, g: Array) -> BlockAtoms:
+        return BlockAtoms([part._lmo(block) for part, block in self._blocks(g)])
 
     def certify(self, g: Array, vertex: Atoms) -> float:
-        vertex = vertex if isinstance(vertex, Blocks) else self._lmo(g)
+        vertex = vertex if isinstance(vertex, BlockAtoms) else self._lmo(g)
         answers = zip(self._blocks(g), vertex.parts, strict=True)
         return sum(part.certify(block, answer) for (part, block), answer in answers)
 
@@ -84,35 +83,28 @@ class Product(Combination):
     def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         law = self._closed_form(noise)
         y, alpha = smoothing_arguments(self, y, alpha)
-        return self.join(
-            [K.smoothed(block, alpha, own) for K, block, own in self._with_laws(y, law)]
-        )
+        pairs = zip(self._blocks(y), self._part_laws(law), strict=True)
+        return self.join([K.smoothed(block, alpha, own) for (K, block), own in pairs])
 
     def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
         law = self._closed_form(noise)
         y, alpha = smoothing_arguments(self, y, alpha)
-        return sum(
-            K.smoothed_support(block, alpha, own) for K, block, own in self._with_laws(y, law)
-        )
+        pairs = zip(self._blocks(y), self._part_laws(law), strict=True)
+        return sum(K.smoothed_support(block, alpha, own) for (K, block), own in pairs)
 
-    def smoothness(self, noise: NoiseLike) -> float | None:
-        constants = self._part_smoothness(self._law(noise))
-        return None if constants is None else max(constants)
+    def _joint_smoothness(self, constants: list[float]) -> float:
+        return max(constants)
 
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Atoms:
         self._need("draw")
         y, alpha = smoothing_arguments(self, y, alpha)
-        return Blocks([K.draw(block, alpha, count, rng) for K, block in self._blocks(y)])
+        return BlockAtoms([K.draw(block, alpha, count, rng) for K, block in self._blocks(y)])
 
     def _project(self, x: Array) -> Array:
         return self.join([part._project(block) for part, block in self._blocks(x)])
 
     def _blocks(self, x: Array) -> Iterator[tuple[Set, Array]]:
         return zip(self.parts, split_blocks(x, self._shapes), strict=True)
-
-    def _with_laws(self, y: Array, law: Law) -> Iterator[tuple[Set, Array, Law]]:
-        blocks = split_blocks(y, self._shapes)
-        return zip(self.parts, blocks, self._part_laws(law), strict=True)
 
     def _part_laws(self, law: Law) -> Sequence[Law]:
         """Return the law of each part's noise: blocks of the scales, if there is one per entry."""

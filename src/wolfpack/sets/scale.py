@@ -36,7 +36,6 @@ class Scale(Combination):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from wolfpack.sets import Simplex
     >>> np.asarray(Scale(Simplex(2), -3.0).lmo(np.array([1.0, 2.0])))
     array([-0., -3.])

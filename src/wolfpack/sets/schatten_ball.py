@@ -39,7 +39,6 @@ class SchattenBall(Ball):
 
     Examples
     --------
-    >>> import numpy as np
     >>> SchattenBall((2, 2), order=2).support(np.array([[3.0, 0.0], [0.0, 4.0]]))
     5.0
     """

@@ -34,7 +34,6 @@ class Simplex(Set):
 
     Examples
     --------
-    >>> import numpy as np
     >>> np.asarray(Simplex(3).lmo(np.array([2.0, -1.0, 0.0])))
     array([0., 1., 0.])
     """

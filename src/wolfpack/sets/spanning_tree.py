@@ -48,7 +48,6 @@ class SpanningTree(LiftedSet):
 
     Examples
     --------
-    >>> import numpy as np
     >>> K = SpanningTree([(0, 1), (1, 2), (0, 2)])
     >>> np.asarray(K.lmo(np.array([1.0, -2.0, 0.0])))
     array([0., 1., 1.])
@@ -110,9 +109,6 @@ class SpanningTree(LiftedSet):
 
     def violation(self, x: Array) -> float:
         return separation_of_bases(self, x, self.rank)
-
-    def start(self) -> Array:
-        return self.smoothed(np.zeros(self.shape), 1.0)
 
     def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         y, alpha = self._lifted_arguments(y, alpha, noise)

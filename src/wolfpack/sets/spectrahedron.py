@@ -10,7 +10,7 @@ from ..arrays import Array, SparseMatrix
 from ..atoms import Atoms, RankOne
 from ._arguments import as_positive, as_size
 from ._base import Set
-from ._operators import sparse_eigenvectors, sparse_symmetric_ceiling
+from ._krylov import sparse_eigenvectors, sparse_symmetric_ceiling
 from ._select import as_count
 from ._spectral import DENSE_SVD, leading_eigenvectors, top_eigenvector
 from ._spectral_bounds import symmetric_ceiling
@@ -39,7 +39,6 @@ class Spectrahedron(Set):
 
     Examples
     --------
-    >>> import numpy as np
     >>> np.asarray(Spectrahedron(2).lmo(np.array([[3.0, 0.0], [0.0, 1.0]])))
     array([[0., 0.],
            [0., 1.]])

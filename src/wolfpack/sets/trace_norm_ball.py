@@ -8,7 +8,7 @@ from ..arrays import Array, SparseMatrix
 from ..atoms import Atoms, RankOne
 from ._arguments import matrix_shape
 from ._ball import Ball
-from ._operators import sparse_singular, sparse_singular_ceiling
+from ._krylov import sparse_singular, sparse_singular_ceiling
 from ._select import as_count
 from ._spectral import DENSE_SVD, leading_singular, singular_values, top_singular
 from ._spectral_bounds import singular_ceiling
@@ -32,11 +32,10 @@ class TraceNormBall(Ball):
     products with g for large ones (`wolfpack.sets._spectral` says which method when, and to what
     tolerance). The support function is r sigma_1(g), and `certify` proves its bound on
     sigma_1 by one Cholesky factorisation, whatever the oracle's error was. Directions may be a
-    `wolfpack.arrays.SparseMatrix`, which is never made dense (`wolfpack.sets._operators`).
+    `wolfpack.arrays.SparseMatrix`, which is never made dense (`wolfpack.sets._krylov`).
 
     Examples
     --------
-    >>> import numpy as np
     >>> np.asarray(TraceNormBall((2, 2)).lmo(np.array([[3.0, 0.0], [0.0, 1.0]]))) + 0.0
     array([[-1.,  0.],
            [ 0.,  0.]])

@@ -29,7 +29,6 @@ class Translate(Combination):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from wolfpack.sets import Simplex
     >>> np.asarray(Translate(Simplex(2), [1.0, -1.0]).lmo(np.array([1.0, 2.0])))
     array([ 2., -1.])
@@ -47,16 +46,12 @@ class Translate(Combination):
             raise ValueError(
                 f"offset must have the shape {K.shape} of {K}, found {array.shape}"
             ) from None
-        self.diameter = K.diameter
+        self.radius, self.diameter = K.radius + norm(self.offset), K.diameter
 
     @property
     def K(self) -> Set:
         """The set that was moved."""
         return self.parts[0]
-
-    @property
-    def radius(self) -> float:
-        return self.K.radius + norm(self.offset)
 
     def _lmo(self, g: Array) -> Affine:
         return Affine(self.K._lmo(g), 1.0, self.offset)

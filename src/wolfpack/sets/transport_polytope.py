@@ -42,7 +42,6 @@ class TransportPolytope(Marginals):
 
     Examples
     --------
-    >>> import numpy as np
     >>> K = TransportPolytope([1.0, 2.0], [2.0, 1.0])
     >>> np.asarray(K.lmo(np.array([[0.0, 1.0], [0.0, 3.0]])))
     array([[0., 1.],

@@ -45,7 +45,6 @@ class WeightedL1Ball(Ball, LiftedSet):
 
     Examples
     --------
-    >>> import numpy as np
     >>> np.asarray(WeightedL1Ball([1.0, 2.0]).lmo(np.array([3.0, -8.0])))
     array([0. , 0.5])
     """

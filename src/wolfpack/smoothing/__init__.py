@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..noise import Noise
+from ..objectives import Objective
+from ..sets import Set
 from ._base import Smoothing
 from .ambient import Ambient
 from .draws import SAMPLINGS
@@ -26,8 +27,8 @@ __all__ = [
 SMOOTHINGS = ("ambient", "lifted", "image")
 
 
-def make_smoothing(name: str, objective: Any, K: Any, law: Any) -> Smoothing:
-    """Return the way of smoothing called ``name``.
+def make_smoothing(name: str, objective: Objective | None, K: Set, law: Noise) -> Smoothing:
+    """Return the smoothing called ``name``.
 
     Parameters
     ----------

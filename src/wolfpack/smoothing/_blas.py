@@ -10,39 +10,41 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
+
+from ..sets import ConvexHull, Set
+from ._base import Smoothing
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 LARGE = 2**11
 """Entries of a matrix from which products with it may use several threads."""
 
 
-def one_thread() -> AbstractContextManager[Any]:
+def one_thread() -> AbstractContextManager[object]:
     """Hold BLAS to one thread, in all threads of this process, until the context is left."""
     return _controller().limit(limits=1, user_api="blas")
 
 
 @cache
-def _controller() -> Any:
+def _controller() -> ThreadpoolController:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
-def multiplies(smoothing: Any) -> bool:
+def multiplies(smoothing: Smoothing) -> bool:
     """Tell whether perturbed answers may take products of large matrices."""
-    A = getattr(getattr(smoothing, "objective", None), "A", None)
-    shape = getattr(A, "shape", (0, 0))
-    large = shape[0] * shape[1] >= LARGE
-    return large or _multiplies(smoothing.K)
+    return smoothing.matrix_size >= LARGE or _multiplies(smoothing.K)
 
 
-def _multiplies(K: Any) -> bool:
+def _multiplies(K: Set) -> bool:
     parts = getattr(K, "parts", ())
     if parts:
         return any(map(_multiplies, parts))
     if not type(K).__module__.startswith("wolfpack.") or K.batch_hint == 1:
         return True  # a user's own oracle may do anything
-    table = getattr(K, "table", None)
-    size = 0 if table is None else table.size
+    size = K.table.size if isinstance(K, ConvexHull) else 0
     matrices = len(K.shape) == 2 and not K.polytope
     return max(size, K.dimension if matrices else 0) >= LARGE

@@ -6,14 +6,15 @@ r"""Noise on the coordinates of the direction, as in the paper.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from .. import theory
 from ..atoms import Atoms
+from ..noise import Noise
+from ..sets import Set
 from ._base import Array, Smoothing, draw_noise, perturbed
 
 
@@ -22,7 +23,7 @@ class Ambient(Smoothing):
 
     name: ClassVar[str] = "ambient"
 
-    def __init__(self, K: Any, law: Any) -> None:
+    def __init__(self, K: Set, law: Noise) -> None:
         super().__init__(K, law)
         self._uniform = isinstance(law.scale, float)
         # a set draws its first law without coordinates; that needs one scale for all of them
@@ -32,12 +33,12 @@ class Ambient(Smoothing):
     def numbers_per_answer(self) -> int:
         return 1 if self._direct else self.K.dimension
 
-    def answers(self, v: Array, alpha: Any, count: int, rng: Any) -> Atoms:
+    def answers(self, v: Array, alpha: Array, count: int, rng: np.random.Generator) -> Atoms:
         if self._direct and (isinstance(alpha, float) or np.ndim(alpha) == 0):
             return self.K.draw(-v, alpha * self.law.scale, count, rng)
-        return self.K._lmo(self.directions(v, alpha, count, rng))
+        return super().answers(v, alpha, count, rng)
 
-    def directions(self, v: Array, alpha: Any, count: int, rng: Any) -> Array:
+    def directions(self, v: Array, alpha: Array, count: int, rng: np.random.Generator) -> Array:
         return perturbed(v, alpha, draw_noise(self.law, rng, (count, *self.K.shape), v))
 
     @property
@@ -47,16 +48,9 @@ class Ambient(Smoothing):
             self._uniform or self.K.closed_forms[0] != "gumbel"
         )
 
-    def mean_answer(self, v: Array, alpha: float) -> Array:
-        return self.K.smoothed(-v, alpha, self.law)
-
-    def support(self, y: Array, alpha: float) -> float:
-        return self.K.smoothed_support(-y, alpha, self.law)
-
-    def supports(self, points: Sequence[Array], alpha: float) -> list[Any]:
-        if self.K.like is None:
-            return super().supports(points, alpha)
-        return self.K.smoothed_supports(points, -alpha, self.law)
+    @property
+    def closed_form(self) -> Noise:
+        return self.law
 
     @cached_property
     def smoothness(self) -> float:

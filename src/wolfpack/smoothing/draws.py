@@ -1,43 +1,40 @@
 """Draws of lower variance: antithetic pairs and quasi-random points.
 
 Both are generators that noise laws and samplers use in place of NumPy's. Every point they give has
-the uniform law, so means of answers stay unbiased; the points of one block are dependent, in a way
-that makes their mean more accurate for smooth integrands.
+the uniform law, so means of answers stay unbiased. The points of one block are dependent, which
+makes their mean more accurate for smooth integrands.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy.special import ndtri
 
 from ..arrays import Array
 
+Size: TypeAlias = int | tuple[int, ...]
+
 
 class Coupled:
-    """A random generator whose draws along the first axis are coupled; subclasses say how.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    """
+    """A random generator whose draws along the first axis are coupled; subclasses say how."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
 
-    def random(self, size: Any = None, dtype: Any = np.float64) -> Array:
+    def random(self, size: Size, dtype: DTypeLike = np.float64) -> Array:
         """Return uniform points of (0, 1), coupled along the first axis."""
         raise NotImplementedError
 
-    def standard_normal(self, size: Any = None, dtype: Any = np.float64) -> Array:
+    def standard_normal(self, size: Size, dtype: DTypeLike = np.float64) -> Array:
         """Return normal numbers."""
         return ndtri(self.random(size)).astype(dtype, copy=False)
 
-    def standard_exponential(self, size: Any = None, dtype: Any = np.float64) -> Array:
+    def standard_exponential(self, size: Size, dtype: DTypeLike = np.float64) -> Array:
         """Return exponential numbers."""
         return (-np.log(self.random(size))).astype(dtype, copy=False)
 
@@ -45,8 +42,8 @@ class Coupled:
 class Antithetic(Coupled):
     """Each point u of the first half comes again as 1 - u in the second half."""
 
-    def random(self, size: Any = None, dtype: Any = np.float64) -> Array:
-        shape = (size,) if np.ndim(size) == 0 else tuple(size)
+    def random(self, size: Size, dtype: DTypeLike = np.float64) -> Array:
+        shape = (size,) if isinstance(size, int) else tuple(size)
         half = self.rng.random(((shape[0] + 1) // 2, *shape[1:]))
         half = np.maximum(half, 2.0**-54)
         return np.concatenate([half, 1.0 - half])[: shape[0]].astype(dtype, copy=False)
@@ -55,10 +52,10 @@ class Antithetic(Coupled):
 class Sobol(Coupled):
     """Scrambled Sobol points: one point per sample, one dimension per number it takes."""
 
-    def random(self, size: Any = None, dtype: Any = np.float64) -> Array:
+    def random(self, size: Size, dtype: DTypeLike = np.float64) -> Array:
         from scipy.stats import qmc
 
-        shape = (size,) if np.ndim(size) == 0 else tuple(size)
+        shape = (size,) if isinstance(size, int) else tuple(size)
         dimension = math.prod(shape[1:])
         if dimension > qmc.Sobol.MAXDIM:
             raise ValueError(

@@ -10,16 +10,29 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
 from ..arrays import Streams, inner, to_host
-from ..atoms import Atoms
+from ..noise import Noise
+from ..objectives import Objective
 from ..problem import CapabilityError
+from ..sets import Set
 from ._base import Array, Smoothing, draw_noise, perturbed
 
-_SAMPLES = 1024
+
+class LinearImage(Protocol):
+    """What an objective loss(A x) tells about A."""
+
+    A: Array
+    like: Array
+    image_shape: tuple[int, ...]
+    spectral_norm_squared: float
+
+    def pull_back(self, theta: Array) -> Array:
+        """Return A' theta for each theta of a batch."""
+        ...
 
 
 class ImageSpace(Smoothing):
@@ -28,23 +41,25 @@ class ImageSpace(Smoothing):
     name: ClassVar[str] = "image"
     euclidean: ClassVar[bool] = False
 
-    def __init__(self, K: Any, law: Any, objective: Any) -> None:
+    def __init__(self, K: Set, law: Noise, objective: Objective | None) -> None:
         super().__init__(K, law)
-        if objective.image_shape is None:
+        if objective is None or objective.image_shape is None:
             raise CapabilityError(
                 f"smoothing='image' needs an objective of the form loss(Ax), and "
                 f"{type(objective).__name__} is none; use smoothing='ambient'"
             )
-        self.objective = objective
+        self.objective = cast("LinearImage", objective)
 
     @property
     def numbers_per_answer(self) -> int:
         return max(self.K.dimension, math.prod(self.objective.image_shape))
 
-    def answers(self, v: Array, alpha: Any, count: int, rng: Any) -> Atoms:
-        return self.K._lmo(self.directions(v, alpha, count, rng))
+    @property
+    def matrix_size(self) -> int:
+        shape = getattr(self.objective.A, "shape", (0, 0))
+        return shape[0] * shape[1]
 
-    def directions(self, v: Array, alpha: Any, count: int, rng: Any) -> Array:
+    def directions(self, v: Array, alpha: Array, count: int, rng: np.random.Generator) -> Array:
         delta = draw_noise(self.law, rng, (count, *self.objective.image_shape), v)
         return perturbed(v, alpha, self.objective.pull_back(delta))
 
@@ -56,10 +71,9 @@ class ImageSpace(Smoothing):
     @cached_property
     def bias(self) -> float:
         streams, total = Streams(2**127), 0.0
-        place = getattr(self.objective, "like", None)
-        place = np.empty(0) if place is None else place
+        place = np.empty(0) if self.objective.like is None else self.objective.like
         # a rough value will do where every draw costs a call of an expensive oracle
-        samples = 16 if self.K.batch_hint == 1 else _SAMPLES
+        samples = 16 if self.K.batch_hint == 1 else 1024
         count = min(self.block, samples)
         for block in range(math.ceil(samples / count)):
             rng = streams.at(0, block)

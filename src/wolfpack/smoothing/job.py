@@ -1,23 +1,22 @@
 """What a worker needs to answer the questions of a run: shipped once, asked every round.
 
 A round's m answers are drawn in blocks, block b of round k from the stream (seed, k, b). Which
-block is computed where, and how often, does not change a bit of it.
+worker computes a block, and how often, does not change a bit of it. `device_job` has the same for
+arrays on another device.
 """
 
 from __future__ import annotations
 
 import itertools
-import logging
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..arrays import Streams, concat, epsilon, is_out_of_memory, norm
+from ..arrays import Streams, concat, epsilon, norm
 from ..atoms import Atoms, DenseSummary, Summary, portable, summarize
-from ..atoms._pool import join
 from ._base import BLOCK_NUMBERS, Array, Smoothing
 from ._blas import multiplies, one_thread
 from .draws import SAMPLINGS
@@ -25,66 +24,34 @@ from .draws import SAMPLINGS
 BLOCKS = 64
 """Into how many blocks at most a round is cut when small blocks are wanted."""
 
-SMALL = 2**12
+SMALL_BLOCK_NUMBERS = 2**12
 """Random numbers per block for sets that answer directions one by one, unless they know better."""
 
-NATIVE = 2**24
-"""Random numbers per block where a device draws them itself."""
+BATCH_NUMBERS = 16 * BLOCK_NUMBERS
+"""Random numbers of the blocks that are asked for in one batch."""
 
-_AT_ONCE = 16 * BLOCK_NUMBERS
-_log = logging.getLogger("wolfpack")
 _NOTHING = nullcontext()
 
 
 class Question(NamedTuple):
-    """What a round asks: m answers to -v perturbed with scale alpha.
+    """What a round asks: m answers to -v perturbed with scale alpha."""
 
-    Attributes
-    ----------
-    k : int
-        Round, which selects the random streams.
-    v : array
-        Query point.
-    alpha : float or array (m,)
-        Smoothing; one number per answer for methods that try several. Zero asks v itself.
-    m : int
-        Number of answers.
-    keep : bool
-        Whether the answers themselves are wanted, besides their mean.
-    clean : bool
-        Whether the question is v itself, unperturbed.
-    also : array, optional
-        Another point to ask, unperturbed, as one more block after those of m answers.
-    """
-
-    k: int
-    v: Array
-    alpha: Any
+    k: int  # round, which selects the random streams
+    v: Array  # query point
+    alpha: Array  # a number, or one per answer for methods that try several; zero asks v itself
     m: int
-    keep: bool = False
-    clean: bool = False
-    also: Array = None
+    keep: bool = False  # whether the answers themselves are wanted, besides their mean
+    clean: bool = False  # whether the question is v itself, unperturbed
+    also: Array = None  # another point to ask, unperturbed, as one more block after all others
 
 
 class Partial(NamedTuple):
-    """What one block contributes.
+    """What one block contributes."""
 
-    Attributes
-    ----------
-    count : int
-        Number of answers.
-    mean : Summary
-        Their mean.
-    squares : float
-        Sum of their squared norms.
-    answers : Atoms or None
-        The answers, if they were asked for.
-    """
-
-    count: int
+    count: int  # number of answers
     mean: Summary
-    squares: float
-    answers: Atoms | None = None
+    squares: float  # sum of their squared norms
+    answers: Atoms | None = None  # themselves, if they were asked for
 
 
 class Job:
@@ -113,6 +80,8 @@ class Job:
     Not to be shared between threads: `copy.copy` gives each its own.
     """
 
+    on_device: ClassVar[bool] = False
+
     def __init__(
         self, smoothing: Smoothing, seed: int = 0, sampling: str = "iid", block: int | None = None
     ) -> None:
@@ -127,23 +96,17 @@ class Job:
         self.streams = Streams(seed)
         K = smoothing.K
         alone = K.one_by_one and smoothing.numbers_per_answer > 1
-        self._hint = K.batch_hint or (max(1, SMALL // K.dimension) if alone else None)
+        small = max(1, SMALL_BLOCK_NUMBERS // K.dimension) if alone else None
+        self._hint = K.batch_hint or small
         self._fixed = block or (None if sampling == "iid" and self._hint else smoothing.block)
         self._couple = SAMPLINGS[sampling]
-        self._perturbs = smoothing.numbers_per_answer > 1 and hasattr(smoothing, "directions")
-        self.away = K.like is not None
-        # answers that do not depend on what else is in the batch may be asked for together; on
-        # another device all of them are, as long as they fit
-        self._joins = self._perturbs and (alone or self.away)
-        self._at_once = _AT_ONCE
-        self.pins = not self.away and multiplies(smoothing)
-        if self.away:
-            self._at_once = 2**62
-            if self._perturbs and getattr(smoothing.law, "native", False):
-                self._fixed = max(1, NATIVE // smoothing.numbers_per_answer)
+        self._perturbs = smoothing.perturbs and smoothing.numbers_per_answer > 1
+        # answers that do not depend on what else is in the batch may be asked for together
+        self._joins = self._perturbs and alone
+        self.pins = not self.on_device and multiplies(smoothing)
 
-    def __reduce__(self) -> Any:
-        return Job, (self.smoothing, self.streams.seed, self.sampling, self._fixed)
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.smoothing, self.streams.seed, self.sampling, self._fixed)
 
     def length(self, m: int) -> int:
         """Return the answers per block of a round of m."""
@@ -156,22 +119,18 @@ class Job:
         return math.ceil(m / self.length(m))
 
     def answers(
-        self, v: Array, alpha: Any, count: int, k: int, block: int = 0, keep: bool = False
+        self, v: Array, alpha: Array, count: int, k: int, block: int = 0, keep: bool = False
     ) -> Atoms:
         """Return the ``count`` answers of one block; to be called in the context `quiet`."""
-        if self.away and self._perturbs:
-            return join(list(self._joined(Question(k, v, alpha, count, keep), [block])))
         rng = self._couple(self.streams.at(k, block))
         try:
             if keep and self._perturbs:
-                directions: Any = self.smoothing.directions  # pyright: ignore
-                answers = self.smoothing.K.near(directions(v, alpha, count, rng))
+                answers = self.smoothing.K.near(self.smoothing.directions(v, alpha, count, rng))
             else:
                 answers = self.smoothing.answers(v, alpha, count, rng)
-            if block == 0 and k & (k - 1) == 0:
-                self._check(answers, v)
+            self._check(answers, v, k, block)
         except (Exception, SystemExit) as error:
-            self._locate(error, k, range(block, block + 1))
+            self._locate(error, k, [block])
             raise
         return answers
 
@@ -181,7 +140,7 @@ class Job:
             found = self._found(question, blocks)
             return [self._partial(answers, question, pack) for answers in found]
 
-    def quiet(self) -> AbstractContextManager[Any]:
+    def quiet(self) -> AbstractContextManager[object]:
         """Hold BLAS to one thread, if it would use more."""
         return one_thread() if self.pins else _NOTHING
 
@@ -193,91 +152,51 @@ class Job:
     def _found(self, question: Question, blocks: range) -> Iterator[Atoms]:
         """Yield the answers, block by block."""
         if question.clean:
-            yield self._clean(question, question.v)
+            yield self._unperturbed(question.v)
             return
         own = self.blocks(question.m)
         drawn = [block for block in blocks if block < own]
-        if not self._joins:
-            k, v, _, m, keep = question[:5]
-            for block in drawn:
-                alpha, count = self._scale(question, block), self._count(m, block)
-                yield self.answers(v, alpha, count, k, block, keep)
-        else:
-            each, i = self.length(question.m) * self.smoothing.K.dimension, 0
-            while i < len(drawn):
-                at_once = max(1, self._at_once // each)
-                yield from self._joined(question, drawn[i : i + at_once])
-                i += at_once
+        yield from self._drawn(question, drawn)
         if len(drawn) < len(blocks):
-            yield self._clean(question, question.also[None, ...])
+            yield self._unperturbed(question.also[None, ...])
 
-    def _joined(self, question: Question, blocks: list[int]) -> Iterable[Atoms]:
-        """Ask the oracle for several blocks in one batch, which it may answer in threads."""
-        k, v, _, m = question[:4]
-        counts = [self._count(m, block) for block in blocks]
-        room = max(1, self._at_once // self.smoothing.K.dimension)
-        if self.away and len(blocks) == 1 and counts[0] > room:
-            return self._split(question, blocks[0], counts[0])
-        try:
-            answers = self._ask(question, blocks, counts)
-            if blocks[0] == 0 and k & (k - 1) == 0:
-                self._check(answers, v)
-        except (Exception, SystemExit) as error:
-            if self.away and is_out_of_memory(error) and sum(counts) > 1:
-                return self._halved(question, blocks, counts)
-            self._locate(error, k, blocks)
-            raise
-        if self.away:
-            return (answers,)
-        ends = itertools.accumulate(counts)
-        return (answers.take(slice(end - n, end)) for n, end in zip(counts, ends, strict=True))
+    def _drawn(self, question: Question, blocks: list[int]) -> Iterator[Atoms]:
+        """Yield the answers of blocks that are drawn, asked for one by one or in batches."""
+        if not self._joins:
+            for block in blocks:
+                alpha, count = self._scale(question, block), self._count(question.m, block)
+                yield self.answers(question.v, alpha, count, question.k, block, question.keep)
+            return
+        step = max(1, BATCH_NUMBERS // (self.length(question.m) * self.smoothing.K.dimension))
+        for first in range(0, len(blocks), step):
+            batch = blocks[first : first + step]
+            counts = [self._count(question.m, block) for block in batch]
+            answers = self._ask(question, batch, counts)
+            for count, end in zip(counts, itertools.accumulate(counts), strict=True):
+                yield answers.take(slice(end - count, end))
 
     def _ask(self, question: Question, blocks: list[int], counts: list[int]) -> Atoms:
-        directions: Any = self.smoothing.directions  # pyright: ignore[reportAttributeAccessIssue]
-        draws = [
-            directions(
-                question.v,
-                self._scale(question, block),
-                count,
-                self._couple(self.streams.at(question.k, block)),
-            )
-            for block, count in zip(blocks, counts, strict=True)
-        ]
-        ask = self.smoothing.K.near if question.keep else self.smoothing.K._lmo
-        return ask(draws[0] if len(draws) == 1 else concat(draws))
+        """Return the answers of several blocks, asked for in one batch."""
+        try:
+            pairs = zip(blocks, counts, strict=True)
+            draws = [self._directions(question, block, count) for block, count in pairs]
+            answers = self._near(question, draws[0] if len(draws) == 1 else concat(draws))
+            self._check(answers, question.v, question.k, blocks[0])
+        except (Exception, SystemExit) as error:
+            self._locate(error, question.k, blocks)
+            raise
+        return answers
 
-    def _halved(self, question: Question, blocks: list[int], counts: list[int]) -> list[Atoms]:
-        """Answer a batch for which the device had too little memory in two halves, from now on."""
-        self._at_once = min(self._at_once, sum(counts) * self.smoothing.K.dimension) // 2
-        _log.warning(
-            "%s: no memory for %d directions at once, which are asked in two halves",
-            self.smoothing.K,
-            sum(counts),
-        )
-        if len(blocks) == 1:
-            return self._split(question, blocks[0], counts[0])
-        half = len(blocks) // 2
-        return [*self._joined(question, blocks[:half]), *self._joined(question, blocks[half:])]
-
-    def _split(self, question: Question, block: int, count: int) -> list[Atoms]:
-        """Answer one block in pieces that fit."""
+    def _directions(self, question: Question, block: int, count: int) -> Array:
         rng = self._couple(self.streams.at(question.k, block))
-        directions: Any = self.smoothing.directions  # pyright: ignore[reportAttributeAccessIssue]
-        draws = directions(question.v, self._scale(question, block), count, rng)
-        ask = self.smoothing.K.near if question.keep else self.smoothing.K._lmo
-        found, first = [], 0
-        while first < count:
-            step = max(1, self._at_once // self.smoothing.K.dimension)
-            try:
-                found.append(ask(draws[first : min(first + step, count), ...]))
-                first += step
-            except Exception as error:
-                if not is_out_of_memory(error) or step == 1:
-                    raise
-                self._at_once //= 2
-        return found
+        return self.smoothing.directions(question.v, self._scale(question, block), count, rng)
 
-    def _clean(self, question: Question, g: Array) -> Atoms:
+    def _near(self, question: Question, directions: Array) -> Atoms:
+        """Ask the oracle; answers that are kept may be vertices nearby."""
+        K = self.smoothing.K
+        return K.near(directions) if question.keep else K._lmo(directions)
+
+    def _unperturbed(self, g: Array) -> Atoms:
         try:
             return self.smoothing.K._lmo(g)
         except (Exception, SystemExit) as error:
@@ -288,7 +207,7 @@ class Job:
         length = self.length(m)
         return min(length, m - block * length)
 
-    def _scale(self, question: Question, block: int) -> Any:
+    def _scale(self, question: Question, block: int) -> Array:
         """Return alpha, or the part of one alpha per answer that belongs to a block."""
         if isinstance(question.alpha, float) or np.ndim(question.alpha) == 0:
             return question.alpha
@@ -299,10 +218,10 @@ class Job:
         squares = answers.squares()
         if not math.isfinite(squares):
             error = ValueError("the oracle answered NaN or infinite entries")
-            self._locate(error, question.k, range(0))
+            self._locate(error, question.k, [])
             raise error
         mean = summarize(answers) if pack else DenseSummary(answers.mean())
-        kept = (answers if self.away else portable(answers)) if question.keep else None
+        kept = (answers if self.on_device else portable(answers)) if question.keep else None
         return Partial(answers.count or 1, mean, squares, kept)
 
     def _locate(self, error: BaseException, k: int, blocks: Sequence[int]) -> None:
@@ -311,16 +230,16 @@ class Job:
         where = f", block {blocks[0]}" if len(blocks) == 1 else where
         error.add_note(f"in the oracle of {self.smoothing.K}, round {k}{where}")
 
-    def _check(self, answers: Atoms, v: Array) -> None:
-        """Spot-check one answer against the set: in rounds 0, 1, 2, 4, 8 and so on."""
+    def _check(self, answers: Atoms, v: Array, k: int, block: int) -> None:
+        """Spot-check an answer of block 0 against the set, in rounds 0, 1, 2, 4, 8 and so on."""
+        if block or k & (k - 1):
+            return
         K = self.smoothing.K
         if tuple(answers.vertex_shape) != tuple(K.shape):
             raise ValueError(
                 f"the oracle must answer shape {K.shape}, found {answers.vertex_shape}"
             )
-        # a set known through its oracle alone would take many oracle calls to judge one answer
         point = answers.take(0).to_dense()
-        judged = K.cheap_violation and getattr(K, "member", True) is not None
-        violation = K.violation(point) if judged else norm(point) - K.radius
+        violation = K.violation(point) if K.cheap_violation else norm(point) - K.radius
         if not violation <= 1e2 * math.sqrt(epsilon(v)) * max(1.0, K.radius):
             raise ValueError(f"the oracle answered a point outside the set, by {violation:.3g}")

@@ -9,17 +9,16 @@ paths or trees, compute its gradient exactly.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from itertools import groupby
-from typing import Any, ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from ..arrays import namespace
-from ..atoms import Atoms
-from ..atoms._pool import join
+from ..atoms import Atoms, join
 from ..problem import CapabilityError
+from ..sets import Set
 from ._base import Array, Smoothing
 
 
@@ -27,8 +26,9 @@ class Lifted(Smoothing):
     """Noise on the vertices' scores, for sets that list "lifted" among their closed forms."""
 
     name: ClassVar[str] = "lifted"
+    perturbs: ClassVar[bool] = False
 
-    def __init__(self, K: Any) -> None:
+    def __init__(self, K: Set) -> None:
         super().__init__(K, None)
         if "lifted" not in K.closed_forms:
             raise CapabilityError(
@@ -40,14 +40,14 @@ class Lifted(Smoothing):
     def numbers_per_answer(self) -> int:
         return 1 if self.K.closed_forms[0] == "lifted" else self.K.dimension
 
-    def answers(self, v: Array, alpha: Any, count: int, rng: Any) -> Atoms:
+    def answers(self, v: Array, alpha: Array, count: int, rng: np.random.Generator) -> Atoms:
         if np.ndim(alpha) == 0:
             return self.K.draw(-v, alpha, count, rng)
         # a set draws many answers of one scale at a time
         runs = [(scale, len(list(run))) for scale, run in groupby(alpha.tolist())]
         return join([self._run(v, scale, n, rng) for scale, n in runs])
 
-    def _run(self, v: Array, alpha: float, count: int, rng: Any) -> Atoms:
+    def _run(self, v: Array, alpha: float, count: int, rng: np.random.Generator) -> Atoms:
         if alpha:
             return self.K.draw(-v, alpha, count, rng)
         return self.K._lmo(namespace(v).broadcast_to(v, (count, *v.shape)))
@@ -56,16 +56,9 @@ class Lifted(Smoothing):
     def exact(self) -> bool:
         return True
 
-    def mean_answer(self, v: Array, alpha: float) -> Array:
-        return self.K.smoothed(-v, alpha, "lifted")
-
-    def support(self, y: Array, alpha: float) -> float:
-        return self.K.smoothed_support(-y, alpha, "lifted")
-
-    def supports(self, points: Sequence[Array], alpha: float) -> list[Any]:
-        if self.K.like is None:
-            return super().supports(points, alpha)
-        return self.K.smoothed_supports(points, -alpha, "lifted")
+    @property
+    def closed_form(self) -> str:
+        return "lifted"
 
     @cached_property
     def smoothness(self) -> float:
@@ -75,4 +68,4 @@ class Lifted(Smoothing):
 
     @cached_property
     def bias(self) -> float:
-        return float(self.K.smoothed_at_zero("lifted"))
+        return float(cast("float", self.K.smoothed_at_zero("lifted")))

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from ..arrays import inner
+from ..arrays import Compiled, inner
 from ..atoms import Atoms
 from ..problem import CapabilityError, Problem
 from ._base import Array, Smoothing
+from .device_job import DeviceJob
 from .job import Job, Partial, Question
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..engines._driver import Driver, EngineLog
 
 
 class Answer(NamedTuple):
-    """The mean of the answers of a round.
+    """The mean of the answers of a round, and the measured variance of a single one.
 
-    Attributes
-    ----------
-    mean : array
-        A point of K, the estimate of grad s_alpha(-v).
-    variance : float
-        Measured variance of a single answer, E||answer - mean||^2; 0 for a closed form and NaN when
-        one answer alone says nothing about it.
+    The mean estimates grad s_alpha(-v). The variance is E||answer - mean||^2: 0 for a closed form,
+    NaN when there is one answer only.
     """
 
     mean: Array
@@ -41,7 +42,7 @@ class Given:
 
 
 class Oracles:
-    """Linear oracles of one problem with one way of smoothing and one seed.
+    """Linear oracles of one problem with one smoothing and one seed.
 
     Parameters
     ----------
@@ -49,12 +50,8 @@ class Oracles:
         Whose set is asked and whose counts are kept.
     smoothing : Smoothing or None
         How questions are perturbed; None when the method perturbs none.
-    seed : int
-        Seed of the random streams; round k, block b draws from stream (k, b).
-    sampling : {"iid", "antithetic", "sobol"}
-        How the draws of a block depend on each other.
-    block : int, optional
-        Answers per block; see `Job`.
+    seed, sampling, block
+        See `Job`.
     """
 
     def __init__(
@@ -67,9 +64,12 @@ class Oracles:
     ) -> None:
         self.problem = problem
         self.smoothing = smoothing
-        self.job = None if smoothing is None else Job(smoothing, seed, sampling, block)
-        self.driver: Any = None
-        self.compiled: Any = None
+        self.job: Job | None = None
+        if smoothing is not None:
+            kind = Job if smoothing.K.like is None else DeviceJob
+            self.job = kind(smoothing, seed, sampling, block)
+        self.driver: Driver | None = None
+        self.compiled: Compiled | None = None
         self._given: Array = None
 
     @property
@@ -83,7 +83,7 @@ class Oracles:
         return self.smoothing is not None and self.smoothing.exact
 
     @property
-    def log(self) -> Any:
+    def log(self) -> EngineLog | None:
         """What the engine recorded so far, None without one."""
         return None if self.driver is None else self.driver.log
 
@@ -122,40 +122,32 @@ class Oracles:
         """Return the clean answer to ``g``."""
         self.problem.counts.nlmo += 1
         if self.driver is not None and self.driver.guards:
-            return self.driver.clean(g)
+            return cast("Atoms", self.driver.clean(g))
         if self.job is not None:
             return self.job.clean(g)
         return self.problem.set._lmo(g)
 
-    def mean(self, v: Array, alpha: float, m: Any, k: int) -> Array:
+    def mean(self, v: Array, alpha: float, m: int | str, k: int) -> Array:
         """Return the mean answer to -v perturbed m times with scale alpha, in round k.
 
-        Parameters
-        ----------
-        v : array
-            Query point.
-        alpha : float
-            Smoothing.
-        m : int or "exact"
-            Number of perturbed oracles, or the closed form.
-        k : int
-            Round, which selects the random streams.
+        ``m="exact"`` stands for the closed form. The round selects the random streams.
         """
         if self.job is None:
             return self.lmo(v).to_dense()
-        if m == "exact":
+        if isinstance(m, str):  # "exact"
             return self._closed_form(v, alpha)
         if self._given is not None:
             self.problem.counts.nlmo += m
-            return self.job.smoothing.answers(v, alpha, m, Given(self._given)).mean()
+            numbers = cast("np.random.Generator", Given(self._given))
+            return self.job.smoothing.answers(v, alpha, m, numbers).mean()
         with self.job.quiet():
             if self._fits(m):
                 return self.job.answers(v, alpha, m, k).mean()
             return _mean(self._ask(Question(k, v, alpha, m)))
 
-    def sample(self, v: Array, alpha: float, m: Any, k: int) -> Answer:
+    def sample(self, v: Array, alpha: float, m: int | str, k: int) -> Answer:
         """Return the same mean as `mean`, together with the measured variance of one answer."""
-        if self.job is None or m == "exact":
+        if self.job is None or isinstance(m, str):
             return Answer(self.mean(v, alpha, m, k), 0.0)
         with self.job.quiet():
             if self._fits(m):
@@ -169,14 +161,14 @@ class Oracles:
             return Answer(mean, float("nan"))
         return Answer(mean, max(0.0, (squares - count * inner(mean, mean)) / (count - 1)))
 
-    def answers(self, v: Array, alpha: Any, m: int, k: int, also: Array = None) -> list[Atoms]:
+    def answers(self, v: Array, alpha: Array, m: int, k: int, also: Array = None) -> list[Atoms]:
         """Return the answers themselves, in batches, for methods that keep vertices.
 
         ``alpha`` is a number, or one for each answer; zero asks -v itself. The answer to ``also``,
         another point, is the last batch. All of it is in order if the oracles are `punctual`.
         """
         if self.job is None:
-            raise CapabilityError("answers need a way of smoothing, and this method has none")
+            raise CapabilityError("answers need a smoothing, and this method has none")
         partials = self._ask(Question(k, v, alpha, m, keep=True, also=also))
         return [partial.answers for partial in partials if partial.answers is not None]
 

@@ -47,11 +47,11 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, epsilon, fetch, lazy_inner, mix, same_type
-from ..problem import Evaluation, Problem
+from ..problem import Evaluation, Problem, Solver
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
 from .parts.compiled import need_compilable, replay
-from .parts.tuner import Control, Step, Tuner, compared_numbers, passes_step_test
+from .parts.tuner import FIRST_KAPPA, Control, Step, compared_numbers, passes_step_test
 
 _MAX_KAPPA = 2.0**60
 """A larger kappa is a step of no length, and one below its inverse is no smoothing."""
@@ -72,7 +72,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Anytime:
+class Anytime(Solver[State]):
     """Accelerated parallel Frank-Wolfe with shrinking smoothing.
 
     Parameters
@@ -127,7 +127,6 @@ class Anytime:
             raise ValueError(f"order must be 2 or 3, found {self.order!r}")
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
         m = "exact" if self.m == "auto" and oracles.exact else self.m
         if m == "exact":
             oracles.need_closed_form()
@@ -136,11 +135,11 @@ class Anytime:
         at = problem.evaluate(x0)
         L = problem.L or _curvature_towards(problem, x0, at, oracles)
         m_0 = {"auto": 2, "theory": 1}.get(m, m) if isinstance(m, str) else m
-        tuner = Tuner() if self.kappa == "auto" else Tuner(float(self.kappa))
-        return State(0, x0, at, at.gradient, at.dual, math.nan, m_0, L, tuner.start(at.value))
+        kappa = FIRST_KAPPA if self.kappa == "auto" else float(self.kappa)
+        control = Control(kappa, at.value)
+        return State(0, x0, at, at.gradient, at.dual, math.nan, m_0, L, control)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round."""
         m, L, control = state.m, state.L, state.control
         tau = self.order / (state.k + 1 + self.order)
         step = self._try(problem, state, oracles, tau, control.kappa)
@@ -200,8 +199,7 @@ class Anytime:
         bound = problem.dual_bound(state.y, state.dual, oracles.lmo(state.y))
         if state.k % 16 == 0 and state.k > 0:
             at = state.at
-            own = problem.dual_bound(at.gradient, at.dual, oracles.lmo(at.gradient))
-            bound = max(bound, own)
+            bound = max(bound, problem.dual_bound(at.gradient, at.dual, oracles.lmo(at.gradient)))
         return bound
 
     def _alpha(self, oracles: Oracles, tau: float, L: float, m: int | str, kappa: float) -> float:
@@ -222,14 +220,14 @@ class Anytime:
         control, m = state.control, state.m
         if oracles.smoothing is None or self._tested(oracles, m):
             return state
+        bias = state.alpha * oracles.smoothing.bias
         if self.kappa == "auto" and state.k >= control.next_check:
             bound = self.lower_bound(problem, state, oracles)
-            bias = state.alpha * oracles.smoothing.bias
-            control = Tuner().adapt(control, state.k, bound, bias)
+            control = control.adapted(state.k, bound, bias)
         if self.m == "theory":
             m = state.k + 1
         elif self.m == "auto" and m != "exact":
-            theta, bias = self.theta or 0.5, state.alpha * oracles.smoothing.bias
+            theta = self.theta or 0.5
             # Theorem A1's noise term a_k^2 L sigma^2/(2 theta A_k m) matches its bias
             # a_k alpha s_1(0); more answers would not be useful
             noise = self.order * state.L * control.variance / (2 * theta * (state.k + 1))

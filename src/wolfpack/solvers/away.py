@@ -51,7 +51,6 @@ class AwayStep(ActiveSetMethod):
     name: ClassVar[str] = "away"
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round."""
         g, active, vertex = state.at.gradient, state.active, state.vertex
         assert vertex is not None
         scores, here, value = active.scores(g), inner(g, state.x), float(vertex.dot(g))

@@ -43,9 +43,8 @@ from typing import ClassVar
 
 from ..arrays import Array, inner
 from ..problem import Problem
-from ..problem.checks import check_positive
 from ..smoothing import Oracles
-from .parts.active_set import ActiveSetMethod, State, ask_oracle
+from .parts.active_set import ActiveSetMethod, State, ask_oracle, check_laziness
 
 
 @dataclass(frozen=True)
@@ -68,16 +67,12 @@ class BlendedPairwise(ActiveSetMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive("J", self.J)
-        if self.J < 1:
-            raise ValueError(f"J must be at least 1, found {self.J!r}")
+        check_laziness(self.J)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
         return super().init(problem, x0, oracles)._replace(phi=math.inf)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round."""
         g, active, phi = state.at.gradient, state.active, state.phi
         scores = active.scores(g)
         worst, best = active.worst(scores), active.best(scores)

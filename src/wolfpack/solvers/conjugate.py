@@ -44,14 +44,14 @@ Sources
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, inner
 from ..atoms import Atoms
-from ..problem import Evaluation, Problem
+from ..problem import Evaluation, Problem, Solver
 from ..smoothing import Oracles
-from .parts.active_set import towards
-from .parts.curvature import hessian_product
+from .parts.active_set import hessian_product, towards
 from .parts.stall import Stall
 from .parts.step_rules import LineSearch, Memory, Ray, Rule, as_rule
 
@@ -69,14 +69,11 @@ class State(NamedTuple):
     memory: Memory
     stall: Stall
 
-    @property
-    def stalled(self) -> bool:
-        """Whether rounding errors keep the method from going on."""
-        return self.stall.reached
+    stalled = property(attrgetter("stall.reached"))
 
 
 @dataclass(frozen=True)
-class Conjugate:
+class Conjugate(Solver[State]):
     """Frank-Wolfe along conjugate directions.
 
     Parameters
@@ -103,15 +100,12 @@ class Conjugate:
             raise ValueError(f"delta must be between 0 and 1, found {self.delta!r}")
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
         at = problem.evaluate(x0)
         vertex = oracles.lmo(at.gradient)
         bound = problem.dual_bound(at.gradient, at.dual, vertex)
-        memory = as_rule(self.rule).start(problem, x0, at)
-        return State(0, x0, at, vertex, bound, (), 0.0, memory, Stall(at.value, bound))
+        return State(0, x0, at, vertex, bound, (), 0.0, None, Stall(at.value, bound))
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round."""
         x = state.x
         d = self._direction(problem, state, towards(state.vertex, x))
         ray = Ray(state.k, x, state.at, d, 1.0, state.memory)
@@ -120,10 +114,10 @@ class Conjugate:
         at_next = problem.evaluate(x_next)
         vertex_next = oracles.lmo(at_next.gradient)
         bound_next = problem.dual_bound(at_next.gradient, at_next.dual, vertex_next)
-        former = (x + d, *state.targets[: self.order - 1]) if gamma < 1 - self.delta else ()
+        past = (x + d, *state.targets[: self.order - 1]) if gamma < 1 - self.delta else ()
         stall = state.stall.updated(at_next.value, state.bound)
         return State(
-            state.k + 1, x_next, at_next, vertex_next, bound_next, former, gamma, memory, stall
+            state.k + 1, x_next, at_next, vertex_next, bound_next, past, gamma, memory, stall
         )
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
@@ -153,19 +147,8 @@ class Conjugate:
         bar2 = gamma * bar + (1.0 - gamma) * older
         H_bar, H_bar2 = (hessian_product(problem, state.x, state.at, u) for u in (bar, bar2))
         mu = max(0.0, -(1.0 - gamma) * _quotient(inner(H_bar2, d), inner(H_bar2, bar2)))
-        nu = -_quotient(inner(H_bar, d), inner(H_bar, bar)) + mu * gamma / (1.0 - gamma)
-        nu = max(0.0, nu)
+        nu = max(0.0, mu * gamma / (1.0 - gamma) - _quotient(inner(H_bar, d), inner(H_bar, bar)))
         return (d + nu * bar + mu * older) / (1.0 + mu + nu)
-
-
-def conjugate(rule: Rule | str = "line-search", delta: float = 0.01) -> Conjugate:
-    """Frank-Wolfe along directions conjugate to the last one."""
-    return Conjugate(1, rule, delta)
-
-
-def biconjugate(rule: Rule | str = "line-search", delta: float = 0.01) -> Conjugate:
-    """Frank-Wolfe along directions conjugate to the last two."""
-    return Conjugate(2, rule, delta)
 
 
 def _quotient(a: float, b: float) -> float:

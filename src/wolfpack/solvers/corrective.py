@@ -47,19 +47,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from ..arrays import Array, epsilon, inner, norm
-from ..atoms import Atoms
-from ..atoms._pool import join
-from ..problem import Evaluation, Problem, Region
+from ..atoms import Atoms, join
+from ..problem import Evaluation, Problem, Region, Solver
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
 from .low_rank import LowRankCorrective
 from .parts.average import Average
-from .parts.correction import CorrectionKind, correct, correction_kind, metric_of
+from .parts.correction import Corrected, CorrectionKind, correct, correction_kind, metric_of
 from .parts.hull import Hull
 from .parts.scales import Scales
 from .parts.stall import Stall
@@ -94,24 +94,13 @@ class State(NamedTuple):
     stall: Stall
     kind: CorrectionKind
 
-    @property
-    def stalled(self) -> bool:
-        """Whether rounding errors keep the method from going on."""
-        return self.stall.reached
-
-    @property
-    def alpha(self) -> float:
-        """The current scale of the noise."""
-        return self.answers.alpha
-
-    @property
-    def m(self) -> int:
-        """Questions a round."""
-        return self.answers.m
+    stalled = property(attrgetter("stall.reached"))
+    alpha = property(attrgetter("answers.alpha"))
+    m = property(attrgetter("answers.m"))
 
 
 @dataclass(frozen=True)
-class Corrective:
+class Corrective(Solver[State]):
     """Fully corrective Frank-Wolfe with m oracle calls a round.
 
     Parameters
@@ -152,7 +141,6 @@ class Corrective:
         return LowRankCorrective(self.m, max(self.accuracy, 0.1), self.max_rank)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
         at, kind = problem.evaluate(x0), correction_kind(problem, x0)
         vertex = oracles.lmo(at.gradient)
         bound = problem.dual_bound(at.gradient, at.dual, vertex)
@@ -171,7 +159,6 @@ class Corrective:
         return self._ask(problem, state, oracles) if self.m > 1 else state
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round."""
         x, at, kind = state.x, state.at, state.kind
         vertices, rungs = state.answers.vertices, state.answers.rungs
         scores = state.hull.scores(at.gradient)
@@ -183,7 +170,8 @@ class Corrective:
         # the tolerance must exceed the rounding error of the slopes
         rounding = 16.0 * epsilon(x) * max(abs(clean), float(abs(scores).max()))
         tol = max(self.accuracy * gap, rounding)
-        found = correct(kind, problem, hull, x, at, int(places[0]), tol)
+        here = Corrected(hull.weights, x, at)
+        found = correct(kind, problem, hull, here, int(places[0]), tol)
         hull = hull.reweighted(found.weights)
         perturbed = places[len(places) - len(rungs) :]
         new = perturbed >= known

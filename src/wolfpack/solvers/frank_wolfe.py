@@ -31,9 +31,9 @@ from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, same_type
 from ..atoms import Atoms
-from ..problem import Evaluation, Problem
+from ..problem import Evaluation, Problem, Solver
 from ..smoothing import Oracles
-from .parts.step_rules import LineSearch, Memory, OpenLoop, Ray, Rule, ShortStep, as_rule
+from .parts.step_rules import LineSearch, Memory, OpenLoop, Ray, Rule, as_rule
 
 
 class State(NamedTuple):
@@ -47,7 +47,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FrankWolfe:
+class FrankWolfe(Solver[State]):
     """Frank-Wolfe with a step rule.
 
     Parameters
@@ -64,13 +64,10 @@ class FrankWolfe:
         object.__setattr__(self, "rule", as_rule(self.rule))
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
         at = problem.evaluate(x0)
-        memory = as_rule(self.rule).start(problem, x0, at)
-        return State(0, x0, at, oracles.lmo(at.gradient), memory)
+        return State(0, x0, at, oracles.lmo(at.gradient))
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round."""
         x, rule = state.x, as_rule(self.rule)
         d = state.vertex.to_dense() - x if rule.looks else None
         gamma, memory = rule(problem, Ray(state.k, x, state.at, d, 1.0, state.memory))
@@ -86,11 +83,6 @@ class FrankWolfe:
 def open_loop(ell: float = 2.0) -> FrankWolfe:
     """Frank-Wolfe with step ell/(k+ell)."""
     return FrankWolfe(OpenLoop(ell))
-
-
-def short_step() -> FrankWolfe:
-    """Frank-Wolfe with the short step."""
-    return FrankWolfe(ShortStep())
 
 
 def line_search(xtol: float = 1e-10) -> FrankWolfe:

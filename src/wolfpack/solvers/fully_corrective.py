@@ -13,7 +13,7 @@ Iteration
         x_{k+1} \approx \arg\min \{ f(x) : x \in \operatorname{conv}(S_k \cup \{v_k\}) \},
         \qquad S_{k+1} = \{v : w_{k+1}(v) > 0\}.
 
-    For quadratics the correction is exact, by an active-set method on the weights (`barycentric`)
+    For quadratics the correction is exact, by an active-set method on the weights (`parts.weights`)
     with a Gram matrix that grows by one row a round. Otherwise it consists of Newton steps: the
     same method minimises the quadratic model of f on the hull, the step rule says how far to go
     towards its minimiser, until
@@ -43,18 +43,16 @@ Sources
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 from ..arrays import Array, epsilon, inner, namespace, reshape, to_host
 from ..problem import Problem
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
-from .parts.active_set import ActiveSetMethod, State, ask_oracle
-from .parts.barycentric import minimize_quadratic
-from .parts.curvature import hessian_product
+from .parts.active_set import ActiveSetMethod, State, ask_oracle, hessian_product
+from .parts.correction import correction_kind, metric_of
 from .parts.hull import Hull
-from .parts.step_rules import Ray, as_rule
+from .parts.weights import minimize_quadratic
 
 
 @dataclass(frozen=True)
@@ -81,15 +79,13 @@ class FullyCorrective(ActiveSetMethod):
         check_count("inner", self.inner)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
         state = super().init(problem, x0, oracles)
-        product = partial(problem.objective.hessian_product, x0)
-        if problem.objective.curvature(x0, x0) is None or product(x0) is None:
+        kind = correction_kind(problem, x0)
+        if kind != "quadratic":
             return state
-        return state._replace(active=Hull.start(x0, product))
+        return state._replace(active=Hull.start(x0, metric_of(kind, problem, x0)))
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round."""
         correct = self._descend if state.active.gram is None else self._solve
         return ask_oracle(problem, correct(problem, state)._replace(k=state.k + 1), oracles)
 
@@ -97,8 +93,7 @@ class FullyCorrective(ActiveSetMethod):
         """Return the state at the minimiser of a quadratic f over the hull."""
         g = state.at.gradient
         assert state.vertex is not None
-        product = partial(problem.objective.hessian_product, state.x)
-        active, _ = state.active.add(state.vertex, product)
+        active, _ = state.active.add(state.vertex, metric_of("quadratic", problem, state.x))
         G, w, scores = active.gram, active.weights, active.scores(g)
         assert G is not None
         tol = 4.0 * epsilon(g) * float(abs(scores).max())
@@ -136,7 +131,7 @@ class FullyCorrective(ActiveSetMethod):
         # G w is an error of differences of gradients, which must not act as a slope
         c = scores - G @ active.weights
         weights = minimize_quadratic(G, c, active.weights, tol)
-        ray = Ray(state.k + 1, x, at, active.point(weights) - x, 1.0, state.memory)
-        gamma, memory = as_rule(self.rule)(problem, ray)
+        d = active.point(weights) - x
+        gamma, memory = self.stride(problem, state._replace(k=state.k + 1), d)
         active = active.pruned((1.0 - gamma) * active.weights + gamma * weights)
         return state.moved(problem, active, memory), gamma

@@ -23,8 +23,8 @@ Guarantee
     step or line search f decreases in every round.
 
 Symbols
-    Phi_k ``state.phi``, the cached vertices ``state.cache``: a hull whose ages count the rounds
-    since each vertex was used.
+    Phi_k ``state.phi``, the cached vertices ``state.active``: a hull whose ages count the rounds
+    since each vertex was used; ``state.vertex`` is v_{k-1}.
 
 Cost of a round
     One gradient, one pass over the cache, and an oracle call in those rounds where the cache fails.
@@ -39,40 +39,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
 from ..arrays import Array, inner, same_type
-from ..problem import Evaluation, Problem
-from ..problem.checks import check_count, check_positive
+from ..problem import Problem
+from ..problem.checks import check_count
 from ..smoothing import Oracles
-from .parts.active_set import towards
+from .parts.active_set import ActiveSetMethod, State, check_laziness, towards
 from .parts.hull import Hull
 from .parts.stall import Stall
-from .parts.step_rules import LineSearch, Memory, Ray, Rule, as_rule
-
-
-class State(NamedTuple):
-    """Iterate with its evaluation, then what is known of the gap, then what is remembered."""
-
-    k: int
-    x: Array
-    at: Evaluation
-    bound: float
-    phi: float
-    cache: Hull
-    memory: Memory
-    stall: Stall
-
-    @property
-    def stalled(self) -> bool:
-        """Whether rounding errors keep the method from going on."""
-        return self.stall.reached
 
 
 @dataclass(frozen=True)
-class LazyFrankWolfe:
+class LazyFrankWolfe(ActiveSetMethod):
     """Frank-Wolfe with a cache of vertices.
 
     Parameters
@@ -85,31 +66,25 @@ class LazyFrankWolfe:
         How many vertices to keep; the one unused for longest goes first.
     """
 
-    rule: Rule | str = LineSearch()
     J: float = 2.0
     size: int = 1000
     name: ClassVar[str] = "lazy"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rule", as_rule(self.rule))
-        check_positive("J", self.J)
+        super().__post_init__()
+        check_laziness(self.J)
         check_count("size", self.size)
-        if self.J < 1:
-            raise ValueError(f"J must be at least 1, found {self.J!r}")
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
-        at = problem.evaluate(x0)
-        vertex = oracles.lmo(at.gradient)
-        bound = problem.dual_bound(at.gradient, at.dual, vertex)
-        phi = 0.5 * (inner(at.gradient, x0) - float(vertex.dot(at.gradient)))
-        cache = self._used(*Hull.start(x0).add(vertex))
-        memory = as_rule(self.rule).start(problem, x0, at)
-        return State(0, x0, at, bound, phi, cache, memory, Stall(at.value, bound))
+        state = super().init(problem, x0, oracles)
+        vertex, g = state.vertex, state.at.gradient
+        assert vertex is not None
+        phi = 0.5 * (inner(g, x0) - float(vertex.dot(g)))
+        stall = Stall(state.at.value, state.bound)
+        return state._replace(active=self._used(*state.active.add(vertex)), stall=stall, phi=phi)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round."""
-        x, at, bound, phi, cache = state.x, state.at, state.bound, state.phi, state.cache
+        x, at, bound, phi, cache = state.x, state.at, state.bound, state.phi, state.active
         g, here = at.gradient, inner(at.gradient, x)
         scores = cache.scores(g)
         i = cache.best(scores)
@@ -122,17 +97,11 @@ class LazyFrankWolfe:
             bound = max(bound, problem.dual_bound(g, at.dual, vertex))
             gap = here - float(vertex.dot(g))
             phi = phi if gap >= phi / self.J else 0.5 * gap
-        ray = Ray(state.k, x, at, towards(vertex, x), 1.0, state.memory)
-        gamma, memory = as_rule(self.rule)(problem, ray)
+        gamma, memory = self.stride(problem, state, towards(vertex, x))
         x_next = same_type(vertex.add_scaled(x, 1.0 - gamma, gamma), x)
         at_next = problem.evaluate(x_next)
-        stall = state.stall.updated(at_next.value, bound)
-        cache = self._used(cache, i)
-        return State(state.k + 1, x_next, at_next, bound, phi, cache, memory, stall)
-
-    def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
-        """Return the best bound of the oracle's answers so far."""
-        return state.bound
+        stall, cache = state.stall.updated(at_next.value, bound), self._used(cache, i)
+        return State(state.k + 1, x_next, at_next, vertex, bound, cache, memory, stall, phi)
 
     def _used(self, cache: Hull, i: int) -> Hull:
         """Return the cache after a round that used vertex i, which alone has weight."""

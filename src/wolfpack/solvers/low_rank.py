@@ -45,17 +45,17 @@ Sources
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from ..arrays import Array, LowRank, epsilon, inner
-from ..atoms import RankOne
-from ..atoms._pool import join
-from ..problem import Evaluation, Problem
+from ..atoms import RankOne, join
+from ..problem import Evaluation, Problem, Solver
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
-from .parts.accelerated import Motion, Probe, Space, advance, rounding_of
+from .parts.accelerated import Motion, Probe, Space, minimize, rounding_of
 from .parts.armijo import descend
 from .parts.average import Average
 from .parts.stall import Stall
@@ -68,6 +68,13 @@ _NEGLIGIBLE = 1e-13
 _ROUNDING = 2.0**-50
 
 
+class Smoothness(NamedTuple):
+    """Whether gradients are affine in X, that is f is quadratic, and the last estimate of L."""
+
+    affine: bool
+    L: float = 0.0
+
+
 class State(NamedTuple):
     """Iterate with its evaluation and factors, the oracle's answers, and what is remembered."""
 
@@ -78,18 +85,14 @@ class State(NamedTuple):
     answers: RankOne
     average: Average
     stall: Stall
-    affine: bool
-    L: float
+    smoothness: Smoothness
     m: int
 
-    @property
-    def stalled(self) -> bool:
-        """Whether rounding errors keep the method from going on."""
-        return self.stall.reached
+    stalled = property(attrgetter("stall.reached"))
 
 
 @dataclass(frozen=True)
-class LowRankCorrective:
+class LowRankCorrective(Solver[State]):
     """Corrective Frank-Wolfe with X = U S V', for sets that have a ``core``.
 
     Parameters
@@ -118,20 +121,17 @@ class LowRankCorrective:
         check_count("inner", self.inner)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
         factors = _factors(x0, self.max_rank)
         x = x0 if factors is None or not problem.objective.factored else factors
         at = problem.evaluate(x)
-        affine = problem.objective.curvature(x, x) is not None
-        average = Average.start(at)
+        smoothness = Smoothness(problem.objective.curvature(x, x) is not None)
         answers, bound = self._ask(problem, at, None)
         # the first vertex replaces a start of too high rank
         factors = _vertex(answers) if factors is None else factors
         stall = Stall.beyond_rounding(at.value, bound, x)
-        return State(0, x, at, factors, answers, average, stall, affine, 0.0, self.m)
+        return State(0, x, at, factors, answers, Average.start(at), stall, smoothness, self.m)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round."""
         space = _Core(problem, state)
         # without the projection, rounding errors would add up and push X out of K
         S = space.K.project(space.coordinates(state.factors))
@@ -144,9 +144,10 @@ class LowRankCorrective:
         down = descend(lambda t: space.evaluate(S_0 + t * d), probe.value, inner(probe.gradient, d))
         if down.found is not None:
             S, probe = S_0 + down.step * d, down.found
-        L = state.L or down.bend / max(inner(d, d), 1e-300) or 1.0
-        S, at, L = _minimize(space, Motion.start(S, probe, L), tol, self.inner)
-        factors = space.factors(S)
+        L = state.smoothness.L or down.bend / max(inner(d, d), 1e-300) or 1.0
+        start = Motion.start(S, probe, L)
+        motion = minimize(space, start, lambda m: space.gap(m) <= tol, self.inner, _ROUNDING)
+        factors, at = space.factors(motion.x), motion.at.details
         x = factors.to_dense().astype(state.x.dtype, copy=False) if space.dense else factors
         if x.dtype != at.gradient.dtype:  # the certificate must be that of the x handed back
             at = problem.evaluate(x)
@@ -160,7 +161,7 @@ class LowRankCorrective:
             answers=answers,
             average=average,
             stall=state.stall.updated(at.value, bound),
-            L=L,
+            smoothness=state.smoothness._replace(L=motion.L),
         )
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
@@ -241,7 +242,7 @@ class _Core(Space[Evaluation]):
         self.P, self.Q = _bases(state)
         self.K = problem.set.core((self.P.shape[1], self.Q.shape[1]))
         self.dense = not problem.objective.factored
-        self.affine = state.affine
+        self.affine = state.smoothness.affine
         self.rounding = rounding_of(self.P)
 
     def coordinates(self, X: LowRank) -> Array:
@@ -265,24 +266,10 @@ class _Core(Space[Evaluation]):
         at = self.problem.evaluate(X.to_dense() if self.dense else X)
         return Probe(at.value, self.P.T @ (at.gradient @ self.Q), at)
 
-    def gap(self, S: Array, gradient: Array) -> float:
+    def gap(self, motion: Motion[Evaluation]) -> float:
         """Return the Frank-Wolfe gap over the small set."""
-        return inner(gradient, S) - float(self.K.lmo(gradient).dot(gradient))
+        gradient = motion.at.gradient
+        return inner(gradient, motion.x) - float(self.K.lmo(gradient).dot(gradient))
 
     def project(self, y: Array, gradient: Array, L: float) -> Array:
         return self.K.project(y - (1.0 / L) * gradient)
-
-
-def _minimize(
-    space: _Core, motion: Motion[Evaluation], tol: float, steps: int
-) -> tuple[Array, Evaluation, float]:
-    """Return the best point found by accelerated projected gradient steps, f there, and L."""
-    S, best = motion.x, motion.at
-    for _ in range(steps):
-        if space.gap(motion.x, motion.at.gradient) <= tol:
-            break
-        motion = advance(space, motion)
-        # values that differ by rounding alone do not tell which point is the better one
-        if motion.at.value <= best.value + _ROUNDING * abs(best.value):
-            S, best = motion.x, motion.at
-    return S, best.details, motion.L

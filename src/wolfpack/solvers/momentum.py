@@ -50,7 +50,7 @@ from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, same_type
 from ..atoms import Atoms
-from ..problem import Evaluation, Problem
+from ..problem import Evaluation, Problem, Solver
 from ..smoothing import Oracles
 
 
@@ -66,7 +66,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Momentum:
+class Momentum(Solver[State]):
     """Momentum-guided Frank-Wolfe.
 
     Parameters
@@ -83,12 +83,10 @@ class Momentum:
             raise ValueError(f"kind must be 'nesterov' or 'heavy-ball', found {self.kind!r}")
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
         at = problem.evaluate(x0)
         return State(0, x0, at, oracles.lmo(at.gradient), at.gradient, at.dual)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round."""
         x, at = state.x, state.at
         delta = 2 / (state.k + 3)
         if self.kind == "nesterov":
@@ -102,7 +100,6 @@ class Momentum:
         return State(state.k + 1, x_next, at_next, vertex_next, theta_next, dual_next)
 
     def observe(self, problem: Problem, state: State) -> State:
-        """Return the state with f evaluated at x_k."""
         return state._replace(at=problem.evaluate(state.x))
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:

@@ -47,7 +47,6 @@ class Pairwise(ActiveSetMethod):
     name: ClassVar[str] = "pairwise"
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round."""
         g, active, vertex = state.at.gradient, state.active, state.vertex
         assert vertex is not None
         scores = active.scores(g)

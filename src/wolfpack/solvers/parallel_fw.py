@@ -39,11 +39,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import ClassVar, NamedTuple
 
 from .. import theory
 from ..arrays import Array, same_type
-from ..problem import Evaluation, Problem
+from ..problem import Evaluation, Problem, Solver
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
 
@@ -62,8 +63,16 @@ class Run(NamedTuple):
     mu: float
 
 
+class Stage(NamedTuple):
+    """The round at which a stage of Algorithm 3 ends, and the best value and bound so far."""
+
+    end: int
+    fun: float
+    bound: float
+
+
 class State(NamedTuple):
-    """Iterates of Algorithm 2, then the constants of its run."""
+    """Iterates of Algorithm 2, the constants of its run, and its stage of Algorithm 3."""
 
     k: int
     x: Array
@@ -73,20 +82,14 @@ class State(NamedTuple):
     d: Array
     A_k: float
     run: Run
+    stage: Stage | None = None
 
-    @property
-    def alpha(self) -> float:
-        """Smoothing."""
-        return self.run.alpha
-
-    @property
-    def m(self) -> int | str:
-        """Oracles a round."""
-        return self.run.m
+    alpha = property(attrgetter("run.alpha"))
+    m = property(attrgetter("run.m"))
 
 
 @dataclass(frozen=True)
-class ParallelFrankWolfe:
+class ParallelFrankWolfe(Solver[State]):
     """Algorithm 2 of the paper, with a fixed smoothing alpha.
 
     Parameters
@@ -127,7 +130,6 @@ class ParallelFrankWolfe:
             check_positive("M", self.M, optional=True, names=CONSTANTS)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
         problem.need_L(self.name)
         alpha = self.alpha or self._alpha_for(problem, x0, oracles)
         return self.restart(problem, 0, x0, problem.evaluate(x0), alpha, oracles)
@@ -142,7 +144,6 @@ class ParallelFrankWolfe:
         return State(k, x0, at, at.gradient, at.dual, 0.0 * x0, 0.0, run)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round."""
         x0, beta, mu = state.run.x0, state.run.beta, state.run.mu
         A_next, tau = theory.next_weight(state.A_k, beta, mu, mu)
         past = (1 - tau) * state.y

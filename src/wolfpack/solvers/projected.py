@@ -35,10 +35,11 @@ Sources
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, epsilon, norm, same_type
-from ..problem import CapabilityError, Evaluation, Problem
+from ..problem import CapabilityError, Evaluation, Problem, Solver
 from ..problem.checks import check_positive
 from ..smoothing import Oracles
 from .parts.accelerated import Motion, Probe, Space, advance, rounding_of
@@ -58,22 +59,17 @@ class State(NamedTuple):
 
     @property
     def x(self) -> Array:
-        """The iterate."""
         return self.motion.x
 
     @property
     def at(self) -> Evaluation:
-        """The evaluation of f at the iterate."""
         return self.motion.at.details
 
-    @property
-    def stalled(self) -> bool:
-        """Whether rounding errors keep the method from going on."""
-        return self.stall.reached
+    stalled = property(attrgetter("stall.reached"))
 
 
 @dataclass(frozen=True)
-class Projected:
+class Projected(Solver[State]):
     """Accelerated projected gradient with adaptive L and restarts.
 
     Parameters
@@ -89,7 +85,6 @@ class Projected:
         check_positive("L0", self.L0, optional=True)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
         K = problem.set
         if not K.has("project"):
             raise CapabilityError(
@@ -107,7 +102,6 @@ class Projected:
         return State(0, motion, Stall(at.value, 0.0), affine)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round."""
         motion = advance(_Ambient(problem, state.affine, state.x), state.motion)
         stall = state.stall.updated(motion.at.value, 0.0)
         return State(state.k + 1, motion, stall, state.affine)

@@ -30,52 +30,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from ..arrays import Array
-from ..problem import Evaluation, Problem
+from ..problem import Problem, Solver
 from ..problem.checks import check_positive
 from ..smoothing import Oracles
-from .parallel_fw import ParallelFrankWolfe
-from .parallel_fw import State as InnerState
-
-
-class State(NamedTuple):
-    """The inner run, the round at which the next one begins, the best value and the best bound."""
-
-    inner: InnerState
-    stage_end: int
-    fun: float
-    bound: float
-
-    @property
-    def k(self) -> int:
-        """Rounds so far."""
-        return self.inner.k
-
-    @property
-    def x(self) -> Array:
-        """The iterate."""
-        return self.inner.x
-
-    @property
-    def at(self) -> Evaluation:
-        """The evaluation of f at the iterate."""
-        return self.inner.at
-
-    @property
-    def alpha(self) -> float:
-        """Smoothing of the stage."""
-        return self.inner.alpha
-
-    @property
-    def m(self) -> int | str:
-        """Oracles a round of the stage."""
-        return self.inner.m
+from .parallel_fw import ParallelFrankWolfe, Stage, State
 
 
 @dataclass(frozen=True)
-class RestartedParallelFrankWolfe:
+class RestartedParallelFrankWolfe(Solver[State]):
     """Algorithm 3 of the paper.
 
     Parameters
@@ -117,35 +82,33 @@ class RestartedParallelFrankWolfe:
     @cached_property
     def inner(self) -> ParallelFrankWolfe:
         """Algorithm 2 with the options of this run."""
-        return ParallelFrankWolfe(
-            alpha=self.alpha, m=self.m, M=self.M, constants=self.constants, R=self.R
-        )
+        return ParallelFrankWolfe(self.alpha, self.m, self.M, self.constants, self.R)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
-        inner = self.inner.init(problem, x0, oracles)
-        return State(inner, self._rounds(problem, self.alpha), inner.at.value, -math.inf)
+        state = self.inner.init(problem, x0, oracles)
+        stage = Stage(self._rounds(problem, self.alpha), state.at.value, -math.inf)
+        return state._replace(stage=stage)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round, in a new stage if the last one is over."""
-        inner, stage_end, fun, bound = state
-        if inner.k >= stage_end:
-            alpha = max(self.shrink * inner.alpha, 1e-250)  # a long run must not reach zero
-            inner = self.inner.restart(problem, inner.k, inner.x, inner.at, alpha, oracles)
-            stage_end = inner.k + self._rounds(problem, alpha)
-        inner = self.inner.step(problem, inner, oracles)
-        fun = min(fun, inner.at.value)
+        assert state.stage is not None
+        end, fun, bound = state.stage
+        if state.k >= end:
+            alpha = max(self.shrink * state.alpha, 1e-250)  # a long run must not reach zero
+            state = self.inner.restart(problem, state.k, state.x, state.at, alpha, oracles)
+            end = state.k + self._rounds(problem, alpha)
+        state = self.inner.step(problem, state, oracles)
+        fun = min(fun, state.at.value)
         # the certificate costs an oracle call: every eighth round
-        if self.restart == "certificate" and inner.k % 8 == 0:
+        if self.restart == "certificate" and state.k % 8 == 0:
             assert oracles.smoothing is not None
-            bound = max(bound, self.inner.lower_bound(problem, inner, oracles))
-            if fun - bound <= 0.5 * inner.alpha * oracles.smoothing.bias:
-                stage_end = inner.k
-        return State(inner, stage_end, fun, bound)
+            bound = max(bound, self.lower_bound(problem, state, oracles))
+            if fun - bound <= 0.5 * state.alpha * oracles.smoothing.bias:
+                end = state.k
+        return state._replace(stage=Stage(end, fun, bound))
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
-        """Return the dual value at y_k of the inner run."""
-        return self.inner.lower_bound(problem, state.inner, oracles)
+        """Return the dual value at y_k of the stage."""
+        return self.inner.lower_bound(problem, state, oracles)
 
     def _rounds(self, problem: Problem, alpha: float) -> int:
         """Return T_alpha, at least 1."""

@@ -50,7 +50,7 @@ from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, inner
 from ..atoms import Atoms
-from ..problem import Evaluation, Problem
+from ..problem import Evaluation, Problem, Solver
 from ..smoothing import Oracles
 from .parts.active_set import towards
 
@@ -68,19 +68,17 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sliding:
+class Sliding(Solver[State]):
     """Conditional gradient sliding; needs L."""
 
     name: ClassVar[str] = "cgs"
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
         problem.need_L(self.name)
         at = problem.evaluate(x0)
         return State(0, x0, at, x0, at.gradient, at.dual, -math.inf)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        """Return the state after one more round."""
         k, x = state.k + 1, state.x
         L, D = problem.need_L(self.name), problem.set.diameter
         gamma, beta, eta = 3 / (k + 2), 3 * L / (k + 1), L * D**2 / (k * (k + 1))
@@ -95,7 +93,6 @@ class Sliding:
         return State(k, x_next, None, u_next, y_next, dual_next, bound)
 
     def observe(self, problem: Problem, state: State) -> State:
-        """Return the state with f evaluated at y_k."""
         return state._replace(at=problem.evaluate(state.x))
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:

@@ -1,14 +1,13 @@
 """Sets as they answer arrays of other libraries than NumPy, perhaps on another device.
 
-`wolfpack.sets.Set.at` finds the twin of a set here. Twins of sets of vectors and matrices answer
-where the arrays are; all other sets are asked on the host.
+`wolfpack.sets.Set.at` calls `twin_of`. The code of some sets serves all array libraries: their twin
+is a copy with constants on the device. Other sets of vectors and matrices have a twin here, with
+code of its own. All other sets answer on the host.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from .._base import Set
+from .._base import Array, Set
 from .._combination import Combination
 from ..box import Box
 from ..capped_simplex import CappedSimplex
@@ -27,11 +26,9 @@ from ..spectrahedron import Spectrahedron
 from ..trace_norm_ball import TraceNormBall
 from ..weighted_l1_ball import WeightedL1Ball
 from ._base import Twin, moved
-from .balls import BoxTwin, EuclideanTwin, LpTwin
-from .hulls import HullTwin
+from .balls import EuclideanTwin, KSparseTwin
 from .own import OracleTwin
-from .selections import CappedTwin, KSparseTwin
-from .simplices import L1Twin, SimplexTwin
+from .simplices import HullTwin, L1Twin, SimplexTwin
 from .spectral import SchattenTwin, SpectrahedronTwin, TraceTwin
 
 TWINS: dict[type[Set], type[Twin]] = {
@@ -39,12 +36,7 @@ TWINS: dict[type[Set], type[Twin]] = {
     L1Ball: L1Twin,
     WeightedL1Ball: L1Twin,
     L2Ball: EuclideanTwin,
-    LpBall: LpTwin,
-    Box: BoxTwin,
-    LinfBall: BoxTwin,
     KSparse: KSparseTwin,
-    CappedSimplex: CappedTwin,
-    Hypersimplex: CappedTwin,
     ConvexHull: HullTwin,
     Oracle: OracleTwin,
     TraceNormBall: TraceTwin,
@@ -54,8 +46,12 @@ TWINS: dict[type[Set], type[Twin]] = {
 }
 
 
-def twin_of(K: Set, x: Any) -> Set:
+PORTABLE = (Box, CappedSimplex, Hypersimplex, LinfBall, LpBall)
+"""Sets whose own code serves all array libraries; only their constants must be on the device."""
+
+
+def twin_of(K: Set, x: Array) -> Set:
     """Return ``K`` as it answers arrays of the library, device and type of ``x``."""
-    if isinstance(K, Combination):
+    if isinstance(K, Combination) or type(K) in PORTABLE:
         return moved(K, x)
     return TWINS.get(type(K), Twin)(K, x)

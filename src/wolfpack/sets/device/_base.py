@@ -11,10 +11,12 @@ import numpy as np
 from ...arrays import describe, is_foreign, like, to_host, zeros
 from ...atoms import Atoms
 from .._base import Array, Set
+from .._combination import Combination
+from .._laws import NoiseLike
 
 log = logging.getLogger("wolfpack")
 _HOST = np.zeros(0)
-_said: set[str] = set()
+_logged: set[str] = set()  # names of sets whose transfers the log has mentioned
 
 COPIED = (
     "polytope",
@@ -32,14 +34,8 @@ class Twin(Set, anywhere=True):
     """A set whose questions and answers are arrays of another library than NumPy.
 
     This class asks the set itself, on the host: the direction is copied there and the answer
-    back, which the log says once. Subclasses override what they can do where the arrays are.
-
-    Parameters
-    ----------
-    K : Set
-        The set.
-    x : array
-        Any array of the library, device and floating-point type that questions will have.
+    back, which the log says once. Subclasses override what they can do on the arrays' device.
+    ``x`` is any array of the library, device and type that questions will have.
     """
 
     def __init__(self, K: Set, x: Array) -> None:
@@ -48,8 +44,10 @@ class Twin(Set, anywhere=True):
         self.like = zeros((1,), x)
         for name in COPIED:
             setattr(self, name, getattr(K, name))
+        here = type(self).violation is not Twin.violation  # judged without a copy to the host
+        self.cheap_violation = here and self.cheap_violation and K.cheap_violation
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Array:
         if name == "K":  # while a copy is being made
             raise AttributeError(name)
         return getattr(self.K, name)
@@ -65,12 +63,6 @@ class Twin(Set, anywhere=True):
     def diameter(self) -> float:
         return self.K.diameter
 
-    @property
-    def member(self) -> Any:
-        """None where judging a point would take a copy to the host."""
-        here = type(self).violation is not Twin.violation
-        return getattr(self.K, "member", True) if here else None
-
     def at(self, x: Array) -> Set:
         return self if is_foreign(x) else self.K
 
@@ -81,10 +73,10 @@ class Twin(Set, anywhere=True):
         # matrices of low rank as factors are the host's
         return capability != "core" and self.K.has(capability)
 
-    def smoothed_at_zero(self, noise: Any) -> float | None:
+    def smoothed_at_zero(self, noise: NoiseLike) -> float | None:
         return self.K.smoothed_at_zero(noise)
 
-    def smoothness(self, noise: Any) -> float | None:
+    def smoothness(self, noise: NoiseLike) -> float | None:
         return self.K.smoothness(noise)
 
     def _lmo(self, g: Array) -> Atoms:
@@ -99,13 +91,13 @@ class Twin(Set, anywhere=True):
     def violation(self, x: Array) -> float:
         return self._on_host("violation", x)
 
-    def smoothed(self, y: Array, alpha: float, noise: Any = None) -> Array:
+    def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         return self._on_host("smoothed", y, alpha, noise)
 
-    def smoothed_support(self, y: Array, alpha: float, noise: Any = None) -> float:
+    def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
         return self._on_host("smoothed_support", y, alpha, noise)
 
-    def draw(self, y: Array, alpha: float, count: int, rng: Any) -> Atoms:
+    def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> Atoms:
         return self._on_host("draw", y, alpha, count, rng)
 
     def k_best(self, g: Array, k: int) -> Atoms:
@@ -114,13 +106,13 @@ class Twin(Set, anywhere=True):
     def _project(self, x: Array) -> Array:
         return self._on_host("_project", x)
 
-    def _on_host(self, method: str, x: Array, *args: Any) -> Any:
+    def _on_host(self, method: str, x: Array, *args: object) -> Array:
         """Ask the set on the host; arrays and vertices of its answer are copied back."""
         name = type(self.K).__name__
-        if name not in _said:
-            _said.add(name)
+        if name not in _logged:
+            _logged.add(name)
             log.warning(
-                "%s is asked on the host: what is %s is copied there and back", name, describe(x)
+                "%s is asked on the host: arrays (%s) are copied there and back", name, describe(x)
             )
         answer = getattr(self.K, method)(to_host(x), *args)
         if isinstance(answer, Atoms):
@@ -140,11 +132,12 @@ class Exact:
 
 
 def moved(K: Set, x: Array) -> Set:
-    """Return a copy of a set made of sets whose own code suits any library, at another place."""
-    twin: Any = copy.copy(K)
+    """Return a copy of a set whose own code serves any library, with its constants near ``x``."""
+    twin = copy.copy(K)
     for name, value in vars(K).items():
         if isinstance(value, np.ndarray):
             setattr(twin, name, like(value, x))
-    twin.parts = tuple(part.at(x) for part in twin.parts)
-    twin.original, twin.like = K, zeros((1,), x)
+    if isinstance(twin, Combination):
+        twin.parts = tuple(part.at(x) for part in twin.parts)
+    vars(twin).update(original=K, like=zeros((1,), x))
     return twin

@@ -5,13 +5,12 @@ tridiagonal matrix T; the Ritz vector y = Q w of an eigenpair (theta, w) of T ha
 
 .. math:: \|A y - \theta y\| = \beta_j |w_j|,
 
-where beta_j is the length of the vector that would come next. The method looks at it every `LOOK`
-steps, and stops when it is at most ``tolerance`` times the size of T (its largest entries) for the
-whole batch, in the mean. That is what may be stated of an answer; what it proves is a
-matter of `certify`.
+where beta_j is the length of the vector that would come next. The method checks it every
+`CHECK_EVERY` steps, and stops when its mean over the batch is at most ``tolerance`` times the size
+of T (its largest entries). The residual describes the answer; `certify` proves a bound.
 
-A step is one application of the operators to the batch and some products of thin matrices; between
-two looks nothing waits for the device.
+A step is one application of the operators to the batch and some products of thin matrices. Between
+two checks nothing waits for the device.
 """
 
 from __future__ import annotations
@@ -26,39 +25,23 @@ import numpy as np
 from ...arrays import epsilon, eye, fetch, like, namespace
 from .._base import Array
 
-LOOK = 12
-MOST = 240
-ROUGH = 1e-3
+CHECK_EVERY = 12
+MAX_STEPS = 240
+ROUGH_TOLERANCE = 1e-3
 """Tolerance from which on T's own decomposition may be rough."""
 
 
 class Ritz(NamedTuple):
-    """What Lanczos' method has found.
+    """What Lanczos' method has found."""
 
-    Attributes
-    ----------
-    vectors : array (batch, k, n)
-        Unit vectors, the best first.
-    values : array (batch, k)
-        Their Ritz values.
-    residual : float
-        The largest relative residual among them, its mean over the batch.
-    size : float
-        The least size of an operator in the batch, zero for one that seems to be zero.
-    steps : int
-        How often the operators were applied.
-    """
-
-    vectors: Array
-    values: Array
-    residual: float
-    size: float
-    steps: int
+    vectors: Array  # (batch, k, n): unit vectors, the best first
+    values: Array  # (batch, k): their Ritz values
+    residual: float  # the largest relative residual of an operator, its mean over the batch
+    size: float  # the least size of an operator, zero for one that seems to be zero
+    steps: int  # how often the operators were applied
 
 
-def top_ritz(
-    apply: Callable[[Array], Array], start: Array, k: int, tolerance: float, most: int = MOST
-) -> Ritz:
+def top_ritz(apply: Callable[[Array], Array], start: Array, k: int, tolerance: float) -> Ritz:
     """Return the k top Ritz pairs of each operator of a batch.
 
     Parameters
@@ -71,17 +54,15 @@ def top_ritz(
         How many pairs.
     tolerance : float
         Relative residual to stop at.
-    most : int
-        Steps to stop at.
     """
     space, n = namespace(start), start.shape[-1]
-    most = min(most, n)
-    rough = k == 1 and tolerance >= ROUGH
+    max_steps = min(MAX_STEPS, n)
+    rough = k == 1 and tolerance >= ROUGH_TOLERANCE
     zero, tiny = 0.0 * start, 1e2 * epsilon(start)
     basis, alphas, betas = [_over(start, space.linalg.vector_norm(start, axis=-1))], [], []
     while True:
-        # zeros up to the next look keep the shapes, for libraries that compile for each of them
-        Q = space.stack(basis + [zero] * (-len(basis) % LOOK), axis=1)
+        # zeros up to the next check keep the shapes, for libraries that compile for each of them
+        Q = space.stack(basis + [zero] * (-len(basis) % CHECK_EVERY), axis=1)
         image = apply(basis[-1])
         along = (Q @ image[:, :, None])[:, :, 0]
         alphas.append(along[:, len(basis) - 1])
@@ -89,13 +70,14 @@ def top_ritz(
         if not rough:  # twice is enough
             image = image - ((Q @ image[:, :, None])[:, None, :, 0] @ Q)[:, 0, :]
         length = space.linalg.vector_norm(image, axis=-1)
-        # what is left by rounding alone is no direction
+        # a remainder of the size of rounding errors is no direction
         floor = tiny * space.linalg.vector_norm(along, axis=-1)
         betas.append(space.where(length > floor, length, 0.0))
-        if len(basis) == most or (len(basis) >= max(LOOK, k) and len(basis) % LOOK == 0):
+        checked = len(basis) >= max(CHECK_EVERY, k) and len(basis) % CHECK_EVERY == 0
+        if checked or len(basis) == max_steps:
             found = _ritz(Q[:, : len(basis), :], alphas, betas, k, rough)
             # NaN ends it too
-            if len(basis) == most or not found.residual > tolerance:
+            if len(basis) == max_steps or not found.residual > tolerance:
                 return found
         basis.append(_over(image, betas[-1]))
 
@@ -105,7 +87,7 @@ def _ritz(Q: Array, alphas: list[Array], betas: list[Array], k: int, rough: bool
     a, b = space.stack(alphas, axis=1), space.stack(betas, axis=1)
     size = space.max(abs(a), axis=1) + space.max(b, axis=1)
     scale = space.where(size > 0, size, 1.0)
-    # where the space was exhausted early, what follows is no direction at all
+    # where the space was exhausted early, the vectors that follow are zero
     here = space.linalg.vector_norm(Q, axis=-1)
     a = space.where(here > 0.5, a, -2.0 * scale[:, None])
     one, shifted = eye(j, Q), space.eye(j, k=1, dtype=Q.dtype, device=Q.device)

@@ -1,8 +1,6 @@
-"""A user's oracle that answers arrays of any library where they are."""
+"""A user's oracle that answers arrays of any library on their device."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from ...arrays import fetch, is_foreign, namespace, rows
 from ...atoms import Atoms, Dense
@@ -24,7 +22,7 @@ class OracleTwin(Exact, Twin, anywhere=True):
     def _ask(self, g: Array) -> Atoms:
         """Return the checked answer to ``g``; what the callable raises is raised, with a note."""
         try:
-            answer: Any = self.K.fun(g + 0.0)
+            answer = self.K.fun(g + 0.0)
         except Exception as error:
             error.add_note(f"raised by the oracle of {self}, for directions of shape {g.shape}")
             raise

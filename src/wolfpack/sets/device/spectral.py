@@ -1,11 +1,11 @@
-"""Spectral sets where the arrays are: trace-norm and Schatten balls, spectrahedra.
+"""Spectral sets on the device of the arrays: trace-norm and Schatten balls, spectrahedra.
 
-Matrices up to order `SMALL` are decomposed, a batch at a time. Larger ones are asked for their top
-pairs by Lanczos' method on the whole batch (`_lanczos`), to a relative residual of `PERTURBED` for
-the perturbed directions of a round, whose answers are averaged and need not be exact, and of the
-root of the machine precision for a single direction. Certificates trust none of it: they are
-proved by Cholesky factorisations in double precision, like those of the host, and asked for on the
-host where the library has no double precision.
+Matrices up to order `MAX_DENSE_ORDER` are decomposed, a batch at a time. Lanczos' method finds the
+top pairs of larger ones, for the whole batch (`_lanczos`). The relative residual is at most
+`PERTURBED_TOLERANCE` for the perturbed directions of a round, whose answers are averaged, and the
+root of the machine precision for a single direction. Certificates do not rely on it: Cholesky
+factorisations in double precision prove them, as on the host. Where the library has no double
+precision, the host computes them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import math
 from collections.abc import Callable
 
 from ...arrays import (
+    clip,
     concat,
     epsilon,
     eye,
     factorises,
     fetch,
-    full,
     like,
     namespace,
     sum_last,
@@ -43,17 +43,14 @@ from ._lanczos import Ritz, start_for, top_ritz
 from .balls import EuclideanTwin
 from .simplices import above_level
 
-SMALL = 32
-PERTURBED = 1e-3
+MAX_DENSE_ORDER = 32
+PERTURBED_TOLERANCE = 1e-3
 
 
 class Spectral(Twin, anywhere=True):
     """What spectral twins share."""
 
-    @property
-    def member(self) -> None:
-        """None: an answer is judged by its length alone, for a decomposition takes long."""
-        return None
+    cheap_violation = False  # it takes a decomposition
 
     def _wide(self, g: Array) -> Array | None:
         """Return ``g`` in double precision, None without it or where squares might overflow."""
@@ -81,7 +78,7 @@ class TraceTwin(Spectral, anywhere=True):
         if g.ndim == 2:
             tolerance = math.sqrt(epsilon(g))
             return RankOne(*self._pairs(g[None, ...], 1, tolerance), -self.K.r).take(0)
-        return RankOne(*self._pairs(g, 1, PERTURBED), -self.K.r)
+        return RankOne(*self._pairs(g, 1, PERTURBED_TOLERANCE), -self.K.r)
 
     def k_best(self, g: Array, k: int) -> RankOne:
         g, k = self._check_direction(g), min(as_count(k), *self.shape)
@@ -90,7 +87,7 @@ class TraceTwin(Spectral, anywhere=True):
     def _pairs(self, g: Array, k: int, tolerance: float) -> tuple[Array, Array]:
         """Return the k top pairs of each matrix of a batch as rows, k of the first if k > 1."""
         space, n = namespace(g), min(self.shape)
-        if n <= SMALL or 8 * k > n:
+        if n <= MAX_DENSE_ORDER or 8 * k > n:
             U, _, V = space.linalg.svd(g, full_matrices=False)
             u, v = space.matrix_transpose(U)[:, :k, :], V[:, :k, :]
         elif self.shape[0] < self.shape[1]:
@@ -126,12 +123,12 @@ class SpectrahedronTwin(Spectral, anywhere=True):
 
     def _lmo(self, g: Array) -> RankOne:
         single = g.ndim == 2
-        tolerance = math.sqrt(epsilon(g)) if single else PERTURBED
+        tolerance = math.sqrt(epsilon(g)) if single else PERTURBED_TOLERANCE
         v = self._vectors(g[None, ...] if single else g, 1, tolerance)[:, 0, :]
         if not self.K.equality:
             image = (g @ v[:, :, None])[:, :, 0]
             value = namespace(g).sum(v * image, axis=-1, keepdims=True)
-            v = namespace(g).where(value < 0, v, full((), 0.0, v))
+            v = namespace(g).where(value < 0, v, 0.0)
         answers = RankOne(v, v, self.K.r)
         return answers.take(0) if single else answers
 
@@ -150,11 +147,11 @@ class SpectrahedronTwin(Spectral, anywhere=True):
         """Return the k eigenvectors of each (g + g')/2 with the least eigenvalues, as rows."""
         space, n = namespace(g), self.shape[0]
         a = -0.5 * g - 0.5 * space.matrix_transpose(g)
-        if n <= SMALL or 8 * k > n:
+        if n <= MAX_DENSE_ORDER or 8 * k > n:
             V = space.linalg.eigh(a)[1]
             return space.flip(space.matrix_transpose(V), axis=1)[:, :k, :]
         largest = space.max(abs(a), axis=(-2, -1))
-        unit = (1.0 / space.where(largest > 0, largest, full((), 1.0, largest)))[:, None]
+        unit = (1.0 / space.where(largest > 0, largest, 1.0))[:, None]
         start = start_for(a, n)
         return top_ritz(lambda q: (a @ q[:, :, None])[:, :, 0] * unit, start, k, tolerance).vectors
 
@@ -180,7 +177,7 @@ class SpectrahedronTwin(Spectral, anywhere=True):
     def _project(self, x: Array) -> Array:
         space = namespace(x)
         values, V = space.linalg.eigh(0.5 * x + 0.5 * space.matrix_transpose(x))
-        kept = space.maximum(values, full((), 0.0, values))
+        kept = clip(values, 0.0, None)
         if self.K.equality or float(sum_last(kept, 1)) > self.K.r:
             kept = above_level(values, self.K.r)
         return (V * kept[None, :]) @ V.T
@@ -197,15 +194,15 @@ class SchattenTwin(Spectral, anywhere=True):
 
     def _weights(self, s: Array) -> Array:
         """Return the w >= 0 with ||w||_order = 1 that maximises <w, s>."""
-        space, one, order = namespace(s), full((), 1.0, s), self.K.order
+        space, order = namespace(s), self.K.order
         if order == math.inf:
             return space.ones_like(s)
         if order == 1:
             return like([1.0] + [0.0] * (s.shape[-1] - 1), s)
         top = s[..., :1]
-        w = (s / space.where(top > 0, top, one)) ** (self.K._conjugate - 1.0)
+        w = (s / space.where(top > 0, top, 1.0)) ** (self.K._conjugate - 1.0)
         length = space.sum(w**order, axis=-1, keepdims=True) ** (1.0 / order)
-        return w / space.where(length > 0, length, one)
+        return w / space.where(length > 0, length, 1.0)
 
     def certify(self, g: Array, vertex: Atoms) -> float:
         if self.K.order == 2:
@@ -230,7 +227,7 @@ class SchattenTwin(Spectral, anywhere=True):
         U, s, V = space.linalg.svd(x, full_matrices=False)
         if self.K._norm(to_host(s)) <= self.K.r:
             return x + 0.0
-        kept = space.minimum(s, full((), self.K.r, s))
+        kept = clip(s, None, self.K.r)
         kept = above_level(s, self.K.r) if self.K.order == 1 else kept
         return (U * kept[None, :]) @ V
 
@@ -247,7 +244,7 @@ def _top_pairs(g: Array, k: int, tolerance: float) -> tuple[Array, Array, int]:
         start = start_for(b, b.shape[-1])
         # in units of the start's image no square overflows, whatever the unit of g
         size = space.sqrt(space.sum((b @ start[:, :, None]) ** 2, axis=(-2, -1)))
-        unit = (1.0 / space.where(size > 0, size, full((), 1.0, size)))[:, None, None]
+        unit = (1.0 / space.where(size > 0, size, 1.0))[:, None, None]
         c = space.matrix_transpose(b)
         return top_ritz(
             lambda q: (c @ ((b @ q[:, :, None]) * unit) * unit)[:, :, 0], start, k, tolerance
@@ -265,17 +262,17 @@ def _scaled(g: Array, find: Callable[[Array], Ritz]) -> Ritz:
         return found
     space = namespace(g)
     largest = space.max(abs(g), axis=(-2, -1), keepdims=True)
-    return find(g / space.where(largest > 0, largest, full((), 1.0, largest)))
+    return find(g / space.where(largest > 0, largest, 1.0))
 
 
 def _unit_rows(x: Array) -> Array:
     """Return the rows of a batch of matrices at unit length; a zero row becomes the first axis."""
-    space, one = namespace(x), full((), 1.0, x)
+    space = namespace(x)
     largest = space.max(abs(x), axis=-1, keepdims=True)
-    x = x / space.where(largest > 0, largest, one)
+    x = x / space.where(largest > 0, largest, 1.0)
     length = space.sqrt(space.sum(x * x, axis=-1, keepdims=True))
     first = like([1.0] + [0.0] * (x.shape[-1] - 1), x)
-    return space.where(length > 0, x / space.where(length > 0, length, one), first)
+    return space.where(length > 0, x / space.where(length > 0, length, 1.0), first)
 
 
 def _sizes(a: Array) -> Sizes:

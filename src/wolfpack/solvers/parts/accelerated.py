@@ -11,16 +11,13 @@ L being raised until :math:`f(x_{k+1}) \le f(y) + \langle\nabla f(y), x_{k+1} - 
 when :math:`\langle y - x_{k+1}, x_{k+1} - x_k\rangle > 0`, that is when it points uphill, and when
 f is not finite at y, which may lie outside the feasible set.
 
-Sources
-    A. Beck, M. Teboulle, A fast iterative shrinkage-thresholding algorithm for linear inverse
-    problems, SIAM J. Imaging Sciences 2, 2009.
-    B. O'Donoghue, E. Candes, Adaptive restart for accelerated gradient schemes, Foundations of
-    Computational Mathematics 15, 2015.
+Sources: those of `wolfpack.solvers.projected`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
 from ...arrays import Array, epsilon, inner
@@ -58,10 +55,6 @@ class Space(Generic[D]):
     def project(self, y: Array, gradient: Array, L: float) -> Array:
         """Return the minimiser of <gradient, x> + L/2 ||x - y||^2 over the feasible points."""
         raise NotImplementedError
-
-    def slope(self, gradient: Array, step: Array) -> float:
-        """Return <gradient, step>."""
-        return inner(gradient, step)
 
     def dot(self, a: Array, b: Array) -> float:
         """Return the inner product of two steps."""
@@ -111,6 +104,23 @@ def advance(space: Space[D], motion: Motion[D]) -> Motion[D]:
     return Motion(x_next, at_next, x, motion.at, t_next, L)
 
 
+def minimize(
+    space: Space[D], motion: Motion[D], done: Callable[[Motion[D]], bool], steps: int, slack: float
+) -> Motion[D]:
+    """Return the best of at most ``steps`` points until one is ``done``, and the last L.
+
+    A later point may be worse by the relative amount ``slack``, which rounding makes.
+    """
+    best = motion
+    for _ in range(steps):
+        if done(motion):
+            break
+        motion = advance(space, motion)
+        if motion.at.value <= best.at.value + slack * abs(best.at.value):
+            best = motion
+    return best._replace(L=motion.L)
+
+
 def _extrapolate(space: Space[D], motion: Motion[D], beta: float) -> tuple[Array, float, Array]:
     """Return y = x + beta (x - x_before), and the value and the gradient of f there."""
     x, at = motion.x, motion.at
@@ -131,7 +141,7 @@ def _excess(
     space: Space[D], value: float, gradient: Array, there: Probe[D], d: Array
 ) -> tuple[float, float]:
     """Return f(y + d) - f(y) - <grad f(y), d>, and how much of it may be rounding."""
-    slope, slope_there = space.slope(gradient, d), space.slope(there.gradient, d)
+    slope, slope_there = inner(gradient, d), inner(there.gradient, d)
     excess = there.value - value - slope
     noise = space.rounding * (abs(value) + abs(there.value))
     if not space.affine and excess > noise:

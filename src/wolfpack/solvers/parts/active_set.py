@@ -1,25 +1,27 @@
-"""What methods on active sets share: their state, the oracle's question, and a step."""
+"""What methods with one vertex a round share: state, oracle, step and products with the Hessian."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
-from ...arrays import Array, namespace
+from ...arrays import Array, all_finite, epsilon, namespace, norm
 from ...atoms import Atoms
-from ...problem import Evaluation, Problem
+from ...problem import Evaluation, NonFiniteError, Problem, Solver
+from ...problem.checks import check_positive
 from ...smoothing import Oracles
 from .hull import Hull
 from .stall import Stall
-from .step_rules import LineSearch, Memory, Ray, Rule, as_rule
+from .step_rules import LineSearch, Memory, Ray, Rule, Stride, as_rule
 
 
 class State(NamedTuple):
     """Iterate with its evaluation, then what is known of the oracle, then what is remembered.
 
     ``vertex`` is the oracle's answer to the gradient at x, None before it is asked; ``bound`` is
-    the lower bound of the last answer, ``phi`` a lazy method's estimate of the gap.
+    its lower bound, ``phi`` a lazy method's estimate of the gap.
     """
 
     k: int
@@ -32,10 +34,7 @@ class State(NamedTuple):
     stall: Stall
     phi: float = 0.0
 
-    @property
-    def stalled(self) -> bool:
-        """Whether rounding errors keep the method from going on."""
-        return self.stall.reached
+    stalled = property(attrgetter("stall.reached"))
 
     def moved(self, problem: Problem, active: Hull, memory: Memory) -> State:
         """Return the state at the point of another active set, without the oracle's answer."""
@@ -46,7 +45,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ActiveSetMethod:
+class ActiveSetMethod(Solver[State]):
     """A method that keeps x as a convex combination of an active set.
 
     Parameters
@@ -61,16 +60,19 @@ class ActiveSetMethod:
         object.__setattr__(self, "rule", as_rule(self.rule))
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        """Return the state of round 0."""
         at = problem.evaluate(x0)
-        memory = as_rule(self.rule).start(problem, x0, at)
         stall = Stall(at.value, -math.inf)
-        state = State(0, x0, at, None, -math.inf, Hull.start(x0), memory, stall)
+        state = State(0, x0, at, None, -math.inf, Hull.start(x0), None, stall)
         return ask_oracle(problem, state, oracles)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
-        """Return the bound of the oracle's last answer."""
+        """Return the lower bound that the oracle's answers give."""
         return state.bound
+
+    def stride(self, problem: Problem, state: State, d: Array, max_step: float = 1.0) -> Stride:
+        """Return how far the rule goes from x along d."""
+        ray = Ray(state.k, state.x, state.at, d, max_step, state.memory)
+        return as_rule(self.rule)(problem, ray)
 
     def move(
         self, problem: Problem, state: State, *, source: int | None, target: int | None
@@ -78,8 +80,7 @@ class ActiveSetMethod:
         """Return the state after a step of the rule from source to target, None standing for x."""
         x, active = state.x, state.active
         d, max_step = active.direction(x, source, target), active.max_step(source, target)
-        ray = Ray(state.k, x, state.at, d, max_step, state.memory)
-        gamma, memory = as_rule(self.rule)(problem, ray)
+        gamma, memory = self.stride(problem, state, d, max_step)
         state = state._replace(k=state.k + 1)
         return state.moved(problem, active.transfer(gamma, source, target), memory)
 
@@ -91,7 +92,34 @@ def ask_oracle(problem: Problem, state: State, oracles: Oracles) -> State:
     return state._replace(vertex=vertex, bound=problem.dual_bound(at.gradient, at.dual, vertex))
 
 
+def check_laziness(J: float) -> None:
+    """Raise unless J, the factor by which phi may exceed the gap, is at least 1."""
+    check_positive("J", J)
+    if J < 1:
+        raise ValueError(f"J must be at least 1, found {J!r}")
+
+
 def towards(vertex: Atoms, x: Array) -> Array:
     """Return v - x in the precision of x."""
     d = vertex.add_scaled(x, -1.0, 1.0)
     return d if d.dtype == x.dtype else namespace(x).astype(d, x.dtype)
+
+
+def hessian_product(problem: Problem, x: Array, at: Evaluation, d: Array) -> Array:
+    """Return Hess f(x) d, for d that leads from x to a point of K.
+
+    Where the objective does not know it, it comes from a difference of gradients, to about half of
+    the digits; gradients are asked between x and x + d only.
+    """
+    product = problem.objective.hessian_product(x, d)
+    if product is not None:
+        return product
+    length = norm(d)
+    if length == 0.0:
+        return 0.0 * d
+    t = min(1.0, math.sqrt(epsilon(d)) * max(1.0, norm(x)) / length)
+    problem.counts.njev += 1
+    gradient = problem.objective.gradient(x + t * d)
+    if not all_finite(gradient):
+        raise NonFiniteError("f returned a NaN or infinite gradient near a point of K")
+    return (gradient - at.gradient) / t

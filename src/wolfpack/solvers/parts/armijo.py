@@ -16,12 +16,10 @@ _TRIALS = 60
 
 
 class HasValue(Protocol):
-    """Something that knows f at a point."""
+    """Something that knows the value of f at a point."""
 
     @property
-    def value(self) -> float:
-        """The value of f at the point."""
-        ...
+    def value(self) -> float: ...
 
 
 T = TypeVar("T", bound=HasValue)
@@ -40,14 +38,9 @@ class Descent(NamedTuple, Generic[T]):
 
 
 def descend(evaluate: Callable[[float], T], value: float, slope: float) -> Descent[T]:
-    """Return a step that satisfies Armijo's condition.
+    """Return a step that satisfies Armijo's condition, from ``value`` phi(0) and ``slope`` phi'(0).
 
-    Parameters
-    ----------
-    evaluate : callable
-        t -> an object with ``value`` = phi(t).
-    value, slope : float
-        phi(0) and phi'(0).
+    ``evaluate`` takes t and returns an object whose ``value`` is phi(t).
     """
     t, bend = 1.0, 0.0
     for _ in range(_TRIALS):

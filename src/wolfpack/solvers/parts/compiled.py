@@ -36,19 +36,20 @@ def replay(
     solver: Anytime, problem: Problem, state: State, oracles: Oracles, tau: float, alpha: float
 ) -> Step:
     """Return the step that ``solver.propose`` takes, computed in one launch."""
-    k, m = state.k, state.m
+    m, counts = state.m, problem.counts
     compiled = oracles.compiled
     if compiled is None:
         compiled = oracles.compiled = Compiled(_round(solver, problem, state, oracles))
-    problem.counts.nfev += 1
-    problem.counts.njev += 1
-    problem.counts.nlmo += m if isinstance(m, int) else 1
+    counts.nfev += 1
+    counts.njev += 1
+    counts.nlmo += m if isinstance(m, int) else 1
     scalars = tau, alpha
-    given = np.concatenate([scalars, oracles.uniforms(m, k)]) if isinstance(m, int) else scalars
+    given = (
+        np.concatenate([scalars, oracles.uniforms(m, state.k)]) if isinstance(m, int) else scalars
+    )
     arrays = state.x, state.at.gradient, state.y, state.dual
     (x, gradient, y, dual, theta), (value, product, *numbers) = compiled(given, arrays)
-    at = Evaluation(Pending(value, product), gradient, theta)
-    at, _ = problem.settle(at)
+    at, _ = problem.settle(Evaluation(Pending(value, product), gradient, theta))
     return Step(None, None, x, y, dual, at, alpha, math.nan, numbers)
 
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from ...arrays import Array, epsilon
 from ...problem import Evaluation, Problem
-from .accelerated import Motion, Probe, Space, advance, rounding_of
+from .accelerated import Motion, Probe, Space, minimize, rounding_of
 from .armijo import descend
 from .hull import Hull, Metric
 from .step_rules import Ray, Secant
@@ -48,7 +48,6 @@ class Corrected(NamedTuple):
 
     @property
     def value(self) -> float:
-        """The value of f at the point."""
         return self.at.value
 
 
@@ -64,36 +63,19 @@ def metric_of(kind: CorrectionKind, problem: Problem, x: Array) -> Metric | None
     """Return the metric d -> B d in which a hull keeps its Gram matrix, None for none."""
     if kind == "quadratic":
         return partial(problem.objective.hessian_product, x)
-    return _identity if kind == "gradient" else None
+    return (lambda d: d) if kind == "gradient" else None
 
 
 def correct(
-    kind: CorrectionKind,
-    problem: Problem,
-    hull: Hull,
-    x: Array,
-    at: Evaluation,
-    clean: int,
-    tol: float,
+    kind: CorrectionKind, problem: Problem, hull: Hull, here: Corrected, clean: int, tol: float
 ) -> Corrected:
-    """Return a point of the hull that is near the minimum of f over it.
+    """Return a point of the hull where f is nearly minimal, to the tolerance ``tol`` of the slopes.
 
-    Parameters
-    ----------
-    kind : {"quadratic", "newton", "gradient"}
-        What `correction_kind` says.
-    problem, hull
-        f, and the points.
-    x, at
-        The point that the hull's weights make, and f there.
-    clean : int
-        Position of the clean vertex in the hull.
-    tol : float
-        Tolerance of the slopes.
+    ``here`` is the point to start from, ``clean`` the position of the clean vertex in the hull.
     """
     if kind == "quadratic":
-        return _quadratic(problem, hull, at, clean, tol)
-    start = _frank_wolfe_step(problem, hull, Corrected(hull.weights, x, at), clean)
+        return _quadratic(problem, hull, here.at, clean, tol)
+    start = _frank_wolfe_step(problem, hull, here, clean)
     descent = _newton if kind == "newton" else _gradient
     return descent(problem, hull, start, tol)
 
@@ -131,12 +113,8 @@ def _search(problem: Problem, hull: Hull, here: Corrected, tip: Array) -> Correc
     if gamma <= 0:
         return here
     found = _at(problem, hull, (1.0 - gamma) * here.weights + gamma * tip)
-    return found if _not_worse(found, here) else here
-
-
-def _not_worse(found: Corrected, here: Corrected) -> bool:
-    """Tell whether f at ``found`` exceeds that at ``here`` by rounding at most."""
-    return found.value <= here.value + 4 * epsilon(here.x) * abs(here.value)
+    # f may exceed that at ``here`` by rounding at most
+    return found if found.value <= here.value + 4 * epsilon(here.x) * abs(here.value) else here
 
 
 def _at(problem: Problem, hull: Hull, weights: Array) -> Corrected:
@@ -173,18 +151,16 @@ def _newton(problem: Problem, hull: Hull, here: Corrected, tol: float) -> Correc
 
 def _gradient(problem: Problem, hull: Hull, here: Corrected, tol: float) -> Corrected:
     """Return the point after accelerated projected gradient steps over the hull."""
-    space, best = _HullSpace(problem, hull, tol, rounding_of(here.x)), here
+    space = _HullSpace(problem, hull, tol, rounding_of(here.x))
     at = Probe(here.value, hull.scores(here.at.gradient), here)
     # as for the first step of a run, this L is far too small, and the first test says by how much
     spread, size = float(np.ptp(at.gradient)), float(space.gram.diagonal().max())
-    motion = Motion.start(here.weights, at, max(spread, epsilon(here.x)) / max(size, 1e-300))
-    for _ in range(_GRADIENT_STEPS):
-        if _settled(motion.at.gradient, motion.x, tol):
-            break
-        motion = advance(space, motion)
-        if _not_worse(motion.at.details, best):
-            best = motion.at.details
-    return best
+    start = Motion.start(here.weights, at, max(spread, epsilon(here.x)) / max(size, 1e-300))
+    slack = 4 * epsilon(here.x)
+    best = minimize(
+        space, start, lambda m: _settled(m.at.gradient, m.x, tol), _GRADIENT_STEPS, slack
+    )
+    return best.at.details
 
 
 class _HullSpace(Space[Corrected]):
@@ -211,12 +187,5 @@ class _HullSpace(Space[Corrected]):
         self.last = minimize_weights(self.gram, slopes, self.last, self.tol / L)
         return self.last
 
-    def slope(self, gradient: Array, step: Array) -> float:
-        return float(gradient @ step)
-
     def dot(self, a: Array, b: Array) -> float:
         return float(a @ (self.gram @ b))
-
-
-def _identity(d: Array) -> Array:
-    return d

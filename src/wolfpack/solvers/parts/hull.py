@@ -13,15 +13,14 @@ for later corrections (`Hull.reweighted`), up to an age and a number of vertices
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
 
 from ...arrays import Array, inner, to_host
-from ...atoms import Atoms
-from ...atoms._pool import join, weighted
+from ...atoms import Atoms, join, weighted
 
 Metric = Callable[[Array], Array]
 """The product d -> B d with a symmetric positive semidefinite B."""
@@ -33,20 +32,10 @@ PURGE = 1e-15
 class Hull(NamedTuple):
     """Points, weights and ages; never written to, each change returns a new one.
 
-    Attributes
-    ----------
-    origin : array
-        v_0, the starting point. It keeps position 0 also when it has lost its weight.
-    atoms : Atoms or None
-        The batch v_1, v_2, ...; None while there is none.
-    keys : tuple of str
-        Digests of the identities of the atoms.
-    weights : array, float64
-        One weight for the origin and each atom.
-    idle : array of int
-        For how many rounds each point has had no weight.
-    gram : array or None
-        <v_i, B v_j>, for methods that start with a metric B.
+    ``origin`` is v_0, the starting point, which keeps position 0 also when it has lost its weight;
+    ``atoms`` is the batch v_1, v_2, ..., and ``keys`` are digests of their identities. The origin
+    and each atom have a weight in ``weights``, and in ``idle`` the number of rounds without weight.
+    ``gram`` is <v_i, B v_j>, for methods that start with a metric B.
     """
 
     origin: Array
@@ -99,7 +88,7 @@ class Hull(NamedTuple):
 
         ``metric`` is needed where there is a Gram matrix.
         """
-        (key,) = digests([atom.key()])
+        key = digest(atom.key())
         if key in self.keys:
             return self, 1 + self.keys.index(key)
         grown = self._grown(atom, (*self.keys, key))
@@ -118,7 +107,7 @@ class Hull(NamedTuple):
         """
         known = {key: 1 + i for i, key in enumerate(self.keys)}
         new, positions = [], np.empty(len(answers), dtype=int)
-        for i, key in enumerate(digests([answers.take(i).key() for i in range(len(answers))])):
+        for i, key in enumerate(map(digest, answers.keys())):
             if key not in known:
                 known[key] = 1 + len(known)
                 new.append(i)
@@ -130,7 +119,8 @@ class Hull(NamedTuple):
             assert metric is not None
             assert grown.atoms is not None
             vertices = grown.atoms.take(slice(len(self.keys), None)).to_dense()
-            rows = np.array([grown.scores(metric(v)) for v in vertices])
+            count = vertices.shape[0]
+            rows = np.array([grown.scores(metric(vertices[i, ...])) for i in range(count)])
             grown = grown._replace(gram=_bordered(self.gram, rows))
         return grown, positions
 
@@ -204,13 +194,10 @@ class Hull(NamedTuple):
     def _grown(self, added: Atoms, keys: tuple[str, ...]) -> Hull:
         """Return the hull with new vertices of weight 0, without a Gram matrix."""
         new = len(keys) - len(self.keys)
-        return Hull(
-            self.origin,
-            join([added] if self.atoms is None else [self.atoms, added]),
-            keys,
-            np.concatenate([self.weights, np.zeros(new)]),
-            np.concatenate([self.idle, np.zeros(new, dtype=int)]),
-        )
+        atoms = join([added] if self.atoms is None else [self.atoms, added])
+        weights = np.concatenate([self.weights, np.zeros(new)])
+        idle = np.concatenate([self.idle, np.zeros(new, dtype=int)])
+        return Hull(self.origin, atoms, keys, weights, idle)
 
     def _only(self, stays: Array) -> Hull:
         """Return the hull of the points where ``stays`` is True; the origin is one of them."""
@@ -231,15 +218,12 @@ def _bordered(gram: Array, rows: Array) -> Array:
     return out
 
 
-def digests(keys: Iterable[Hashable]) -> list[str]:
-    """Return a short text that identifies each vertex's key, the same in every process."""
-    found = []
-    for key in keys:
-        feed = blake2b(digest_size=16)
-        for part in key if isinstance(key, tuple) else (key,):
-            part = digests([part])[0] if isinstance(part, tuple) else part
-            data = part if isinstance(part, bytes) else repr(part).encode()
-            feed.update(b"%d:" % len(data))
-            feed.update(data)
-        found.append(feed.hexdigest())
-    return found
+def digest(key: Hashable) -> str:
+    """Return a short text that identifies a vertex's key, the same in every process."""
+    feed = blake2b(digest_size=16)
+    for part in key if isinstance(key, tuple) else (key,):
+        part = digest(part) if isinstance(part, tuple) else part
+        data = part if isinstance(part, bytes) else repr(part).encode()
+        feed.update(b"%d:" % len(data))
+        feed.update(data)
+    return feed.hexdigest()

@@ -25,14 +25,9 @@ _ENOUGH_ANSWERS = 6.0
 class Scales(NamedTuple):
     """The current rung, the weighted counts of every rung, and a distance that noise must cover.
 
-    Attributes
-    ----------
-    rung : int
-        j of the current scale.
-    tried, new, used : array
-        Per rung: answers, those that were not known before, and those that got weight.
-    reach : float
-        The largest distance of an iterate from its clean vertex.
+    ``rung`` is j of the current scale. Per rung, ``tried`` counts the answers, ``new`` those that
+    were not known before and ``used`` those that got weight. ``reach`` is the largest distance of
+    an iterate from its clean vertex.
     """
 
     rung: int
@@ -57,20 +52,19 @@ class Scales(NamedTuple):
         """Return the ladder after a round in which answer i came from ``rungs[i]``."""
         if not len(rungs):
             return self
-        place, size = rungs - _RUNGS[0], len(_RUNGS)
+        low, size = _RUNGS[0], len(_RUNGS)
+        place = rungs - low
         tried = _MEMORY * self.tried + np.bincount(place, minlength=size)
         news = _MEMORY * self.new + np.bincount(place, new, size)
         useful = _MEMORY * self.used + np.bincount(place, used, size)
-        rungs_here = (self.rung, self.rung - 1, self.rung + 1)
-        seen = [
-            j - _RUNGS[0] for j in rungs_here if j in _RUNGS and tried[j - _RUNGS[0]] > _MIN_TRIED
-        ]
+        nearby = (self.rung, self.rung - 1, self.rung + 1)
+        seen = [j - low for j in nearby if j in _RUNGS and tried[j - low] > _MIN_TRIED]
         # counting one failure more keeps a rung that was hardly tried from winning
         rates = useful[seen] / (tried[seen] + 1.0)
         rung = self.rung
         if rates.max() > 0:
-            rung = seen[int(rates.argmax())] + _RUNGS[0]
+            rung = seen[int(rates.argmax())] + low
         elif tried[seen].sum() >= _ENOUGH_ANSWERS:
             rung += -1 if 2 * news[seen].sum() > tried[seen].sum() else 1
-        rung = min(max(rung, _RUNGS[0]), _RUNGS[-1])
+        rung = min(max(rung, low), _RUNGS[-1])
         return Scales(rung, tried, news, useful, self.reach)

@@ -14,19 +14,9 @@ class Stall(NamedTuple):
     Descent methods improve f in every round until rounding hides it. Then f and the bound wander
     among few numbers, which this counter notices although steps may still be taken.
 
-    Attributes
-    ----------
-    fun, bound : float
-        Best value and best lower bound.
-    gap : float
-        Their difference when it last fell.
-    rounding : float
-        Relative error of the two. Progress is a gap that falls by more than it; where it is 0,
-        progress is any better value or bound.
-    limit : int
-        Rounds without progress after which a method has stalled.
-    idle : int
-        Rounds without progress so far.
+    ``gap`` is ``fun`` less ``bound`` when it last fell. Progress is a gap that falls by more than
+    the relative error ``rounding``; where that is 0, progress is any better value or bound. A
+    method has stalled when the ``idle`` rounds without progress reach ``limit``.
     """
 
     fun: float
@@ -49,9 +39,8 @@ class Stall(NamedTuple):
             progress = gap < self.gap - self.rounding * (abs(fun) + abs(bound))
         else:
             progress = fun < self.fun or bound > self.bound
-        if progress:
-            return self._replace(fun=fun, bound=bound, gap=gap, idle=0)
-        return self._replace(fun=fun, bound=bound, idle=self.idle + 1)
+        gap, idle = (gap, 0) if progress else (self.gap, self.idle + 1)
+        return self._replace(fun=fun, bound=bound, gap=gap, idle=idle)
 
     @property
     def reached(self) -> bool:

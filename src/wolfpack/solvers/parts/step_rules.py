@@ -1,8 +1,7 @@
 r"""Step rules of one-vertex methods, as objects: how far to go from x along d.
 
 A rule takes a `Ray`, what the round knows, and returns a `Stride`: a step in [0, max_step] and the
-rule's memory. Rules are immutable: the solver keeps the memory in its state, from ``rule.start`` in
-round 0 to the memory of the last stride.
+rule's memory. Rules are immutable: the solver keeps the memory of the last stride in its state.
 
 Write :math:`\varphi(t) = f(x + t d)`, so that :math:`\varphi'(0) = \langle \nabla f(x), d\rangle`.
 
@@ -28,24 +27,14 @@ _TRIALS = 200
 """Steps that a backtracking search tries before it gives up: f is then not smooth."""
 
 Memory: TypeAlias = float | None
-"""What a rule remembers from round to round: an estimate, or nothing."""
+"""What a rule remembers from round to round: an estimate, or nothing, as in round 0."""
 
 
 class Ray(NamedTuple):
-    """What a rule knows.
+    """What a rule knows: the round, the point with f there, and the direction ``d``.
 
-    Attributes
-    ----------
-    k : int
-        Round.
-    x, at : array, Evaluation
-        The point and f there.
-    d : array or None
-        The direction; None for rules that use no information (``looks = False``).
-    max_step : float
-        Where the ray leaves K, or the vertex that is left runs out of weight.
-    memory : float or None
-        The memory of the rule's last stride.
+    At ``max_step`` the ray leaves K, or the vertex that is left runs out of weight. ``memory`` is
+    that of the rule's last stride. Rules that use no information (``looks = False``) get no d.
     """
 
     k: int
@@ -64,13 +53,9 @@ class Stride(NamedTuple):
 
 
 class Rule:
-    """A step rule without memory; subclasses are called with a problem and a ray."""
+    """A step rule; subclasses are called with a problem and a ray."""
 
     looks: bool = True
-
-    def start(self, problem: Problem, x: Array, at: Evaluation) -> Memory:
-        """Return the memory of round 0."""
-        return None
 
     def __call__(self, problem: Problem, ray: Ray) -> Stride:
         """Return how far to go along the ray."""
@@ -85,8 +70,7 @@ class OpenLoop(Rule):
     looks = False
 
     def __post_init__(self) -> None:
-        if not self.ell > 0:
-            raise ValueError(f"ell must be positive, found {self.ell}")
+        check_positive("ell", self.ell)
 
     def __call__(self, problem: Problem, ray: Ray) -> Stride:
         return Stride(min(ray.max_step, self.ell / (ray.k + self.ell)))
@@ -95,9 +79,6 @@ class OpenLoop(Rule):
 @dataclass(frozen=True)
 class ShortStep(Rule):
     r"""The minimiser of the quadratic upper bound, :math:`-\varphi'(0) / (L \|d\|^2)`; needs L."""
-
-    def start(self, problem: Problem, x: Array, at: Evaluation) -> None:
-        problem.need_L("short step")
 
     def __call__(self, problem: Problem, ray: Ray) -> Stride:
         curvature = problem.need_L("short step") * inner(ray.d, ray.d)
@@ -162,15 +143,13 @@ class Backtracking(Rule):
 class LineSearch(Rule):
     r"""The exact minimiser along d: in closed form for quadratics, else a bracketed root of phi'.
 
+    f is convex, so phi' is nondecreasing and its zero is the minimiser; Brent's method keeps it
+    bracketed. Each slope counts as one gradient.
+
     Parameters
     ----------
     xtol : float
         Accuracy of the search, relative to the longest step.
-
-    Notes
-    -----
-    f is convex, so phi' is nondecreasing and its zero is the minimiser; Brent's method keeps it
-    bracketed. Each slope counts as one gradient.
     """
 
     xtol: float = 1e-10

@@ -1,17 +1,18 @@
-r"""Quadratics over the simplex of weights of many points.
+r"""Quadratics over the convex hull of known points, in their weights.
 
-.. math::
+.. math:: \min_w\ \tfrac12 w^\top G w + c^\top w \quad\text{over } w \ge 0,\ \textstyle\sum_i w_i=1,
 
-    \min_u\ \langle r, u - w\rangle + \tfrac12 \langle u - w, G (u - w)\rangle
-    \quad\text{over } u \ge 0,\ \textstyle\sum_i u_i = 1,
+G being the Gram matrix of the points, by Wolfe's method: minimise over the affine hull of the
+points that have weight, stop at the first weight that becomes zero and drop it, and when none does
+let the point with the smallest slope enter.
 
-G the Gram matrix of the points and r the slopes at the weights w. The points are many and a
-solution has few, so each pass works on the support and the most promising points outside it, by
-Wolfe's method: minimise over the affine hull of a face, stop where a weight vanishes and drop it,
-and let the point of smallest slope enter when none does. The face keeps a Cholesky factor of
-:math:`G + \sigma 1 1^\top`, which has the same curvature along steps of sum 0 and is positive
-definite where the points are affinely independent. A point that enters or leaves costs O(s^2), s
-the size of the face, instead of a factorisation.
+- `minimize_quadratic` is for few points: it factorises the matrix of the points with weight anew in
+  every turn.
+- `minimize_weights` is for many points, of which a solution has few. Each pass works on the support
+  and the most promising points outside it, its face, and keeps a Cholesky factor of
+  :math:`G + \sigma 1 1^\top`, which has the same curvature along steps of sum 0 and is positive
+  definite where the points are affinely independent. A point that enters or leaves costs O(s^2), s
+  the size of the face, instead of a factorisation.
 
 Sources
     P. Wolfe, Finding the nearest point in a polytope, Mathematical Programming 11, 1976.
@@ -22,7 +23,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.linalg import lapack, qr_delete
+from scipy.linalg import cho_factor, cho_solve, lapack, qr_delete
 
 from ...arrays import Array
 
@@ -31,25 +32,17 @@ CANDIDATES = 64
 
 _PASSES = 50
 _PIVOT = 1e-12
+_DAMPING = 1e-13
+"""Share of G's largest diagonal entry and of the slopes' range that damps each step."""
 
 
 def minimize_weights(gram: Array, slopes: Array, weights: Array, tol: float) -> Array:
     """Return weights with a smaller value of the quadratic, near its minimum over the simplex.
 
-    On return the slopes satisfy, rounding permitting, mean - min <= tol and max - mean <= tol, the
+    ``gram`` is positive semidefinite and ``slopes`` is the gradient at ``weights``, the start. On
+    return the slopes satisfy, rounding permitting, mean - min <= tol and max - mean <= tol, the
     mean taken with the weights and the max over the support; the first number bounds the distance
     to the minimum. The value never increases.
-
-    Parameters
-    ----------
-    gram : array (n, n)
-        Symmetric and positive semidefinite.
-    slopes : array (n,)
-        The gradient at ``weights``.
-    weights : array (n,)
-        The start: nonnegative, of sum 1.
-    tol : float
-        Accuracy, nonnegative.
     """
     w, r = weights, slopes
     for _ in range(_PASSES):
@@ -150,3 +143,72 @@ class _Face:
         _, R = qr_delete(eye, self.R, position, which="col", check_finite=False)
         self.R = np.asfortranarray(R[:-1])
         del self.order[position]
+
+
+def minimize_quadratic(G: Array, c: Array, w: Array, tol: float) -> Array:
+    """Return weights of which max slope (where there is weight) - min slope is at most ``tol``.
+
+    ``G`` is positive semidefinite, and ``w`` are the weights to start from. The difference bounds
+    the distance to the minimum. Rounding may keep it above ``tol``; then no step from the weights
+    leads further down.
+    """
+    size = float(G.diagonal().max())
+    settled = False  # whether w is the minimiser over the affine hull of its support
+    # one turn per point that enters or leaves is typical; the limit ends what rounding prolongs
+    for _ in range(20 + 5 * len(w)):
+        slopes, active = G @ w + c, np.flatnonzero(w > 0)
+        entering = int(slopes.argmin())
+        if slopes[active].max() - slopes[entering] <= tol:
+            break
+        if settled:
+            if w[entering] > 0:
+                break  # the slopes differ by rounding only
+            active = np.append(active, entering)
+        damping = _DAMPING * (size + np.ptp(slopes[active]))
+        move = _towards_minimum(G, slopes, w, active, damping)
+        if settled and move[-1] <= 0:
+            break  # the entering point's slope was lower by rounding only
+        w, step = _advance(w, active, move)
+        settled = step == 1.0
+    return w
+
+
+def _advance(w: Array, active: Array, move: Array) -> tuple[Array, float]:
+    """Return w moved until a weight vanishes, at most by the whole of ``move``, and how far."""
+    shrinking = move < 0
+    room = np.full(len(active), np.inf)
+    room[shrinking] = w[active][shrinking] / -move[shrinking]
+    step = min(1.0, float(room.min(initial=np.inf)))
+    w = w.copy()
+    w[active] = np.where(room <= step, 0.0, np.maximum(w[active] + step * move, 0.0))
+    return w / w.sum(), step
+
+
+def _towards_minimum(G: Array, slopes: Array, w: Array, active: Array, damping: float) -> Array:
+    """Return the step from w to the minimiser over the affine hull of the active points.
+
+    The weight of the heaviest point is eliminated: it gives what the others take. Damping bounds
+    the step where the curvature vanishes; it still leads down, and to the boundary.
+    """
+    pivot = int(w[active].argmax())
+    rest = np.delete(np.arange(len(active)), pivot)
+    move = np.zeros(len(active))
+    if len(rest):
+        i, r = active[rest], active[pivot]
+        reduced = G[np.ix_(i, i)] - G[i, r][:, None] - G[r, i][None, :] + G[r, r]
+        reduced[np.diag_indices(len(i))] += damping
+        move[rest] = -_solve(reduced, slopes[i] - slopes[r], damping)
+        move[pivot] = -move[rest].sum()
+    return move
+
+
+def _solve(matrix: Array, right: Array, damping: float) -> Array:
+    """Return matrix^-1 right, with as much more damping as a Cholesky factor needs."""
+    diagonal = np.diag_indices(len(matrix))
+    for _ in range(40):
+        try:
+            return cho_solve(cho_factor(matrix, check_finite=False), right, check_finite=False)
+        except np.linalg.LinAlgError:
+            damping *= 10.0
+            matrix[diagonal] += damping
+    return right / damping  # far from semidefinite: take the steepest descent

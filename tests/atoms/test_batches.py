@@ -8,7 +8,7 @@ import pytest
 from wolfpack.atoms import (
     Affine,
     Atoms,
-    Blocks,
+    BlockAtoms,
     Bounded,
     Corner,
     Dense,
@@ -18,8 +18,9 @@ from wolfpack.atoms import (
     Rows,
     Sparse,
     Sums,
+    join,
 )
-from wolfpack.atoms._pool import combine, join
+from wolfpack.atoms._batches import combine
 
 RNG = np.random.default_rng(0)
 TABLE = RNG.standard_normal((5, 4))
@@ -57,7 +58,7 @@ CASES: dict[str, list[Atoms]] = {
     "dense": [Dense(TABLE[0], (4,)), Dense(TABLE[1:3], (4,))],
     "affine": [Affine(part, 2.0, LOW) for part in one_hots()],
     "affine, no offset": [Affine(part, 2.0) for part in one_hots()],
-    "blocks": [Blocks([a, b]) for a, b in zip(one_hots(), corners(), strict=True)],
+    "blocks": [BlockAtoms([a, b]) for a, b in zip(one_hots(), corners(), strict=True)],
     "sums": [Sums([a, b]) for a, b in zip(one_hots(), corners(), strict=True)],
 }
 

@@ -1,7 +1,7 @@
-"""Collections of vertices that grow: batches joined end to end, and their weighted sums.
+"""Batches of vertices that grow: joined end to end, and summed with weights.
 
-Active sets and pools keep their vertices as one batch, so that a score, a sum or a choice costs one
-vectorised pass. Each structure says here how it is joined and summed; one that does not is treated
+Methods that collect vertices keep them as one batch, so that a score, a sum or a choice costs one
+vectorised pass. Each structure says here how it is joined and summed. One that does not is treated
 as dense rows.
 """
 
@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 
 from ..arrays import bincount, concat, full, like, namespace, reshape, to_host, zeros
 from ._affine import Affine
 from ._base import Array, Atoms, Dense
-from ._blocks import Blocks, Sums
+from ._blocks import BlockAtoms, Parts, Sums
 from ._corner import Corner
 from ._one_hot import OneHot
 from ._permutation import Permutation
@@ -57,7 +56,7 @@ def combine(atoms: Atoms, weights: Array) -> Array:
 
 
 @singledispatch
-def _join(first: Atoms, parts: Sequence[Any]) -> Atoms | None:
+def _join(first: Atoms, parts: Sequence[Atoms]) -> Atoms | None:
     """Return the batch of parts that have the type of ``first``, None if they do not match."""
     return None
 
@@ -67,7 +66,7 @@ def _join_dense(parts: Sequence[Atoms]) -> Dense:
     return Dense(concat([reshape(part.to_dense(), (-1, *shape)) for part in parts]), shape)
 
 
-def _same(parts: Sequence[Any], field: str) -> bool:
+def _same(parts: Sequence[Atoms], field: str) -> bool:
     """Tell whether a number or array that vertices of one set share is the same in all parts."""
     first = getattr(parts[0], field)
     return all(
@@ -82,17 +81,15 @@ def _(first: OneHot, parts: Sequence[OneHot]) -> OneHot:
     index = concat([reshape(part.index, (-1,)) for part in parts])
     if all(isinstance(part.value, float) and part.value == first.value for part in parts):
         return OneHot(index, first.value, first.vertex_shape, first.dtype)
-    if type(index) is np.ndarray:
-        values = [np.broadcast_to(part.value, part.index.shape).reshape(-1) for part in parts]
-    else:
-        values = [reshape(_entries(part), (-1,)) for part in parts]
-    return OneHot(index, concat(values), first.vertex_shape, first.dtype)
-
-
-def _entries(part: OneHot) -> Array:
-    if isinstance(part.value, float):
-        return full(tuple(part.index.shape), part.value, part.index, part.dtype)
-    return part.value
+    dtype = first.dtype or np.float64
+    values = [
+        full(tuple(part.index.shape), part.value, part.index, dtype)
+        if isinstance(part.value, float)
+        else part.value
+        for part in parts
+    ]
+    entries = concat([reshape(value, (-1,)) for value in values])
+    return OneHot(index, entries, first.vertex_shape, first.dtype)
 
 
 @combine.register
@@ -103,20 +100,20 @@ def _(atoms: OneHot, weights: Array) -> Array:
 
 @_join.register
 def _(first: Sparse, parts: Sequence[Sparse]) -> Sparse:
-    if type(first.indices) is not np.ndarray:
-        return _join_sparse(first, parts)
     width = max(part.indices.shape[-1] for part in parts)
-    count = sum(part.count or 1 for part in parts)
-    indices, values = np.zeros((count, width), dtype=np.intp), np.zeros((count, width))
-    row = 0
-    for part in parts:
-        rows = slice(row, row + (part.count or 1))
-        indices[rows, : part.indices.shape[-1]] = part.indices
-        values[rows, : part.indices.shape[-1]] = part.values
-        row = rows.stop
+    positions, values = [], []
+    for part in parts:  # padded at position 0 with value 0
+        rows = part.count or 1
+        missing = rows, width - part.indices.shape[-1]
+        own = reshape(part.indices, (rows, -1))
+        entries = reshape(part._values_like(part.indices), (rows, -1))
+        positions.append(concat([own, zeros(missing, own)], axis=1))
+        values.append(concat([entries, zeros(missing, entries)], axis=1))
+    entries = concat(values)
     # equal entries everywhere and no padding: a number stands for them
-    value = float(values[0, 0]) if width and (values == values[0, 0]).all() else values
-    return Sparse(indices, value, first.vertex_shape)
+    if type(entries) is np.ndarray and width and (entries == entries[0, 0]).all():
+        entries = float(entries[0, 0])
+    return Sparse(concat(positions), entries, first.vertex_shape, first.dtype)
 
 
 @combine.register
@@ -124,20 +121,6 @@ def _(atoms: Sparse, weights: Array) -> Array:
     entries = namespace(weights).broadcast_to(weights[:, None] * atoms.values, atoms.indices.shape)
     total = bincount(atoms.indices, entries, atoms.size, weights.dtype)
     return reshape(total, atoms.vertex_shape)
-
-
-def _join_sparse(first: Sparse, parts: Sequence[Sparse]) -> Sparse:
-    """Return Sparse vertices of another library joined, padded at position 0 with value 0."""
-    width = max(part.indices.shape[-1] for part in parts)
-    indices, values = [], []
-    for part in parts:
-        rows = part.count or 1
-        gap = rows, width - part.indices.shape[-1]
-        own = reshape(part.indices, (rows, -1))
-        entries = reshape(part._values_like(part.indices), (rows, -1))
-        indices.append(concat([own, zeros(gap, own)], axis=1))
-        values.append(concat([entries, zeros(gap, entries)], axis=1))
-    return Sparse(concat(indices), concat(values), first.vertex_shape, first.dtype)
 
 
 @_join.register
@@ -211,19 +194,15 @@ def _(atoms: Affine, weights: Array) -> Array:
     return total if atoms.offset is None else total + namespace(weights).sum(weights) * atoms.offset
 
 
-@_join.register
-def _(first: Blocks, parts: Sequence[Blocks]) -> Blocks:
-    return Blocks([join(column) for column in zip(*(part.parts for part in parts), strict=True)])
-
-
 @combine.register
-def _(atoms: Blocks, weights: Array) -> Array:
+def _(atoms: BlockAtoms, weights: Array) -> Array:
     return concat([reshape(combine(part, weights), (-1,)) for part in atoms.parts])
 
 
 @_join.register
-def _(first: Sums, parts: Sequence[Sums]) -> Sums:
-    return Sums([join(column) for column in zip(*(part.parts for part in parts), strict=True)])
+def _(first: Parts, parts: Sequence[Parts]) -> Parts:
+    columns = zip(*(part.parts for part in parts), strict=True)
+    return type(first)([join(column) for column in columns])
 
 
 @combine.register
