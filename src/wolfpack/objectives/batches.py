@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import issparse, vstack
 
-from ..arrays import Array, is_foreign, library, to_host
+from ..arrays import Array
 from ..problem import Evaluation
 from ._base import Objective
 from ._matrix import Matrix
@@ -194,6 +194,8 @@ class Batches(Objective):
 
 def _on_host(part: Matrix) -> Matrix:
     """Return tensors of PyTorch and lists as NumPy arrays, anything else as it is."""
-    if is_foreign(part) and library(part) == "torch":
-        part = to_host(part.float() if "bfloat16" in str(part.dtype) else part)
+    if hasattr(part, "detach"):
+        part = part.detach().cpu()
+        narrow = str(getattr(part, "dtype", "")) == "torch.bfloat16"
+        part = (part.float() if narrow else part).numpy()
     return part if hasattr(part, "shape") else np.asarray(part)

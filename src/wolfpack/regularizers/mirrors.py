@@ -84,7 +84,7 @@ class Mirror(HostMethods, anywhere=True):
     def step(self, H: Regularizer) -> Step:
         """Return the function (g, lam) -> argmin <g, y> + H(y) + lam w(y)."""
         step = self.phi_step(H)
-        if not np.any(to_host(self.slope)):
+        if isinstance(self.slope, float) or not np.any(to_host(self.slope)):
             return step
         return lambda g, lam: step(g - lam * self.slope, lam)
 
