@@ -18,7 +18,7 @@ ROUNDS = 400
 
 
 def cases() -> list[tuple[str, object, str, str]]:
-    """Return set, name, way of smoothing and law of each row."""
+    """Return set, name, smoothing and law of each row."""
     return [
         ("simplex, d = 50", wp.sets.Simplex(50), "ambient", "gumbel"),
         ("simplex, d = 50", wp.sets.Simplex(50), "ambient", "gaussian"),
@@ -29,12 +29,12 @@ def cases() -> list[tuple[str, object, str, str]]:
     ]
 
 
-def spread(K: wp.sets.Set, way: object, m: int, sampling: str) -> float:
+def spread(K: wp.sets.Set, smoothing: object, m: int, sampling: str) -> float:
     """Return the variance of the mean of m answers, summed over coordinates."""
     rng = np.random.default_rng(0)
     v = rng.standard_normal(K.shape)
     f = wp.objectives.Quadratic(1.0, np.zeros(K.shape))
-    oracles = Oracles(Problem(f, K), way, 0, sampling)  # type: ignore[arg-type]
+    oracles = Oracles(Problem(f, K), smoothing, 0, sampling)  # type: ignore[arg-type]
     means = np.array([oracles.mean(v, 0.5, m, k) for k in range(ROUNDS)])
     return float(means.var(axis=0, ddof=1).sum())
 
@@ -44,10 +44,10 @@ def main() -> None:
     table = Table("set", "noise", "m", "antithetic", "sobol", title="variance ratio to iid draws")
     for name, K, kind, law in cases():
         noise = None if kind == "lifted" else wp.noise.get(law)
-        way = make_smoothing(kind, None, K, noise)
+        smoothing = make_smoothing(kind, None, K, noise)
         for m in (2, 16, 64):
-            base = spread(K, way, m, "iid")
-            ratios = [f"{spread(K, way, m, s) / base:.3f}" for s in ("antithetic", "sobol")]
+            base = spread(K, smoothing, m, "iid")
+            ratios = [f"{spread(K, smoothing, m, s) / base:.3f}" for s in ("antithetic", "sobol")]
             table.add_row(name, law, str(m), *ratios)
     Console().print(table)
 

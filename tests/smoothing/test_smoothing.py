@@ -1,4 +1,4 @@
-"""Ways of smoothing and of drawing: unbiased, with the constants they declare."""
+"""Smoothings and samplings: unbiased, with the constants they declare."""
 
 from __future__ import annotations
 
@@ -54,22 +54,22 @@ def test_direct_draws_have_the_law_of_perturbed_oracles():
 def test_image_noise_answers_the_direction_perturbed_through_A():
     f, K, _ = small_simplex()
     law = wp.noise.get("gaussian")
-    way = ImageSpace(K, law, f)
+    smoothing = ImageSpace(K, law, f)
     v = np.linspace(0, 0.5, 8)
     rng = wp.arrays.Streams(2).at(0)
     delta = law.sample(wp.arrays.Streams(2).at(0), (5, 20))
     expected = [np.argmin(v - 0.1 * (f.A.T @ one)) for one in delta]
-    answers = way.answers(v, 0.1, 5, rng)
+    answers = smoothing.answers(v, 0.1, 5, rng)
     assert answers.to_dense().argmax(axis=1).tolist() == expected
 
 
 def test_image_smoothing_obeys_its_constants():
     f, K, _ = small_simplex()
-    way = ImageSpace(K, wp.noise.get("gaussian"), f)
+    smoothing = ImageSpace(K, wp.noise.get("gaussian"), f)
     # R_{AK} is at most the largest column norm, which the declared constant must not be below
-    assert way.smoothness >= np.linalg.norm(f.A, axis=0).max()
+    assert smoothing.smoothness >= np.linalg.norm(f.A, axis=0).max()
     draws = np.random.default_rng(0).standard_normal((20_000, 20)) @ f.A
-    assert way.bias == pytest.approx(draws.max(axis=1).mean(), rel=0.05)
+    assert smoothing.bias == pytest.approx(draws.max(axis=1).mean(), rel=0.05)
 
 
 @pytest.mark.parametrize("problem", [small_simplex, paper_trace_ball])
@@ -87,8 +87,8 @@ def test_lifted_smoothing_is_used_for_the_l1_ball():
     res = wp.minimize(f, K, method="anytime", tol=1e-4)
     assert res.success
     assert np.all(np.isinf(res.history["m"]))
-    way = Lifted(K)
-    assert way.bias == pytest.approx(np.log(16))
+    smoothing = Lifted(K)
+    assert smoothing.bias == pytest.approx(np.log(16))
 
 
 def test_lifted_noise_is_another_name_for_lifted_smoothing():
@@ -112,13 +112,13 @@ def test_missing_ways_are_explained():
 def test_blocks_do_not_change_with_m_beyond_their_number():
     # 3 blocks of the same stream numbers: the sum is by block, in block order
     f, K, _ = small_simplex()
-    way = Ambient(K, wp.noise.get("gaussian"))
-    oracles = Oracles(Problem(f, K), way)
-    m, v = 2 * way.block + 7, np.linspace(0, 1, 8)
+    smoothing = Ambient(K, wp.noise.get("gaussian"))
+    oracles = Oracles(Problem(f, K), smoothing)
+    m, v = 2 * smoothing.block + 7, np.linspace(0, 1, 8)
     streams = wp.arrays.Streams(0)
     parts = [
-        way.answers(v, 0.4, count, streams.at(3, block)).to_dense()
-        for block, count in enumerate((way.block, way.block, 7))
+        smoothing.answers(v, 0.4, count, streams.at(3, block)).to_dense()
+        for block, count in enumerate((smoothing.block, smoothing.block, 7))
     ]
     np.testing.assert_allclose(oracles.mean(v, 0.4, m, 3), np.concatenate(parts).mean(axis=0))
 

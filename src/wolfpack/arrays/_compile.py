@@ -16,13 +16,10 @@ Round = Callable[..., tuple[Array, ...]]
 class Compiled:
     """A function of arrays that is traced or recorded once, then run as a whole.
 
-    Parameters
-    ----------
-    function : callable
-        ``(numbers, *arrays) -> (*arrays_next, *more, results)``: numbers and results are vectors,
-        and ``arrays_next`` have the shapes of ``arrays``, since they are what the next call gets.
-        It must not wait for the device. On other libraries than PyTorch on CUDA and JAX it is
-        called as it is.
+    The function is ``(numbers, *arrays) -> (*arrays_next, *more, results)``, where numbers and
+    results are vectors. ``arrays_next`` have the shapes of ``arrays``, since the next call gets
+    them. The function must not wait for the device. It is called as it is for libraries other than
+    JAX and PyTorch on CUDA.
     """
 
     def __init__(self, function: Round) -> None:

@@ -34,7 +34,8 @@ def devices() -> dict[str, list[str]]:
     found = {"numpy": ["cpu"]}
     if cards := _driver():
         found["driver"] = cards
-    accelerated = _accelerated()
+    linux = platform.system() == "Linux"
+    accelerated = not linux or any(any(_DEV.glob(name)) for name in _DEVICE_FILES)
     for name, list_devices, otherwise in (
         ("torch", _torch, "cpu"),
         ("jax", _jax, "cpu"),
@@ -47,11 +48,6 @@ def devices() -> dict[str, list[str]]:
         except Exception as error:  # a driver that does not fit, say
             found[name] = [f"cannot be used ({type(error).__name__}: {error})"]
     return found
-
-
-def _accelerated() -> bool:
-    """Tell whether there may be an accelerator."""
-    return platform.system() != "Linux" or any(any(_DEV.glob(name)) for name in _DEVICE_FILES)
 
 
 def _driver() -> list[str]:

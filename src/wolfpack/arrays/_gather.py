@@ -55,9 +55,9 @@ def scatter_add(x: Array, index: Array, values: Array) -> Array:
     if kind == "jax":
         return x.at[index].add(values)
     index = reshape(index, (-1,))
-    if kind == "torch":
-        return x.index_add(0, index, _spread(values, index, x))
     values = _spread(values, index, x)
+    if kind == "torch":
+        return x.index_add(0, index, values)
     if kind == "numpy" or kind == "cupy":
         out = x.copy()
         namespace(x).add.at(out, index, values)
@@ -147,8 +147,7 @@ def repeat(values: Array, times: Array, total: int) -> Array:
         return namespace(values).repeat(values, times, total_repeat_length=total)
     if kind == "torch":
         return values.repeat_interleave(times, output_size=total)
-    space = namespace(values)
-    return space.repeat(values, times)
+    return namespace(values).repeat(values, times)
 
 
 def wide_dtype(x: Array) -> Array:

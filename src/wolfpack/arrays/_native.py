@@ -12,14 +12,9 @@ from ._types import Array
 
 
 class Native:
-    """A library's own generator with a seed, drawing arrays of the type and place of ``x``.
+    """A library's own generator, drawing arrays of the library, device and float type of ``x``.
 
-    Parameters
-    ----------
-    x : array
-        Any array of that library, device and floating-point type.
-    seed : int
-        Non-negative, below 2**63.
+    The seed is a non-negative integer below 2**63.
     """
 
     def __init__(self, x: Array, seed: int) -> None:
@@ -34,10 +29,9 @@ class Native:
 
             # JAX's keys take 32 bits at a time
             self.source = jax.random.fold_in(jax.random.key(seed % 2**31), seed // 2**31 % 2**31)
-        elif self.kind == "cupy":
-            self.source = namespace(x).random.default_rng(seed)
         else:
-            self.source = np.random.default_rng(seed)
+            space = namespace(x) if self.kind == "cupy" else np
+            self.source = space.random.default_rng(seed)
 
     def normal(self, shape: tuple[int, ...]) -> Array:
         """Return standard normal numbers."""

@@ -7,6 +7,7 @@ Array API standard.
 from __future__ import annotations
 
 import math
+from importlib import import_module
 
 import numpy as np
 from scipy import special
@@ -21,6 +22,7 @@ _DOUBLE = np.dtype(np.float64)
 
 _CHUNK = 1024  # entries whose sum is taken in single precision, where there is no other
 _BLAS_ENTRIES = 1024  # entries from which one call of BLAS is faster than two operators
+_NDTR_MODULES = {"jax": "jax.scipy.special", "cupy": "cupyx.scipy.special"}
 _MAX_ROW = 10_000  # entries of a row up to which cuBLAS multiplies at full speed
 
 
@@ -53,21 +55,15 @@ def inners(*pairs: tuple[Array, Array]) -> list[float]:
     a = pairs[0][0]
     if type(a) is np.ndarray or isinstance(a, Structured) or isinstance(pairs[0][1], Structured):
         return [inner(a, b) for a, b in pairs]
-    return fetch(*(device_inner(a, b) for a, b in pairs))
-
-
-def device_inner(a: Array, b: Array) -> Array:
-    """Return <a, b> where the arrays are, as one number or a few that add up to it.
-
-    Libraries without float64 give one sum per some entries, to be added in double precision.
-    """
-    return device_sum(a * b)
+    return fetch(*(device_sum(a * b) for a, b in pairs))
 
 
 def device_sum(a: Array) -> Array:
-    """Return the sum of all entries where they are, as one number or a few that add up to it."""
-    space = namespace(a)
-    wide = wide_dtype(a)
+    """Return the sum of all entries where they are, as one number or a few that add up to it.
+
+    Libraries without float64 give one sum per `_CHUNK` entries, to be added in double precision.
+    """
+    space, wide = namespace(a), wide_dtype(a)
     if wide == space.float64:
         return space.sum(a, dtype=wide)
     flat = reshape(a, (-1,))
@@ -79,10 +75,10 @@ def device_sum(a: Array) -> Array:
 
 
 def lazy_inner(a: Array, b: Array) -> Array:
-    """Return <a, b> as a float where that costs no transfer, else as `device_inner` does."""
+    """Return <a, b> as a float where that costs no transfer, else as `device_sum` does."""
     if type(a) is np.ndarray or isinstance(a, Structured) or isinstance(b, Structured):
         return inner(a, b)
-    return device_inner(a, b)
+    return device_sum(a * b)
 
 
 def fetch(*numbers: Array) -> list[float]:
@@ -95,12 +91,10 @@ def fetch(*numbers: Array) -> list[float]:
         return [float(x) for x in numbers]
     if len(numbers) == 1 and numbers[0].ndim == 0:
         return [float(numbers[0])]
-    space = namespace(arrays[0])
+    space, dtype = namespace(arrays[0]), arrays[0].dtype
     if all(x.ndim == 0 for x in arrays):
-        wide = [
-            x if x.dtype == arrays[0].dtype else space.astype(x, arrays[0].dtype) for x in arrays
-        ]
-        found = iter(to_host(space.stack(wide)).tolist())
+        alike = [x if x.dtype == dtype else space.astype(x, dtype) for x in arrays]
+        found = iter(to_host(space.stack(alike)).tolist())
     else:
         found = iter([math.fsum(np.ravel(to_host(x)).tolist()) for x in arrays])
     return [float(x) if isinstance(x, float | int | np.generic) else next(found) for x in numbers]
@@ -183,14 +177,8 @@ def normal_cdf(z: Array) -> Array:
         return special.ndtr(z)
     if kind == "torch":
         return z.div(math.sqrt(2.0)).neg().erfc().mul(0.5)
-    if kind == "jax":
-        from jax.scipy.special import ndtr
-
-        return ndtr(z)
-    if kind == "cupy":
-        from cupyx.scipy.special import ndtr
-
-        return ndtr(z)
+    if kind in _NDTR_MODULES:
+        return import_module(_NDTR_MODULES[kind]).ndtr(z)
     return like(special.ndtr(to_host(z)), z)
 
 
@@ -247,7 +235,7 @@ def xlogy(a: Array, b: Array) -> Array:
     )
 
 
-def log_sum_exp(a: Array) -> Array:
+def logsumexp_rows(a: Array) -> Array:
     """Return log sum exp of each row of a matrix, as a column."""
     if type(a) is np.ndarray:
         return special.logsumexp(a, axis=1, keepdims=True)

@@ -80,8 +80,9 @@ def to_host(x: Array) -> Array:
         return x.get()
     if kind == "jax":
         return np.asarray(x)
-    space = namespace(x)
-    return np.asarray(x) if _on_cpu(x) else np.from_dlpack(space.asarray(x), device="cpu")
+    if "cpu" in str(x.device).lower():
+        return np.asarray(x)
+    return np.from_dlpack(namespace(x).asarray(x), device="cpu")
 
 
 def like(values: Array, x: Array) -> Array:
@@ -105,8 +106,7 @@ def like(values: Array, x: Array) -> Array:
         import jax
 
         return jax.device_put(host, x.device)
-    space = namespace(x)
-    return space.asarray(host.copy(), device=device_of(x))
+    return namespace(x).asarray(host.copy(), device=device_of(x))
 
 
 def full(shape: tuple[int, ...], value: float, x: Array, dtype: Any = None) -> Array:
@@ -211,7 +211,3 @@ def size(x: Array) -> int:
 
 def _typed(host: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     return host.astype(dtype, copy=False) if host.dtype.kind == "f" else host
-
-
-def _on_cpu(x: Array) -> bool:
-    return "cpu" in str(x.device).lower()

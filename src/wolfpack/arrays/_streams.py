@@ -13,17 +13,10 @@ class Streams:
     ``at(k, block)`` is the generator ``Philox(key=seed, counter=[0, 0, block, k])``. Nothing is
     carried from one call to the next, so blocks may be drawn anywhere, in any order, again after a
     failure, and a run resumed at round k draws what the undisturbed run would have drawn. Streams
-    do not overlap: each has 2**128 numbers to itself.
+    do not overlap: each has 2**128 numbers to itself. The seed is an integer in [0, 2**128).
 
-    Parameters
-    ----------
-    seed : int
-        Non-negative integer below 2**128.
-
-    Notes
-    -----
-    One generator object is kept and its state reset, which is ten times cheaper than a new one;
-    an instance must therefore not be shared between threads.
+    One generator object is kept and its state reset, which is ten times cheaper than a new one.
+    Threads must therefore not share an instance.
     """
 
     __slots__ = ("_bits", "_counter", "_generator", "_state", "seed")

@@ -28,6 +28,7 @@ class Structured:
     """
 
     shape: tuple[int, int]
+    ndim = 2
 
     @property
     def dtype(self) -> np.dtype:
@@ -46,11 +47,6 @@ class Structured:
         """Tell whether all entries are finite."""
         raise NotImplementedError
 
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return 2
-
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         dense = self.to_dense()
         return dense if dtype is None else dense.astype(dtype)
@@ -61,17 +57,7 @@ class Structured:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LowRank(Structured):
-    """The matrix U diag(s) V'.
-
-    Parameters
-    ----------
-    U : array (p, k)
-        Left vectors.
-    s : array (k,)
-        Their weights.
-    V : array (q, k)
-        Right vectors.
-    """
+    """The matrix U diag(s) V' of the vectors U (p, k) and V (q, k) with k weights s."""
 
     U: np.ndarray
     s: np.ndarray
@@ -146,16 +132,10 @@ class LowRank(Structured):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparseMatrix(Structured):
-    """A sparse matrix by its entries, row by row.
+    """A sparse matrix of shape (p, q) by its entries, row by row.
 
-    Parameters
-    ----------
-    rows, columns : int arrays (n,)
-        Positions, sorted by rows and then columns, each at most once.
-    data : array (n,)
-        The entries.
-    shape : tuple (p, q)
-        Shape of the matrix.
+    The positions ``rows, columns`` of the entries ``data`` are sorted by rows and then columns.
+    Each occurs at most once.
     """
 
     rows: np.ndarray

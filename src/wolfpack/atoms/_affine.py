@@ -11,14 +11,7 @@ from ._base import Array, Atoms, Index
 class Affine(Atoms):
     """``scale * v + offset`` for the vertices v of another set.
 
-    Parameters
-    ----------
-    base : Atoms
-        The vertices v.
-    scale : float
-        Common factor.
-    offset : array, optional
-        Common shift, of one vertex's shape; none by default.
+    ``offset`` has the shape of one vertex; None stands for zero.
     """
 
     def __init__(self, base: Atoms, scale: float = 1.0, offset: Array | None = None) -> None:

@@ -40,17 +40,10 @@ class Atoms(NDArrayOperatorsMixin, ABC):
 
     A vertex behaves like the array it stands for: ``np.asarray(v)``, ``v - x`` and ``g @ v`` give
     dense arrays. Subclasses do the work of the methods below on the structure, without densifying.
-
-    Attributes
-    ----------
-    vertex_shape : tuple of int
-        Shape of one vertex.
-    count : int or None
-        Number of vertices in the batch, None for a single vertex.
     """
 
-    vertex_shape: tuple[int, ...]
-    count: int | None
+    vertex_shape: tuple[int, ...]  # shape of one vertex
+    count: int | None  # number of vertices in the batch, None for a single vertex
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -170,14 +163,8 @@ class Dense(Atoms):
 class Bounded(Dense):
     """Answers of a numerical solver to directions g, each with a lower bound on min <g, v>.
 
-    Parameters
-    ----------
-    array : array, shape ([count,] *vertex_shape)
-        The answers.
-    bound : float or array, shape ([count])
-        What no value of <g, v> falls below.
-    direction : array, like ``array``
-        The directions g for which that was proved.
+    ``bound`` has one number per vertex. It was proved for ``direction``, which has the shape of
+    ``array``.
     """
 
     def __init__(

@@ -31,9 +31,11 @@ def join(parts: Sequence[Atoms]) -> Atoms:
     """
     if len(parts) == 1 and parts[0].count is not None:
         return parts[0]
-    kind = type(parts[0])
+    kind, shape = type(parts[0]), parts[0].vertex_shape
     joined = _join(parts[0], parts) if all(type(part) is kind for part in parts) else None
-    return _join_dense(parts) if joined is None else joined
+    if joined is not None:
+        return joined
+    return Dense(concat([reshape(part.to_dense(), (-1, *shape)) for part in parts]), shape)
 
 
 def weighted(atoms: Atoms, weights: Array, origin: Array) -> Array:
@@ -59,11 +61,6 @@ def combine(atoms: Atoms, weights: Array) -> Array:
 def _join(first: Atoms, parts: Sequence[Atoms]) -> Atoms | None:
     """Return the batch of parts that have the type of ``first``, None if they do not match."""
     return None
-
-
-def _join_dense(parts: Sequence[Atoms]) -> Dense:
-    shape = parts[0].vertex_shape
-    return Dense(concat([reshape(part.to_dense(), (-1, *shape)) for part in parts]), shape)
 
 
 def _same(parts: Sequence[Atoms], field: str) -> bool:

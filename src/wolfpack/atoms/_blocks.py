@@ -14,10 +14,7 @@ from ._base import Array, Atoms, Index
 class Parts(Atoms):
     """Vertices made of one vertex (or batch of the same length) of each of several sets.
 
-    Parameters
-    ----------
-    parts : sequence of Atoms
-        The vertices of each set, whose keys identify the whole.
+    The keys of the parts identify the whole.
     """
 
     def __init__(self, parts: Sequence[Atoms]) -> None:

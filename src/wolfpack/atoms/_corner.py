@@ -13,12 +13,8 @@ from ._base import Array, Atoms, Index
 class Corner(Atoms):
     """``upper`` where ``above`` holds, ``lower`` elsewhere: one bit of information per entry.
 
-    Parameters
-    ----------
-    above : bool array, shape ([count,] *vertex_shape)
-        Which entries are at the upper bound.
-    lower, upper : float or array, broadcastable to ``vertex_shape``
-        The bounds; arrays where ``above`` is not NumPy's.
+    ``above`` has the shape ``([count,] *vertex_shape)``. The bounds are numbers, or arrays that
+    broadcast to ``vertex_shape``; arrays where ``above`` is not NumPy's.
     """
 
     def __init__(

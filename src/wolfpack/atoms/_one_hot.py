@@ -25,14 +25,8 @@ from ._base import Array, Atoms, Index
 class OneHot(Atoms):
     """``value`` at one flat position ``index``, zero elsewhere.
 
-    Parameters
-    ----------
-    index : int array, shape () or (count,)
-        Flat position of the nonzero entry of each vertex.
-    value : float or array like ``index``
-        The entry itself.
-    dtype : type, optional
-        Floating-point type of the entries where ``index`` is not NumPy's.
+    ``index`` is an integer array of shape () or (count,), ``value`` a float or an array like it.
+    ``dtype`` is the floating-point type of the entries where ``index`` is not NumPy's.
     """
 
     def __init__(
@@ -45,8 +39,12 @@ class OneHot(Atoms):
         self.count = None if self.index.ndim == 0 else self.index.shape[0]
 
     def to_dense(self) -> Array:
-        if self.dtype is not None:
-            return self._spread()
+        if self.dtype is not None:  # by a comparison, which does not wait for the device
+            hits = arange(self.size, self.index) == self.index[..., None]
+            value = self.value
+            if isinstance(value, float):
+                value = full((), value, self.index, self.dtype)
+            return reshape(namespace(hits).where(hits, value[..., None], 0.0), self.shape)
         dtype = np.result_type(self.value, np.float32) if np.ndim(self.value) else np.float64
         out = np.zeros((self.count or 1, self.size), dtype=dtype)
         out[np.arange(out.shape[0]), self.index] = self.value
@@ -94,15 +92,6 @@ class OneHot(Atoms):
 
     def key(self) -> Hashable:
         return int(self.index), float(self.value)
-
-    def _spread(self) -> Array:
-        """Return the dense array in another library than NumPy, without waiting for its device."""
-        space = namespace(self.index)
-        hits = arange(self.size, self.index) == self.index[..., None]
-        value = self.value
-        if isinstance(value, float):
-            value = full((), value, self.index, self.dtype)
-        return reshape(space.where(hits, value[..., None], 0.0), self.shape)
 
 
 class Tally(OneHot):

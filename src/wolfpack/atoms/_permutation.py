@@ -13,10 +13,7 @@ from ._sparse import Sparse
 class Permutation(Atoms):
     """The matrix with a one in row i and column ``columns[i]``, for each i, and zeros elsewhere.
 
-    Parameters
-    ----------
-    columns : int array, shape ([count,] n)
-        A permutation of 0, ..., n - 1, or a batch of them.
+    ``columns`` is a permutation of 0, ..., n - 1, or a batch of them of shape (count, n).
     """
 
     def __init__(self, columns: Array) -> None:

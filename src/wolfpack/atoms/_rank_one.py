@@ -13,14 +13,8 @@ from ._base import Array, Atoms, Index
 class RankOne(Atoms):
     """The matrix ``scale * u v'``, or a batch of such matrices.
 
-    Parameters
-    ----------
-    u : array, shape ([count,] p)
-        Left vectors.
-    v : array, shape ([count,] q)
-        Right vectors; the same array as ``u`` for symmetric matrices.
-    scale : float
-        Common factor.
+    ``u`` has the shape ([count,] p) and ``v`` ([count,] q). For symmetric matrices both are the
+    same array.
     """
 
     def __init__(self, u: Array, v: Array, scale: float = 1.0) -> None:

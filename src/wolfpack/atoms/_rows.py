@@ -13,12 +13,8 @@ from ._base import Array, Atoms, Index
 class Rows(Atoms):
     """Row ``index`` of ``table``, without a copy of the row.
 
-    Parameters
-    ----------
-    table : array, shape (N, size)
-        The flattened points, shared by all vertices.
-    index : int array, shape () or (count,)
-        Which point each vertex is.
+    ``table`` (N, size) has the flattened points that all vertices share. ``index`` of shape () or
+    (count,) says which point each vertex is.
     """
 
     def __init__(self, table: Array, index: Array, vertex_shape: tuple[int, ...]) -> None:

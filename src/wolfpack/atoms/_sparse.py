@@ -25,15 +25,9 @@ from ._base import Array, Atoms, Index
 class Sparse(Atoms):
     """``values`` at flat positions ``indices``, zero elsewhere.
 
-    Parameters
-    ----------
-    indices : int array, shape (nonzeros,) or (count, nonzeros)
-        Flat positions. Vertices of one batch that have fewer nonzeros than others are padded by
-        any position with value 0.
-    values : float or array like ``indices``
-        The entries; a number stands for equal entries everywhere.
-    dtype : type, optional
-        Floating-point type of the entries where ``indices`` is not NumPy's.
+    ``indices`` has the shape ([count,] nonzeros). Vertices with fewer nonzeros than others of their
+    batch are padded by any position with value 0. ``values`` is an array like ``indices``, or one
+    number for all. ``dtype`` is their floating-point type where ``indices`` is not NumPy's.
     """
 
     def __init__(

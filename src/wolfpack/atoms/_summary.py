@@ -124,10 +124,7 @@ def summarize(atoms: Atoms) -> Summary:
         # a copy in another memory order could be multiplied in another order, to other bits
         if u.size + v.size < atoms.size and u.flags.c_contiguous and v.flags.c_contiguous:
             return FactoredSummary(atoms)
-    return _compressed(atoms.mean())
-
-
-def _compressed(mean: Array) -> Summary:
+    mean = atoms.mean()
     flat = mean.reshape(-1)
     positions = np.flatnonzero(flat)
     if 3 * positions.size > flat.size or not flat.size:

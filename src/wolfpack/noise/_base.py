@@ -84,12 +84,12 @@ class Noise(ABC):
         kind = np.dtype(dtype)
         if kind.name not in ("float32", "float64"):
             raise ValueError(f"dtype must be float32 or float64, found {kind}")
-        if isinstance(self.scale, float):
-            z = self._draw(rng, shape, kind)
-            return z if self.scale == 1.0 else np.multiply(z, np.asarray(self.scale, kind), out=z)
-        _check_broadcast(self.scale, shape)
+        if not isinstance(self.scale, float):
+            _check_broadcast(self.scale, shape)
         z = self._draw(rng, shape, kind)
-        return np.multiply(z, self.scale.astype(kind, copy=False), out=z)
+        if isinstance(self.scale, float) and self.scale == 1.0:
+            return z
+        return np.multiply(z, np.asarray(self.scale, kind), out=z)
 
     def sample_at(self, x: Array, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
         """Draw Delta with the generator of ``x``'s library, on ``x``'s device and of its type.
@@ -144,16 +144,11 @@ class Noise(ABC):
         return self._peak / self.scale
 
     def M(self, d: int, constants: str = "sharp") -> float:
-        """The constant M for which s_alpha is R M / alpha-smooth.
+        """The constant M for which s_alpha is R M / alpha-smooth, for d coordinates.
 
-        Parameters
-        ----------
-        d : int
-            Number of coordinates.
-        constants : {"sharp", "paper"}
-            ``"paper"``: M^2 = E||grad eta(Delta)||^2, which is d times the Fisher information of a
-            coordinate (Proposition 2 of the paper). ``"sharp"``: M^2 = the largest eigenvalue of
-            the Fisher information, free of d (Theorem S1 of docs/theory/constants.md).
+        ``"paper"``: M^2 = E||grad eta(Delta)||^2, which is d times the Fisher information of a
+        coordinate (Proposition 2 of the paper). ``"sharp"``: M^2 = the largest eigenvalue of
+        the Fisher information, free of d (Theorem S1 of docs/theory/constants.md).
         """
         if isinstance(d, bool) or not isinstance(d, int | np.integer) or d < 1:
             raise ValueError(f"d must be an integer of at least 1, found {d!r}")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..arrays import Array, clip, expit, log_sum_exp, namespace, softplus, xlogy
+from ..arrays import Array, clip, expit, logsumexp_rows, namespace, softplus, xlogy
 from ._matrix import Matrix
 from .finite_sum import RowLoss, SignLoss
 
@@ -139,7 +139,7 @@ class Multinomial(RowLoss):
         )
 
     def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
-        level = log_sum_exp(z)
+        level = logsumexp_rows(z)
         if self._chosen is not None:
             xp, chosen = namespace(z), self._of(self._chosen, rows)
             return level[:, 0] - xp.sum(z * chosen, axis=1), xp.exp(z - level) - chosen

@@ -181,11 +181,11 @@ class Set(ABC):
         """
         return self._lmo(np.zeros(self.shape)).to_dense()
 
-    def near(self, g: Array) -> Atoms:
-        """Return a vertex of small <g, v> for each direction of a batch.
+    def lmo_or_nearby(self, g: Array) -> Atoms:
+        """Return the oracle's answer to each direction of a batch, or to a direction nearby.
 
-        Methods that collect vertices call it. By default these are the oracle's answers. Sets whose
-        oracle cannot answer every direction answer one nearby.
+        Methods that collect vertices call it: they may keep any vertex. Sets whose oracle cannot
+        answer every direction override it and move such a direction to one that it can answer.
         """
         return self._lmo(g)
 

@@ -100,8 +100,8 @@ class FlowPolytope(ProgramSet):
         answer = Sparse(edges, np.take_along_axis(x, edges, axis=1), self.shape)
         return answer.take(0) if g.ndim == 1 else answer
 
-    def near(self, g: Array) -> Atoms:
-        # noise may make the cost of a cycle negative; any routing will do here
+    def lmo_or_nearby(self, g: Array) -> Atoms:
+        # noise may make the cost of a cycle negative; any routing may be kept
         return self._lmo(g if self.capacity is not None else np.maximum(g, 0.0))
 
     def _minimise(self, cost: Array) -> Answer:

@@ -30,12 +30,8 @@ SMOOTHINGS = ("ambient", "lifted", "image")
 def make_smoothing(name: str, objective: Objective | None, K: Set, law: Noise) -> Smoothing:
     """Return the smoothing called ``name``.
 
-    Parameters
-    ----------
-    name : {"ambient", "lifted", "image"}
-        Noise on the coordinates, on the vertices' scores, or on the observations.
-    objective, K, law
-        The problem and the law of the noise.
+    "ambient" puts the noise on the coordinates, "lifted" on the vertices' scores, "image" on the
+    observations.
     """
     if name == "ambient":
         return Ambient(K, law)

@@ -80,9 +80,8 @@ class DeviceJob(Job):
         while first < count:
             step = self._max_directions
             try:
-                found.append(
-                    self._near(question, directions[first : min(first + step, count), ...])
-                )
+                part = directions[first : min(first + step, count), ...]
+                found.append(self._answer(question, part))
                 first += step
             except Exception as error:
                 if not is_out_of_memory(error) or step == 1:

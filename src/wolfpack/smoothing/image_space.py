@@ -32,7 +32,6 @@ class LinearImage(Protocol):
 
     def pull_back(self, theta: Array) -> Array:
         """Return A' theta for each theta of a batch."""
-        ...
 
 
 class ImageSpace(Smoothing):

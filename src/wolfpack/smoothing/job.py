@@ -57,27 +57,12 @@ class Partial(NamedTuple):
 class Job:
     """Perturbed answers of one set under one law and one seed, block by block.
 
-    Parameters
-    ----------
-    smoothing : Smoothing
-        How questions are perturbed, and the set that answers them.
-    seed : int
-        Seed of the random streams.
-    sampling : {"iid", "antithetic", "sobol"}
-        How the draws of a block depend on each other.
-    block : int, optional
-        Answers per block. By default as many as fill the cache, and fewer for sets that answer
-        directions one by one or say so (``batch_hint``), so that m oracles split over workers. It
-        is part of what a seed means, and never depends on the number of workers.
+    ``sampling`` ("iid", "antithetic" or "sobol") says how the draws of a block depend on each
+    other. ``block`` is the number of answers per block. By default a block fills the cache, and is
+    smaller for sets that answer directions one by one or say so (``batch_hint``), so that m oracles
+    split over workers. It is part of what a seed means, and never depends on the number of workers.
 
-    Attributes
-    ----------
-    pins : bool
-        Whether BLAS is held to one thread during the work.
-
-    Notes
-    -----
-    Not to be shared between threads: `copy.copy` gives each its own.
+    Threads must not share a job: `copy.copy` gives each its own.
     """
 
     on_device: ClassVar[bool] = False
@@ -103,6 +88,7 @@ class Job:
         self._perturbs = smoothing.perturbs and smoothing.numbers_per_answer > 1
         # answers that do not depend on what else is in the batch may be asked for together
         self._joins = self._perturbs and alone
+        # whether BLAS is held to one thread during the work
         self.pins = not self.on_device and multiplies(smoothing)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -125,7 +111,8 @@ class Job:
         rng = self._couple(self.streams.at(k, block))
         try:
             if keep and self._perturbs:
-                answers = self.smoothing.K.near(self.smoothing.directions(v, alpha, count, rng))
+                directions = self.smoothing.directions(v, alpha, count, rng)
+                answers = self.smoothing.K.lmo_or_nearby(directions)
             else:
                 answers = self.smoothing.answers(v, alpha, count, rng)
             self._check(answers, v, k, block)
@@ -180,7 +167,7 @@ class Job:
         try:
             pairs = zip(blocks, counts, strict=True)
             draws = [self._directions(question, block, count) for block, count in pairs]
-            answers = self._near(question, draws[0] if len(draws) == 1 else concat(draws))
+            answers = self._answer(question, draws[0] if len(draws) == 1 else concat(draws))
             self._check(answers, question.v, question.k, blocks[0])
         except (Exception, SystemExit) as error:
             self._locate(error, question.k, blocks)
@@ -191,10 +178,10 @@ class Job:
         rng = self._couple(self.streams.at(question.k, block))
         return self.smoothing.directions(question.v, self._scale(question, block), count, rng)
 
-    def _near(self, question: Question, directions: Array) -> Atoms:
-        """Ask the oracle; answers that are kept may be vertices nearby."""
+    def _answer(self, question: Question, directions: Array) -> Atoms:
+        """Ask the oracle; answers that are kept need not be exact minimisers."""
         K = self.smoothing.K
-        return K.near(directions) if question.keep else K._lmo(directions)
+        return K.lmo_or_nearby(directions) if question.keep else K._lmo(directions)
 
     def _unperturbed(self, g: Array) -> Atoms:
         try:

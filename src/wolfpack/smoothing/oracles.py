@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..arrays import Compiled, inner
@@ -30,28 +31,11 @@ class Answer(NamedTuple):
     variance: float
 
 
-class Given:
-    """A generator whose uniform numbers are known already, and are where they are needed."""
-
-    def __init__(self, uniform: Array) -> None:
-        self.uniform = uniform
-
-    def random(self, count: int) -> Array:
-        """Return the numbers."""
-        return self.uniform
-
-
 class Oracles:
     """Linear oracles of one problem with one smoothing and one seed.
 
-    Parameters
-    ----------
-    problem : Problem
-        Whose set is asked and whose counts are kept.
-    smoothing : Smoothing or None
-        How questions are perturbed; None when the method perturbs none.
-    seed, sampling, block
-        See `Job`.
+    The problem's set is asked, and its counts are kept. ``smoothing`` is None when the method
+    perturbs no question. For ``seed``, ``sampling`` and ``block`` see `Job`.
     """
 
     def __init__(
@@ -135,11 +119,13 @@ class Oracles:
         if self.job is None:
             return self.lmo(v).to_dense()
         if isinstance(m, str):  # "exact"
-            return self._closed_form(v, alpha)
+            self.problem.counts.nlmo += 1
+            return self.job.smoothing.mean_answer(v, alpha)
         if self._given is not None:
             self.problem.counts.nlmo += m
-            numbers = cast("np.random.Generator", Given(self._given))
-            return self.job.smoothing.answers(v, alpha, m, numbers).mean()
+            uniform = SimpleNamespace(random=lambda count: self._given)  # known already
+            rng = cast("np.random.Generator", uniform)
+            return self.job.smoothing.answers(v, alpha, m, rng).mean()
         with self.job.quiet():
             if self._fits(m):
                 return self.job.answers(v, alpha, m, k).mean()
@@ -190,11 +176,6 @@ class Oracles:
             partials = self.job.compute(question, blocks, pack=False)
         self.problem.counts.nlmo += sum(partial.count for partial in partials)
         return partials
-
-    def _closed_form(self, v: Array, alpha: float) -> Array:
-        assert self.smoothing is not None
-        self.problem.counts.nlmo += 1
-        return self.smoothing.mean_answer(v, alpha)
 
 
 def _mean(partials: list[Partial]) -> Array:

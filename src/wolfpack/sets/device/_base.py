@@ -82,8 +82,9 @@ class Twin(Set, anywhere=True):
     def _lmo(self, g: Array) -> Atoms:
         return self._on_host("_lmo", g)
 
-    def near(self, g: Array) -> Atoms:
-        return self._on_host("near", g) if self.K.has("near") else self._lmo(g)
+    def lmo_or_nearby(self, g: Array) -> Atoms:
+        nearby = "lmo_or_nearby"
+        return self._on_host(nearby, g) if self.K.has(nearby) else self._lmo(g)
 
     def certify(self, g: Array, vertex: Atoms) -> float:
         return self._on_host("certify", g, vertex.to(_HOST))

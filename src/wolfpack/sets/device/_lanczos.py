@@ -42,18 +42,10 @@ class Ritz(NamedTuple):
 
 
 def top_ritz(apply: Callable[[Array], Array], start: Array, k: int, tolerance: float) -> Ritz:
-    """Return the k top Ritz pairs of each operator of a batch.
+    """Return the k top Ritz pairs of each operator of a batch, from ``start`` (batch, n) on.
 
-    Parameters
-    ----------
-    apply : callable
-        (batch, n) -> (batch, n): each symmetric operator on its own vector.
-    start : array (batch, n)
-        Vectors to start from.
-    k : int
-        How many pairs.
-    tolerance : float
-        Relative residual to stop at.
+    ``apply`` applies each symmetric operator to its own vector of a batch. The method stops at the
+    relative residual ``tolerance``.
     """
     space, n = namespace(start), start.shape[-1]
     max_steps = min(MAX_STEPS, n)
@@ -130,8 +122,7 @@ def _numbers(n: int) -> np.ndarray:
 
 def start_for(g: Array, n: int) -> Array:
     """Return the same start for each matrix of a batch."""
-    one = like(_numbers(n), g)
-    return namespace(g).broadcast_to(one, (g.shape[0], n))
+    return namespace(g).broadcast_to(like(_numbers(n), g), (g.shape[0], n))
 
 
 def _over(a: Array, length: Array) -> Array:

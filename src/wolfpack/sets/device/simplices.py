@@ -15,6 +15,7 @@ from ...arrays import (
     full,
     like,
     logsumexp,
+    logsumexp_rows,
     namespace,
     reshape,
     searchsorted,
@@ -200,8 +201,7 @@ def _log_sums(points: Sequence[Array], alpha: float, factor: float) -> list:
     """Return factor log(sum(exp(y/alpha))) for several y, as arrays of shape ()."""
     space = namespace(points[0])
     rows = space.stack([reshape(y, (-1,)) for y in points]) / alpha
-    top = space.max(rows, axis=1)
-    sums = factor * (top + space.log(space.sum(space.exp(rows - top[:, None]), axis=1)))
+    sums = factor * logsumexp_rows(rows)[:, 0]
     return [sums[i] for i in range(len(points))]
 
 

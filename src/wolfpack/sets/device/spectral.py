@@ -11,7 +11,6 @@ precision, the host computes them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from ...arrays import (
     clip,
@@ -63,16 +62,10 @@ class Spectral(Twin, anywhere=True):
 
 
 class TraceTwin(Spectral, anywhere=True):
-    """The trace-norm ball.
-
-    Attributes
-    ----------
-    passes : int
-        How often the last batch of directions was read: twice a step of Lanczos' method, and three
-        times for its start and its end.
-    """
+    """The trace-norm ball."""
 
     passes: int = 0
+    """How often the last batch of directions was read (see `_top_pairs`)."""
 
     def _lmo(self, g: Array) -> RankOne:
         if g.ndim == 2:
@@ -235,7 +228,8 @@ class SchattenTwin(Spectral, anywhere=True):
 def _top_pairs(g: Array, k: int, tolerance: float) -> tuple[Array, Array, int]:
     """Return the k top singular pairs of each matrix of a batch, none of them wide.
 
-    The third number says how often the matrices were read.
+    The third number says how often the matrices were read: twice a step of Lanczos' method, and
+    three times for its start and its end.
     """
     space = namespace(g)
     h = space.matrix_transpose(g)
@@ -250,19 +244,12 @@ def _top_pairs(g: Array, k: int, tolerance: float) -> tuple[Array, Array, int]:
             lambda q: (c @ ((b @ q[:, :, None]) * unit) * unit)[:, :, 0], start, k, tolerance
         )
 
-    found = _scaled(g, squared)
+    found = squared(g)
+    if not (0.0 <= found.residual < math.inf and found.size > 0.0):  # squares failed at this scale
+        largest = space.max(abs(g), axis=(-2, -1), keepdims=True)
+        found = squared(g / space.where(largest > 0, largest, 1.0))
     u = _unit_rows(found.vectors @ h)
     return u, _unit_rows(u @ g), 2 * found.steps + 3
-
-
-def _scaled(g: Array, find: Callable[[Array], Ritz]) -> Ritz:
-    """Return the pairs found, and look for them again at another scale where squares failed."""
-    found = find(g)
-    if 0.0 <= found.residual < math.inf and found.size > 0.0:
-        return found
-    space = namespace(g)
-    largest = space.max(abs(g), axis=(-2, -1), keepdims=True)
-    return find(g / space.where(largest > 0, largest, 1.0))
 
 
 def _unit_rows(x: Array) -> Array:
