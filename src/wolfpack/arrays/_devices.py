@@ -36,15 +36,12 @@ def devices() -> dict[str, list[str]]:
         found["driver"] = cards
     linux = platform.system() == "Linux"
     accelerated = not linux or any(any(_DEV.glob(name)) for name in _DEVICE_FILES)
-    for name, list_devices, otherwise in (
-        ("torch", _torch, "cpu"),
-        ("jax", _jax, "cpu"),
-        ("cupy", _cupy, "none"),
-    ):
+    for name, list_devices in {"torch": _torch, "jax": _jax, "cupy": _cupy}.items():
         if find_spec(name) is None:
             continue
+        host = "none" if name == "cupy" else "cpu"
         try:
-            found[name] = list_devices(import_module(name)) if accelerated else [otherwise]
+            found[name] = list_devices(import_module(name)) if accelerated else [host]
         except Exception as error:  # a driver that does not fit, say
             found[name] = [f"cannot be used ({type(error).__name__}: {error})"]
     return found

@@ -228,7 +228,7 @@ def xlogy(a: Array, b: Array) -> Array:
     """Return a log b, and 0 where a is 0."""
     if type(a) is np.ndarray:
         return special.xlogy(a, b)
-    space = namespace(a, b)
+    space = namespace(a)
     zero = a == 0
     return space.where(
         zero, space.zeros_like(a), a * space.log(space.where(zero, space.ones_like(a), b))

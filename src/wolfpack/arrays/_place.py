@@ -21,22 +21,16 @@ _libraries: dict[type, str] = {}
 _foreign: dict[type, bool] = {}
 
 
-def namespace(*arrays: Array) -> Any:
-    """Return the Array API namespace that the arrays share (``numpy`` for NumPy arrays)."""
-    first = arrays[0]
-    if type(first) is np.ndarray and (
-        len(arrays) == 1 or all(type(array) is np.ndarray for array in arrays)
-    ):
+def namespace(x: Array) -> Any:
+    """Return the Array API namespace of an array (``numpy`` for NumPy arrays)."""
+    if type(x) is np.ndarray:
         return np
-    found = _spaces.get(type(first)) if len(arrays) == 1 else None
+    found = _spaces.get(type(x))
     if found is None:
         from array_api_compat import array_namespace
 
-        found = array_namespace(*arrays)
-        if isinstance(first, np.ndarray | np.generic):
-            found = np
-        if len(arrays) == 1:
-            _spaces[type(first)] = found
+        found = np if isinstance(x, np.ndarray | np.generic) else array_namespace(x)
+        _spaces[type(x)] = found
     return found
 
 

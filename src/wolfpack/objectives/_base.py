@@ -266,7 +266,7 @@ class LinearModel(Objective):
     def pull_back(self, theta: Array) -> Array:
         if theta.ndim == 3:
             parts = [self._At @ theta[i, ...] for i in range(theta.shape[0])]
-            return namespace(*parts).stack(parts)
+            return namespace(parts[0]).stack(parts)
         return (self._At @ theta.T).T
 
     def value(self, x: Array) -> float:

@@ -192,7 +192,7 @@ def _by_columns(product: Product) -> Product:
         if x.ndim == 1:
             return product(x)
         columns = [product(x[:, j]) for j in range(x.shape[1])]
-        return namespace(*columns).stack(columns, axis=1)
+        return namespace(columns[0]).stack(columns, axis=1)
 
     return apply
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..arrays import Streams, concat, epsilon, norm
 from ..atoms import Atoms, DenseSummary, Summary, portable, summarize
+from ..problem.checks import check_count
 from ._base import BLOCK_NUMBERS, Array, Smoothing
 from ._blas import multiplies, one_thread
 from .draws import SAMPLINGS
@@ -72,10 +73,8 @@ class Job:
     ) -> None:
         if sampling not in SAMPLINGS:
             raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, found {sampling!r}")
-        if block is not None and (
-            not isinstance(block, int) or isinstance(block, bool) or block < 1
-        ):
-            raise ValueError(f"block must be an integer >= 1, found {block!r}")
+        if block is not None:
+            check_count("block", block)
         self.smoothing = smoothing
         self.sampling = sampling
         self.streams = Streams(seed)

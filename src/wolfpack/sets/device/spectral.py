@@ -245,7 +245,7 @@ def _top_pairs(g: Array, k: int, tolerance: float) -> tuple[Array, Array, int]:
         )
 
     found = squared(g)
-    if not (0.0 <= found.residual < math.inf and found.size > 0.0):  # squares failed at this scale
+    if not (0.0 <= found.residual < math.inf and found.size > 0.0):  # squares over- or underflowed
         largest = space.max(abs(g), axis=(-2, -1), keepdims=True)
         found = squared(g / space.where(largest > 0, largest, 1.0))
     u = _unit_rows(found.vectors @ h)
