@@ -28,18 +28,8 @@ class ConvergenceError(RuntimeError):
 class Task(NamedTuple):
     """What the loop needs, prepared from a call.
 
-    Attributes
-    ----------
-    problem : Problem or CompositeProblem
-        What the solver sees.
-    solver : Solver
-        The method.
-    start : array or None
-        Where it begins; None for a run that is continued.
-    oracles : Oracles or Gradients
-        Who answers the questions of a round.
-    conclude : callable or None
-        Adds to the finished result what only this kind of problem has.
+    ``start`` is None for a run that is continued. ``oracles`` answers the questions of a round.
+    ``conclude`` adds to the finished result what only this kind of problem has.
     """
 
     problem: Problem | CompositeProblem

@@ -67,16 +67,7 @@ def prepare_composite(
 ) -> tuple[Config, Task, Options]:
     """Return the task of `minimize_composite`, with the config and the options completed.
 
-    Parameters
-    ----------
-    config, settings
-        What the user asked for.
-    G, H
-        The two terms, as given.
-    options : Options
-        What the user wants to see of the run.
-    began : float
-        When the call began, by `time.perf_counter`.
+    ``began`` is when the call began, by `time.perf_counter`: preparing is on the clock.
     """
     _check_regularizer(H)
     smooth, scales = G if isinstance(G, Objective) else _as_smooth(G, settings.beta), None

@@ -31,21 +31,11 @@ class Sample(NamedTuple):
 
 
 class Minibatches(Gradients):
-    """Gradients of a sum over a few of its rows.
+    """Gradients of a sum over ``batch`` of its rows.
 
-    Parameters
-    ----------
-    objective : FiniteSum
-        G.
-    batch : int
-        Rows in a round.
-    seed : int
-        Seed of the streams.
-    sampling : {"uniform", "importance", "shuffle", "blocks", "turns", "windows"}
-        Which rows a round sees: see `wolfpack.gradients.rows`.
-    reduction : "saga", "svrg" or None
-        Control variates: each row's gradient where it was last seen ("saga"), or those at an anchor
-        that moves after every two passes, which costs a pass ("svrg").
+    ``sampling`` is a name of `wolfpack.gradients.rows`. With ``reduction`` control variates are
+    used: each row's gradient where it was last seen ("saga"), or those at an anchor that moves
+    after every two passes, which costs a pass ("svrg").
     """
 
     def __init__(
