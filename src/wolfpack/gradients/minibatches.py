@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import Array, inner, is_foreign, library, like, norm_squared, take, zeros
 from ..objectives.finite_sum import FiniteSum
 from .base import Gradient, Gradients, checked
-from .control_variates import ControlVariate, Table
+from .control_variates import ControlVariate, SlopeTable
 from .rows import SAMPLINGS, RowBatch
 
 _ANCHOR_PASSES = 2  # passes between two anchors of "svrg"
@@ -83,13 +83,13 @@ class Minibatches(Gradients):
         if self.reduction == "saga":
             if variate is None:
                 # No row has been seen yet: the first gradients are plain ones.
-                return ControlVariate(k, Table(zeros(G.image_shape, y)), 0.0 * y)
+                return ControlVariate(k, SlopeTable(zeros(G.image_shape, y)), 0.0 * y)
             return variate
         if variate is not None and (k - variate.k) * m < _ANCHOR_PASSES * G.n:
             return variate
         at, order = G.evaluate(y), self.rows.order
         slopes = at.dual if order is None else take(at.dual, order)
-        return ControlVariate(k, Table(slopes), at.gradient)
+        return ControlVariate(k, SlopeTable(slopes), at.gradient)
 
     def table(self, variate: ControlVariate) -> Array:
         values, order = variate.table.values, self.rows.order

@@ -12,11 +12,11 @@ from ..objectives import Batches, Objective, Stochastic
 from ..objectives._matrix import entries
 from ..objectives.finite_sum import FiniteSum
 from .base import Gradients
-from .draws import Draws
 from .exact import ExactGradients
 from .minibatches import Minibatches
 from .rows import FIXED, Importance, Uniform
 from .streams import InTurn
+from .user_draws import Draws
 
 _MAX_BLOCKS = 4096  # more blocks than this cost more than they save
 
