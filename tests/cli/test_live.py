@@ -14,7 +14,7 @@ from rich.console import Console
 import wolfpack as wp
 from wolfpack import cli
 from wolfpack.cli import live
-from wolfpack.cli.live import Display, Pace, clock, left_words
+from wolfpack.cli.live import Display, GapForecast, clock, left_words
 
 F = wp.objectives.LeastSquares(np.diag([3.0, 2.0, 1.0]), np.array([0.93, 0.41, 0.17]))
 K = wp.sets.Simplex(3)
@@ -22,7 +22,7 @@ K = wp.sets.Simplex(3)
 
 @pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
 def test_the_estimate_is_right_for_a_power_law(power):
-    pace = Pace()
+    pace = GapForecast()
     for t in np.linspace(0.25, 50.0, 2000):
         pace.see(t, 7.0 * t**-power)
     assert len(pace.times) <= 513
@@ -32,14 +32,14 @@ def test_the_estimate_is_right_for_a_power_law(power):
 
 
 def test_the_estimate_is_right_for_a_linear_rate():
-    pace = Pace()
+    pace = GapForecast()
     for t in np.linspace(0.25, 50.0, 2000):
         pace.see(t, 7.0 * math.exp(-0.2 * t))
     assert pace.left(7.0 * math.exp(-16.0)) == pytest.approx((30.0, 30.0), rel=1e-6)
 
 
 def test_where_both_fit_both_are_told():
-    pace = Pace()
+    pace = GapForecast()
     rng = np.random.default_rng(0)
     for t in np.linspace(1.0, 10.0, 40):
         pace.see(t, t**-0.5 * math.exp(-0.1 * t + 0.3 * rng.standard_normal()))
@@ -78,7 +78,7 @@ def test_the_line_says_how_many_workers_are_alive():
 
 
 def test_no_estimate_where_the_past_does_not_tell():
-    pace = Pace()
+    pace = GapForecast()
     assert pace.left(1e-3) is None
     for t in range(1, 20):
         pace.see(float(t), 1.0)

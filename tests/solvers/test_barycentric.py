@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from wolfpack.solvers.parts.weights import minimize_quadratic
+from wolfpack.solvers.parts.barycentric import minimize_quadratic
 
 
 def reference(root: np.ndarray, c: np.ndarray) -> float:

@@ -9,10 +9,10 @@ import pytest
 
 from wolfpack.atoms import Dense, OneHot
 from wolfpack.solvers.parts.armijo import descend
+from wolfpack.solvers.parts.barycentric import minimize_quadratic, minimize_weights
 from wolfpack.solvers.parts.hull import Hull
 from wolfpack.solvers.parts.scales import Scales
 from wolfpack.solvers.parts.stall import Stall
-from wolfpack.solvers.parts.weights import minimize_quadratic, minimize_weights
 
 
 def quadratic(seed: int, n: int, d: int, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

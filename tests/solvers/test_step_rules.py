@@ -14,7 +14,7 @@ from wolfpack.solvers.parts.step_rules import (
     Backtracking,
     LineSearch,
     OpenLoop,
-    Ray,
+    SearchLine,
     Secant,
     ShortStep,
     as_rule,
@@ -24,7 +24,7 @@ EXACT = [LineSearch(), Secant(tol=1e-12)]
 
 
 def ray(problem, x, target, max_step=1.0, k=3):
-    return Ray(k, x, problem.evaluate(x), target - x, max_step)
+    return SearchLine(k, x, problem.evaluate(x), target - x, max_step)
 
 
 def random_rays(problem, K, rule, count=20):
@@ -77,8 +77,8 @@ def test_exact_rules_find_the_minimum_along_the_ray(rule, make):
 
 
 def test_open_loop_is_its_formula():
-    assert OpenLoop(3.0)(None, Ray(4, None, None, None, 1.0)).step == 3 / 7
-    assert OpenLoop()(None, Ray(0, None, None, None, 0.2)).step == 0.2
+    assert OpenLoop(3.0)(None, SearchLine(4, None, None, None, 1.0)).step == 3 / 7
+    assert OpenLoop()(None, SearchLine(0, None, None, None, 0.2)).step == 0.2
 
 
 def test_short_step_is_its_formula_and_needs_L():

@@ -32,7 +32,7 @@ _MAX_GAPS, _CLEARLY_BETTER = 512, 4.0
 
 
 @dataclass
-class Pace:
+class GapForecast:
     """How the gap has fallen with time, and how long it may take to reach the target.
 
     The gap of a sublinear method falls about as c t^-p, that of a linear one as c exp(-q t). A line
@@ -94,7 +94,7 @@ class Display:
         self, settings: Mapping[str, Any], terminal: Console | None, log: Path | None
     ) -> None:
         self._settings, self._terminal, self._path = settings, terminal, log
-        self._pace = Pace()
+        self._pace = GapForecast()
         self._live: Live | None = None
         self._log: IO[str] | None = None
 

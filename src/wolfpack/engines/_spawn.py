@@ -18,7 +18,7 @@ _ONE_THREAD = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL")]
 _ONE_THREAD += ["VECLIB_MAXIMUM_THREADS"]
 
 
-class Starter:
+class ProcessStarter:
     """Starts workers: forked from a fork server, or each as a new interpreter.
 
     Nothing is ever forked from the user's process, which may have threads. By default workers are
@@ -73,7 +73,7 @@ class WorkerProcess:
     ``ready`` says whether the process has reported that it waits for a job.
     """
 
-    def __init__(self, slots: Slots, starter: Starter) -> None:
+    def __init__(self, slots: Slots, starter: ProcessStarter) -> None:
         self.ready = False
         self.link, there = multiprocessing.Pipe()
         lifeline, self._lifeline = os.pipe()

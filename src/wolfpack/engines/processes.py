@@ -14,7 +14,7 @@ from ._messages import Loaded, nbytes, read_reply, serialize, ticket_bytes
 from ._pace import Deadline
 from ._protocol import EngineFailure
 from ._shared import SLOTS, Slots
-from ._spawn import Starter, WorkerProcess
+from ._spawn import ProcessStarter, WorkerProcess
 from ._tickets import Received, Ticket, Worker
 from ._worker_pool import NO_ROUND, WorkerPool
 
@@ -51,7 +51,7 @@ class Processes(WorkerPool[WorkerProcess]):
         super().__init__()
         self.name = f"processes:{workers}"
         self._count = workers
-        self._starter = Starter() if fork is None else Starter(fork)
+        self._starter = ProcessStarter() if fork is None else ProcessStarter(fork)
         self._slots: Slots | None = None
         self._slot = 0
         self._joining: list[Worker[WorkerProcess]] = []

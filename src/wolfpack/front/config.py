@@ -23,18 +23,10 @@ from ..sets import Set
 
 @dataclass(frozen=True)
 class ConstrainedSettings:
-    """Arguments of `minimize` alone.
+    """Arguments of `minimize` alone, as the user gave them.
 
-    Attributes
-    ----------
-    noise, smoothing, sampling : object
-        As given by the user.
-    block : int or None
-        Answers per block of draws.
-    policy : Policy
-        How long a round waits for its workers.
-    L : float or None
-        The user's smoothness constant.
+    ``block`` is the number of answers per block of draws, ``policy`` how long a round waits for its
+    workers, ``L`` the smoothness constant.
     """
 
     noise: str | Noise | None
@@ -47,22 +39,10 @@ class ConstrainedSettings:
 
 @dataclass(frozen=True)
 class CompositeSettings:
-    """Arguments of `minimize_composite` alone.
+    """Arguments of `minimize_composite` alone, as the user gave them.
 
-    Attributes
-    ----------
-    y0 : array or None
-        The start.
-    w : str, object or None
-        The mirror map's name; one of the user's own cannot be saved.
-    beta : float, "stable", "search" or None
-        The user's smoothness constant.
-    variance : float or None
-        The user's bound on the variance.
-    sampling, reduction : str or None
-        How gradients are drawn, and how their variance is reduced.
-    scale : str, array or None
-        The units of the coordinates.
+    A mirror map ``w`` of the user's own cannot be saved. ``sampling`` and ``reduction`` say how
+    gradients are drawn and how their variance is reduced.
     """
 
     y0: Array | None

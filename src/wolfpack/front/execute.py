@@ -25,21 +25,11 @@ class ConvergenceError(RuntimeError):
         self.result = result
 
 
-class Task(NamedTuple):
+class PreparedRun(NamedTuple):
     """What the loop needs, prepared from a call.
 
-    Attributes
-    ----------
-    problem : Problem or CompositeProblem
-        What the solver sees.
-    solver : Solver
-        The method.
-    start : array or None
-        Where it begins; None for a run that is continued.
-    oracles : Oracles or Gradients
-        Who answers the questions of a round.
-    conclude : callable or None
-        Adds to the finished result what only this kind of problem has.
+    ``start`` is None for a run that is continued. ``oracles`` answers the questions of a round.
+    ``conclude`` adds to the finished result what only this kind of problem has.
     """
 
     problem: Problem | CompositeProblem
@@ -49,7 +39,9 @@ class Task(NamedTuple):
     conclude: Callable[[Result], None] | None = None
 
 
-def execute(config: Config, task: Task, options: Options, engine: EngineLike = None) -> Result:
+def execute(
+    config: Config, task: PreparedRun, options: Options, engine: EngineLike = None
+) -> Result:
     """Run a task, from its start or on from ``options.origin``."""
     choice = _choose_engine(config, task, engine)
     if isinstance(choice.engine, RankEngine) and choice.engine.follows:
@@ -90,7 +82,7 @@ def concluded(result: Result, raise_on_failure: bool) -> Result:
     return result
 
 
-def _choose_engine(config: Config, task: Task, engine: EngineLike) -> EngineChoice:
+def _choose_engine(config: Config, task: PreparedRun, engine: EngineLike) -> EngineChoice:
     job = task.oracles.job if isinstance(task.oracles, Oracles) else None
     if job is not None and not (job.on_device and engine is not None):
         return choose_engine(engine, job, getattr(task.solver, "m", None))

@@ -35,7 +35,7 @@ from ..solvers import SearchedComposite, StochasticComposite
 from ..solvers.composite import BetaSearch, DriftRestart, Policies, StepBound
 from .choose import choose_smoothing
 from .config import CompositeSettings, Config, ConstrainedSettings, composite_fingerprint
-from .execute import Task
+from .execute import PreparedRun
 
 _SHRINK = 0.5  # factor by which steps shrink when a run with fixed blocks stalls
 _SEARCH_FACTOR = 1.5  # safety factor of a beta that is searched from minibatches
@@ -47,14 +47,14 @@ def prepare_constrained(
     objective: Objective,
     K: Set,
     start: Array | None,
-) -> Task:
+) -> PreparedRun:
     """Return the task of `minimize`; ``start`` is None for a run that is continued."""
     problem = Problem(objective, K, settings.L)
     smoothing = choose_smoothing(
         config.method, config.solver, objective, K, settings.noise, settings.smoothing
     )
     oracles = Oracles(problem, smoothing, config.seed, settings.sampling, settings.block)
-    return Task(problem, config.solver, start, oracles)
+    return PreparedRun(problem, config.solver, start, oracles)
 
 
 def prepare_composite(
@@ -64,19 +64,10 @@ def prepare_composite(
     H: Regularizer,
     options: Options,
     began: float,
-) -> tuple[Config, Task, Options]:
+) -> tuple[Config, PreparedRun, Options]:
     """Return the task of `minimize_composite`, with the config and the options completed.
 
-    Parameters
-    ----------
-    config, settings
-        What the user asked for.
-    G, H
-        The two terms, as given.
-    options : Options
-        What the user wants to see of the run.
-    began : float
-        When the call began, by `time.perf_counter`.
+    ``began`` is when the call began, by `time.perf_counter`: preparing is on the clock.
     """
     _check_regularizer(H)
     smooth, scales = G if isinstance(G, Objective) else _as_smooth(G, settings.beta), None
@@ -105,7 +96,7 @@ def prepare_composite(
     every = config.record_every
     every = _once_per_pass(solver, gradients) if every is None else every
     shown = replace(options, record_every=every, spent=time.perf_counter() - began)
-    return config, Task(problem, solver, y0, gradients, conclude), shown
+    return config, PreparedRun(problem, solver, y0, gradients, conclude), shown
 
 
 def _as_smooth(G: object, beta: float | str | None) -> Objective:

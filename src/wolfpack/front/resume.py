@@ -21,7 +21,7 @@ from .config import (
     as_checkpoint,
     constrained_fingerprint,
 )
-from .execute import Task, concluded, execute
+from .execute import PreparedRun, concluded, execute
 from .prepare import prepare_composite, prepare_constrained
 
 _LIMITS = ("tol", "rtol", "max_rounds", "max_seconds", "max_lmo")
@@ -108,7 +108,7 @@ def _constrained(
     K: Any,
     place: Array | None,
     snapshot: Snapshot,
-) -> tuple[Config, Task]:
+) -> tuple[Config, PreparedRun]:
     """Return the config and the task of a run of `minimize` that is continued."""
     objective = as_objective(f)
     region = as_set(K)

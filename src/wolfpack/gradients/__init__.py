@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from .base import Gradient, Gradients
 from .control_variates import REDUCTIONS, ControlVariate
-from .draws import Draws
 from .exact import ExactGradients
 from .minibatches import Minibatches
 from .rows import SAMPLINGS
 from .source import automatic_batch, make_gradients
 from .streams import InTurn
+from .user_draws import Draws
 
 __all__ = [
     "REDUCTIONS",

@@ -31,18 +31,10 @@ _PROBE = 2**33  # block of the streams that probe the curvature of G
 
 
 class Gradient(NamedTuple):
-    """The gradient of a round.
+    """The gradient of a round, which is the mean of the draws in ``sample``.
 
-    Attributes
-    ----------
-    mean : array
-        The gradient.
-    dual : float, array or None
-        The dual point of the certificate, where the gradient is exact.
-    variate : ControlVariate or None
-        The control variate of the next round.
-    sample : object
-        The draws that the gradient is the mean of, for `Gradients.along`.
+    ``dual`` is the dual point of the certificate, where the gradient is exact; ``variate`` is the
+    control variate of the next round.
     """
 
     mean: Array
@@ -121,20 +113,8 @@ class Gradients(ABC):
     ) -> float:
         """Estimate E||g - grad G(y)||_*^2 for the mean of ``m`` draws, from repeated ones.
 
-        Parameters
-        ----------
-        y : array
-            The point.
-        m : int
-            Draws in a round.
-        norm : "l2", "l1", or "l" and an exponent between
-            The primal norm; the variance is measured in its dual.
-        draws : int
-            Repetitions.
-        k : int
-            The round that asks; the streams (k, 1), (k, 2), ... are not those of its gradient.
-        variate : ControlVariate, optional
-            The control variate in use.
+        ``norm`` is the primal norm, and the variance is measured in its dual. The random numbers
+        come from the streams (k, 1), (k, 2), ..., which are not those of the gradient of round k.
         """
         if self.exact:
             return 0.0

@@ -25,12 +25,12 @@ REDUCTIONS = ("saga", "svrg")
 class Difference(NamedTuple):
     """Where a table differs from another one, and its own entries there."""
 
-    other: Table
+    other: SlopeTable
     places: Any
     entries: Array
 
 
-class Table:
+class SlopeTable:
     """A column of numbers, one per row of the data; a value, though changes cost little.
 
     `replaced` returns a new table and leaves the old one as it was. Both share one array, which
@@ -50,10 +50,10 @@ class Table:
             self._exchange()
         return self._content
 
-    def replaced(self, places: Any, fresh: Array) -> Table:
+    def replaced(self, places: Any, fresh: Array) -> SlopeTable:
         """Return the table with the entries ``places`` replaced by ``fresh``."""
         values = self.values
-        after = Table(values)
+        after = SlopeTable(values)
         # From here on this table is whole, even if the write below is interrupted.
         self._content = Difference(after, places, 1.0 * values[places])
         values[places] = fresh
@@ -61,7 +61,7 @@ class Table:
 
     def _exchange(self) -> None:
         """Take the array from the table that has it, and note there what differs from now on."""
-        chain: list[Table] = [self]
+        chain: list[SlopeTable] = [self]
         while isinstance(chain[-1]._content, Difference):
             chain.append(chain[-1]._content.other)
         values = chain[-1]._content
@@ -83,7 +83,7 @@ class ControlVariate(NamedTuple):
     ----------
     k : int
         The round that last changed it.
-    table : Table
+    table : SlopeTable
         Gradients of the loss, one per row, in the order in which a copy of the data has the rows if
         there is one (`Minibatches.table` returns them in their own order).
     gradient : array
@@ -91,5 +91,5 @@ class ControlVariate(NamedTuple):
     """
 
     k: int
-    table: Table
+    table: SlopeTable
     gradient: Array

@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import Array, inner, is_foreign, library, like, norm_squared, take, zeros
 from ..objectives.finite_sum import FiniteSum
 from .base import Gradient, Gradients, checked
-from .control_variates import ControlVariate, Table
+from .control_variates import ControlVariate, SlopeTable
 from .rows import SAMPLINGS, RowBatch
 
 _ANCHOR_PASSES = 2  # passes between two anchors of "svrg"
@@ -31,21 +31,11 @@ class Sample(NamedTuple):
 
 
 class Minibatches(Gradients):
-    """Gradients of a sum over a few of its rows.
+    """Gradients of a sum over ``batch`` of its rows.
 
-    Parameters
-    ----------
-    objective : FiniteSum
-        G.
-    batch : int
-        Rows in a round.
-    seed : int
-        Seed of the streams.
-    sampling : {"uniform", "importance", "shuffle", "blocks", "turns", "windows"}
-        Which rows a round sees: see `wolfpack.gradients.rows`.
-    reduction : "saga", "svrg" or None
-        Control variates: each row's gradient where it was last seen ("saga"), or those at an anchor
-        that moves after every two passes, which costs a pass ("svrg").
+    ``sampling`` is a name of `wolfpack.gradients.rows`. With ``reduction`` control variates are
+    used: each row's gradient where it was last seen ("saga"), or those at an anchor that moves
+    after every two passes, which costs a pass ("svrg").
     """
 
     def __init__(
@@ -93,13 +83,13 @@ class Minibatches(Gradients):
         if self.reduction == "saga":
             if variate is None:
                 # No row has been seen yet: the first gradients are plain ones.
-                return ControlVariate(k, Table(zeros(G.image_shape, y)), 0.0 * y)
+                return ControlVariate(k, SlopeTable(zeros(G.image_shape, y)), 0.0 * y)
             return variate
         if variate is not None and (k - variate.k) * m < _ANCHOR_PASSES * G.n:
             return variate
         at, order = G.evaluate(y), self.rows.order
         slopes = at.dual if order is None else take(at.dual, order)
-        return ControlVariate(k, Table(slopes), at.gradient)
+        return ControlVariate(k, SlopeTable(slopes), at.gradient)
 
     def table(self, variate: ControlVariate) -> Array:
         values, order = variate.table.values, self.rows.order

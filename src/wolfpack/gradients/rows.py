@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from ..arrays import Streams, is_foreign, like, take
-from ..objectives._base import Array
+from ..arrays import Array, Streams, is_foreign, like, take
 from ..objectives._matrix import entries
 from ..objectives.finite_sum import FiniteSum
 from .sparse_rows import SparseRows
@@ -24,20 +23,11 @@ _MAX_SPARSE_ROWS = 128  # for so few rows SciPy's selection takes longer than th
 
 
 class RowBatch(NamedTuple):
-    """The rows of a round.
+    """The rows of a round: their numbers, and the matrix ``part`` of these rows of A.
 
-    Attributes
-    ----------
-    rows : array of int
-        Their numbers.
-    weights : float or array
-        With these the mean of the weighted sum over the rows is the whole sum.
-    part, transposed : matrix
-        The rows of A, and their transpose.
-    places : array of int or slice
-        Where a table of the rows, in the order of `Uniform.order`, has them.
-    slopes : callable
-        z -> the entries of grad loss for these rows, z being the same entries of Ay.
+    With the ``weights`` the mean of the weighted sum over the rows is the whole sum. ``places``
+    tells where a table of the rows, in the order of `Uniform.order`, has them. ``slopes`` is the
+    function from the entries of Ay for these rows to those of grad loss.
     """
 
     rows: Array
@@ -49,25 +39,11 @@ class RowBatch(NamedTuple):
 
 
 class Uniform:
-    """All rows with the same probability, without replacement within a round.
+    """All rows with the same probability, without replacement within a round of ``batch`` rows.
 
-    Parameters
-    ----------
-    objective : FiniteSum
-        G.
-    batch : int
-        Rows in a round.
-    streams : Streams
-        The source of random numbers.
-
-    Attributes
-    ----------
-    probabilities : array or None
-        Of the rows, where they are drawn with replacement.
-    independent : bool
-        Whether rounds are independent of each other.
-    order : array of int or None
-        The rows in the order in which a copy has them, None where there is none.
+    Samplings with replacement have ``probabilities`` of the rows. ``independent`` tells whether
+    rounds are independent of each other. Where a copy of the data is made, ``order`` lists the rows
+    in the order in which the copy has them.
     """
 
     probabilities: Any = None

@@ -12,11 +12,11 @@ from ..objectives import Batches, Objective, Stochastic
 from ..objectives._matrix import entries
 from ..objectives.finite_sum import FiniteSum
 from .base import Gradients
-from .draws import Draws
 from .exact import ExactGradients
 from .minibatches import Minibatches
 from .rows import FIXED, Importance, Uniform
 from .streams import InTurn
+from .user_draws import Draws
 
 _MAX_BLOCKS = 4096  # more blocks than this cost more than they save
 
@@ -31,20 +31,8 @@ def make_gradients(
 ) -> Gradients:
     """Return the gradients of G that a run asks for.
 
-    Parameters
-    ----------
-    G : Objective
-        The smooth part.
-    batch : int or None
-        Draws in the first round; None for G's own batch, or all rows.
-    fixed : bool
-        Whether all rounds have that many draws.
-    sampling : str or None
-        Which rows a round sees, None for what suits the data.
-    reduction : "saga", "svrg" or None
-        How the variance of minibatches is reduced.
-    seed : int
-        Seed of the random streams.
+    ``batch`` is the number of draws in the first round, None for G's own batch or all rows;
+    ``fixed`` tells whether all rounds have that many. ``sampling`` is None for what suits the data.
     """
     if isinstance(G, FiniteSum):
         size = G.batch if batch is None else batch

@@ -17,17 +17,7 @@ from .control_variates import ControlVariate
 
 
 class InTurn(Gradients):
-    """The mean gradient of the next minibatches of a source.
-
-    Parameters
-    ----------
-    objective : Batches
-        G.
-    batch : int
-        Minibatches in a round.
-    seed : int
-        Unused: the order is the source's.
-    """
+    """The mean gradient of the next ``batch`` minibatches of a source, in the source's order."""
 
     def __init__(self, objective: Batches, batch: int = 1, seed: int = 0) -> None:
         super().__init__(objective, seed)

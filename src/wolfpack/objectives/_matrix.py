@@ -104,6 +104,8 @@ def as_matrix(A: Matrix, name: str) -> tuple[Matrix, Matrix]:
         matrix = matrix.astype(data.dtype, copy=False)
         matrix.sum_duplicates()
         pair = matrix, SparseTranspose(matrix)
+    elif isinstance(A, np.ndarray):
+        pair = _dense(A, name)
     elif is_sparse_tensor(A):
         pair = _sparse_tensor(A, name)
     else:
@@ -118,16 +120,16 @@ def place_of(A: Matrix) -> Array:
     if isinstance(A, JaxMatrix | Narrow):
         array = A.array[:0, 0]
         return namespace(array).astype(array, A.dtype)
-    if is_sparse_tensor(A):
-        return A.values()[:0]
-    if _is_array(A):
+    if isinstance(A, np.ndarray):
         return A[:0, 0]
+    if is_foreign(A):
+        return A.values()[:0] if is_sparse_tensor(A) else A[:0, 0]
     return np.empty(0) if issparse(A) or isinstance(A, LinearOperator) else None
 
 
 def is_dense(A: Matrix) -> bool:
     """Tell whether ``A`` holds all its entries in one array, which `entries` returns."""
-    return isinstance(A, JaxMatrix) or (_is_array(A) and not is_sparse_tensor(A))
+    return isinstance(A, np.ndarray | JaxMatrix) or (is_foreign(A) and not is_sparse_tensor(A))
 
 
 def entries(A: Matrix) -> Array:
@@ -158,10 +160,6 @@ def is_sparse_tensor(A: Matrix) -> bool:
     return is_foreign(A) and library(A) == "torch" and "sparse" in str(A.layout)
 
 
-def _is_array(A: Matrix) -> bool:
-    return isinstance(A, np.ndarray) or is_foreign(A)
-
-
 def _check_axes(A: Matrix, name: str) -> None:
     if len(A.shape) != 2:
         raise ValueError(f"{name} must be a matrix, found shape {tuple(A.shape)}")
@@ -171,7 +169,7 @@ def _operator(A: Matrix, name: str) -> tuple[Matrix, Matrix] | None:
     """Return A and A' for a linear operator, None for anything else."""
     words = ("shape", "__array__", "__matmul__", "T", "matvec", "rmatvec")
     found = {word for word in words if hasattr(A, word)}
-    if _is_array(A) or "__array__" in found or "shape" not in found:
+    if is_foreign(A) or "__array__" in found or "shape" not in found:
         return None
     if found.isdisjoint(("matvec", "__matmul__")):
         return None

@@ -49,7 +49,7 @@ class CompositeProblem:
         same constant. The larger of the two exponents is therefore a norm of both.
         """
         norms = self.regularizer.norm, self.mirror.norm
-        return max(norms, key=norm_order)
+        return norms[0] if norms[0] == norms[1] else max(norms, key=norm_order)
 
     def own_smoothness(self) -> float | None:
         """Return G's smoothness constant in `norm`, by interpolation between l1 and l2.
@@ -57,13 +57,13 @@ class CompositeProblem:
         Hessians map l1 to l_inf with norm at most L1 and l2 to itself with norm at most L, hence
         (Riesz-Thorin) l_p to its dual with norm at most L1^(1-t) L^t, t = 2 (1 - 1/p).
         """
-        L, p = self.objective.L, norm_order(self.norm)
+        L = self.objective.L
         if L == 0.0:
             return self.mu  # A linear G is smooth with every constant; this one is well scaled.
-        l1 = None if p == 2.0 else self.objective.L1
+        l1 = None if self.norm == "l2" else self.objective.L1
         if L is None or l1 is None:
             return L
-        share = 2.0 * (1.0 - 1.0 / p)
+        share = 2.0 * (1.0 - 1.0 / norm_order(self.norm))
         return l1 ** (1.0 - share) * L**share
 
     @cached_property

@@ -29,7 +29,7 @@ BoundsLike: TypeAlias = Bounds | Sequence[object] | None
 """None, a pair, a sequence of pairs or scipy.optimize.Bounds."""
 
 
-class Answer(NamedTuple):
+class ProgramAnswer(NamedTuple):
     """A minimiser of <c, x> and a lower bound on the minimum."""
 
     x: Array
@@ -43,7 +43,7 @@ class ProgramSet(Set):
     one_by_one = True
 
     @abstractmethod
-    def _minimise(self, c: Array) -> Answer:
+    def _minimise(self, c: Array) -> ProgramAnswer:
         """Solve the program of one direction."""
 
     def _lmo(self, g: Array) -> Atoms:
@@ -117,7 +117,7 @@ class LinearSystem:
         self.high[above], self.low[below] = ends[above] + reach, ends[below] - reach
         return float(np.linalg.norm(kept)) + reach
 
-    def minimise(self, c: Array) -> Answer:
+    def minimise(self, c: Array) -> ProgramAnswer:
         """Return a minimiser of <c, x>, and a bound that the dual solution proves.
 
         For any multipliers y_ub <= 0 and y_eq, with the rest r = c - A_ub' y_ub - A_eq' y_eq,
@@ -132,7 +132,7 @@ class LinearSystem:
         if result.status != 0:
             raise RuntimeError(f"HiGHS found no minimiser: {result.message}")
         if largest == 0.0:
-            return Answer(result.x, 0.0)
+            return ProgramAnswer(result.x, 0.0)
         rest, size, value, error = unit, abs(unit), 0.0, 0.0
         for A, b, y in (
             (self.A_ub, self.b_ub, np.minimum(result.ineqlin.marginals, 0.0) / COST),
@@ -145,7 +145,7 @@ class LinearSystem:
         error += size @ np.maximum(abs(self.low), abs(self.high))
         count = self.n + len(result.ineqlin.marginals) + len(result.eqlin.marginals)
         rounding = np.finfo(np.float64).eps * (count + 8) * error
-        return Answer(result.x, largest * float(value - rounding))
+        return ProgramAnswer(result.x, largest * float(value - rounding))
 
     def violation(self, x: Array) -> float:
         """Return the largest violation of a constraint at ``x``."""

@@ -16,7 +16,7 @@ from ..atoms import Atoms, Sparse
 from ..problem import CapabilityError
 from ._batch import map_batch
 from ._graph import Edges, Graph
-from ._linear import COST, Answer, LinearSystem, ProgramSet
+from ._linear import COST, LinearSystem, ProgramAnswer, ProgramSet
 from ._routing import Routing
 
 Demands: TypeAlias = Iterable[tuple[object, object, float]] | np.ndarray | sparse.sparray
@@ -104,10 +104,10 @@ class FlowPolytope(ProgramSet):
         # noise may make the cost of a cycle negative; any routing may be kept
         return self._lmo(g if self.capacity is not None else np.maximum(g, 0.0))
 
-    def _minimise(self, cost: Array) -> Answer:
+    def _minimise(self, cost: Array) -> ProgramAnswer:
         x = self._routing.load(cost)
         if x is not None and (self._system is None or bool(np.all(x <= self._limit))):
-            return Answer(x, float(x @ cost) - self._rounding(cost))
+            return ProgramAnswer(x, float(x @ cost) - self._rounding(cost))
         if self._system is None:
             raise CapabilityError(
                 f"{self}: the direction has a cycle of negative cost, around which flow would "
@@ -116,7 +116,7 @@ class FlowPolytope(ProgramSet):
             )
         origins = len(self._routing.origins)
         flows, bound = self._system.minimise(np.tile(cost, origins))
-        return Answer(np.minimum(flows.reshape(origins, -1).sum(axis=0), self._limit), bound)
+        return ProgramAnswer(np.minimum(flows.reshape(origins, -1).sum(axis=0), self._limit), bound)
 
     def certify(self, g: Array, vertex: Atoms) -> float:
         if self.capacity is None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Array
-from ._linear import Answer, BoundsLike, LinearSystem, Matrix, ProgramSet
+from ._linear import BoundsLike, LinearSystem, Matrix, ProgramAnswer, ProgramSet
 
 
 class LinearProgram(ProgramSet):
@@ -53,7 +53,7 @@ class LinearProgram(ProgramSet):
         box = float(np.linalg.norm(self.system.high - self.system.low))
         self.diameter = min(2.0 * self.radius, box)
 
-    def _minimise(self, c: Array) -> Answer:
+    def _minimise(self, c: Array) -> ProgramAnswer:
         return self.system.minimise(c)
 
     def violation(self, x: Array) -> float:

@@ -11,7 +11,7 @@ from ..arrays import Array, as_float_array
 from ._arguments import as_positive
 from ._distance import separation
 from ._hush import hushed
-from ._linear import COST, Answer, BoundsLike, LinearSystem, Matrix, ProgramSet
+from ._linear import COST, BoundsLike, LinearSystem, Matrix, ProgramAnswer, ProgramSet
 
 _ABSOLUTE_GAP = 2e-6
 """HiGHS drops branches that gain less than 1e-6 and stops at a gap of 1e-6, in spite of options."""
@@ -100,10 +100,10 @@ class MixedInteger(ProgramSet):
     def start(self) -> Array:
         return self._known.copy()
 
-    def _minimise(self, c: Array) -> Answer:
+    def _minimise(self, c: Array) -> ProgramAnswer:
         largest = float(abs(c).max())
         if largest == 0.0:
-            return Answer(self._known.copy(), 0.0)
+            return ProgramAnswer(self._known.copy(), 0.0)
         if not self.integer.any():
             return self.system.minimise(c)
         unit = c / largest
@@ -115,7 +115,7 @@ class MixedInteger(ProgramSet):
         if result.mip_dual_bound is not None:
             proved = (result.mip_dual_bound - _ABSOLUTE_GAP * (1.0 + abs(unit @ x))) / COST
             bound = max(bound, float(proved))
-        return Answer(x, largest * min(bound, float(unit @ x)))
+        return ProgramAnswer(x, largest * min(bound, float(unit @ x)))
 
     def _program(self, c: Array) -> OptimizeResult:
         options: dict[str, float] = {"mip_rel_gap": self.mip_gap}

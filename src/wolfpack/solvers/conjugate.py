@@ -53,7 +53,7 @@ from ..problem import Evaluation, Problem, Solver
 from ..smoothing import Oracles
 from .parts.active_set import hessian_product, towards
 from .parts.stall import Stall
-from .parts.step_rules import LineSearch, Memory, Ray, Rule, as_rule
+from .parts.step_rules import LineSearch, Memory, Rule, SearchLine, as_rule
 
 
 class State(NamedTuple):
@@ -109,7 +109,7 @@ class Conjugate(Solver[State]):
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         k, x = state.k, state.x
         d = self._direction(problem, state, towards(state.vertex, x))
-        ray = Ray(k, x, state.at, d, 1.0, state.memory)
+        ray = SearchLine(k, x, state.at, d, 1.0, state.memory)
         gamma, memory = as_rule(self.rule)(problem, ray)
         x_next = x + gamma * d
         at_next = problem.evaluate(x_next)

@@ -33,7 +33,7 @@ from ..arrays import Array, same_type
 from ..atoms import Atoms
 from ..problem import Evaluation, Problem, Solver
 from ..smoothing import Oracles
-from .parts.step_rules import LineSearch, Memory, OpenLoop, Ray, Rule, as_rule
+from .parts.step_rules import LineSearch, Memory, OpenLoop, Rule, SearchLine, as_rule
 
 
 class State(NamedTuple):
@@ -71,7 +71,7 @@ class FrankWolfe(Solver[State]):
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         x, rule = state.x, as_rule(self.rule)
         d = state.vertex.to_dense() - x if rule.looks else None
-        gamma, memory = rule(problem, Ray(state.k, x, state.at, d, 1.0, state.memory))
+        gamma, memory = rule(problem, SearchLine(state.k, x, state.at, d, 1.0, state.memory))
         x_next = same_type(state.vertex.add_scaled(x, 1.0 - gamma, gamma), x)
         at_next = problem.evaluate(x_next)
         return State(state.k + 1, x_next, at_next, oracles.lmo(at_next.gradient), memory)

@@ -50,9 +50,9 @@ from ..problem import Problem
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
 from .parts.active_set import ActiveSetMethod, State, ask_oracle, hessian_product
+from .parts.barycentric import minimize_quadratic
 from .parts.correction import correction_kind, metric_of
 from .parts.hull import Hull
-from .parts.weights import minimize_quadratic
 
 
 @dataclass(frozen=True)

@@ -55,9 +55,9 @@ from ..atoms import RankOne, join
 from ..problem import Evaluation, Problem, Solver
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
-from .parts.accelerated import Motion, Probe, Space, minimize, rounding_of
 from .parts.armijo import descend
 from .parts.average import Average
+from .parts.projected_gradient import Motion, Probe, Space, minimize, rounding_of
 from .parts.stall import Stall
 
 MAX_TURNS = 32

@@ -53,7 +53,7 @@ MAX_M = 2**16
 """Largest m that "theory" chooses, so that a much too small alpha does not make rounds endless."""
 
 
-class Run(NamedTuple):
+class RunConstants(NamedTuple):
     """What does not change during a run of Algorithm 2."""
 
     x0: Array
@@ -81,7 +81,7 @@ class State(NamedTuple):
     dual: Array | float
     d: Array
     A_k: float
-    run: Run
+    run: RunConstants
     stage: Stage | None = None
 
     alpha = property(attrgetter("run.alpha"))
@@ -140,7 +140,7 @@ class ParallelFrankWolfe(Solver[State]):
         """Return the state that begins Algorithm 2 at ``x0``, counted as round ``k``."""
         beta = self.noise_constant(problem, oracles) / alpha
         m = math.ceil(min(MAX_M, 1.0 / math.sqrt(alpha))) if self.m == "theory" else self.m
-        run = Run(x0, alpha, m, beta, mu=1.0 / problem.need_L(self.name))
+        run = RunConstants(x0, alpha, m, beta, mu=1.0 / problem.need_L(self.name))
         return State(k, x0, at, at.gradient, at.dual, 0.0 * x0, 0.0, run)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:

@@ -42,7 +42,7 @@ from ..arrays import Array, epsilon, norm, same_type
 from ..problem import CapabilityError, Evaluation, Problem, Solver
 from ..problem.checks import check_positive
 from ..smoothing import Oracles
-from .parts.accelerated import Motion, Probe, Space, advance, rounding_of
+from .parts.projected_gradient import Motion, Probe, Space, advance, rounding_of
 from .parts.stall import Stall
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import wolfpack as wp
-from wolfpack.gradients.control_variates import Table
+from wolfpack.gradients.control_variates import SlopeTable
 from wolfpack.loop.codec import Encoder
 from wolfpack.loop.run import Options
 from wolfpack.regularizers import ElasticNet, SquaredNorm
@@ -84,14 +84,14 @@ def test_a_run_interrupted_in_a_write_keeps_its_table():
                 raise KeyboardInterrupt
             super().__setitem__(places, values)
 
-    table = Table(np.arange(6.0).view(Interrupted))
+    table = SlopeTable(np.arange(6.0).view(Interrupted))
     with pytest.raises(KeyboardInterrupt):
         table.replaced(np.array([1, 3, 5]), np.zeros(3))
     np.testing.assert_array_equal(np.asarray(table.values), np.arange(6.0))
 
 
 def test_old_tables_can_be_read_and_changed_in_any_order():
-    first = Table(np.arange(8.0))
+    first = SlopeTable(np.arange(8.0))
     second = first.replaced(slice(0, 3), np.full(3, -1.0))
     third = second.replaced(np.array([2, 2, 5]), np.array([7.0, 8.0, 9.0]))
     branch = first.replaced(np.array([0]), np.array([100.0]))

@@ -66,7 +66,7 @@ from ...problem.checks import check_count
 from .policies import LOOK_EVERY, Policies, Spell, opposes
 
 
-class Model(NamedTuple):
+class GradientAverage(NamedTuple):
     """The average of the gradients since the last restart, which z_k minimises with H and w.
 
     ``d`` is d_k / A_k, ``dual`` the average dual point (None for random gradients), ``A_k`` the sum
@@ -121,7 +121,7 @@ class State(NamedTuple):
     k: int
     x: Array
     z: Array
-    model: Model
+    model: GradientAverage
     reading: Reading
     tuned: Tuned
     seen: Seen = Seen()
@@ -164,7 +164,7 @@ class StochasticComposite:
 
     def init(self, problem: CompositeProblem, y0: Array, gradients: Gradients) -> State:
         """Return the state of round 0."""
-        model = Model(0.0 * y0, 0.0 if gradients.exact else None, 0.0)
+        model = GradientAverage(0.0 * y0, 0.0 if gradients.exact else None, 0.0)
         reading = Reading(self.size(0, 1, 0.0, gradients))
         return State(0, y0, y0, model, reading, Tuned(problem.beta, problem.beta))
 
@@ -192,7 +192,7 @@ class StochasticComposite:
             k=k + 1,
             x=y_next,
             z=z_next,
-            model=Model(d_next, dual_next, A_next, model.slope),
+            model=GradientAverage(d_next, dual_next, A_next, model.slope),
             reading=Reading(
                 m,
                 state.reading.rows + gradients.read(m, variate is not state.reading.variate),
@@ -253,7 +253,7 @@ class StochasticComposite:
             tuned = tuned._replace(spell=spell)
         slope = problem.shift(following.x) if restarts else None
         if slope is not None:
-            model = Model(0.0 * following.model.d, following.model.dual, 0.0, slope)
+            model = GradientAverage(0.0 * following.model.d, following.model.dual, 0.0, slope)
             following = following._replace(z=following.x, model=model)
         return following._replace(tuned=tuned)
 

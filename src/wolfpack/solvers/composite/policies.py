@@ -26,18 +26,10 @@ def opposes(v: Array, y: Array, y_next: Array) -> bool:
 
 
 class Spell(NamedTuple):
-    """What is known since the last restart.
+    """What is known since the last restart, in round ``begun``.
 
-    Attributes
-    ----------
-    begun : int
-        The round of that restart.
-    drift : float
-        <z_k - z_{k+1}, z_k - y_k>, summed over the measured rounds of a pass.
-    last : float
-        The drift that caused that restart.
-    stalls : int
-        How many restarts did not find the drift halved.
+    ``drift`` sums <z_k - z_{k+1}, z_k - y_k> over the measured rounds of a pass, ``last`` is the
+    drift that caused that restart, and ``stalls`` counts restarts that did not find it halved.
     """
 
     begun: int = 0
@@ -124,16 +116,8 @@ class DriftRestart:
     def after(self, spell: Spell, k: int, drift: float, rounds: int) -> tuple[bool, Spell]:
         """Tell whether to restart before round ``k``, and what is known then.
 
-        Parameters
-        ----------
-        spell : Spell
-            What was known before the round.
-        k : int
-            The next round.
-        drift : float
-            What the last round adds to the drift.
-        rounds : int
-            Rounds in a pass.
+        ``spell`` is what was known before the last round, ``drift`` what that round adds to the
+        drift, and ``rounds`` the number of rounds in a pass.
         """
         drift += spell.drift
         if (k - spell.begun) % rounds:
@@ -145,19 +129,7 @@ class DriftRestart:
 
 
 class Policies(NamedTuple):
-    """What is added to Algorithm 1.
-
-    Attributes
-    ----------
-    bound : StepBound or None
-        Bounds the steps by what noise allows.
-    search : BetaSearch or None
-        Replaces beta by the curvature that the run meets.
-    restart : DriftRestart or None
-        Restarts a run that noise slows down.
-    raises_beta : bool
-        Whether beta is an estimate, to be raised where the run disproves it.
-    """
+    """What is added to Algorithm 1; ``raises_beta`` where beta is an estimate to be raised."""
 
     bound: StepBound | None = None
     search: BetaSearch | None = None

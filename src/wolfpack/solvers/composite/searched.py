@@ -55,7 +55,7 @@ from ... import theory
 from ...arrays import Array, epsilon, inner
 from ...gradients import Gradients
 from ...problem import CompositeEvaluation, CompositeProblem, Evaluation, NonFiniteError
-from .accelerated import Model, Reading, Seen, StochasticComposite, Tuned
+from .accelerated import GradientAverage, Reading, Seen, StochasticComposite, Tuned
 from .policies import BetaSearch, Policies, opposes
 
 _MAX_TRIALS = 100
@@ -79,7 +79,7 @@ class SearchState(NamedTuple):
     x: Array
     z: Array
     images: Images
-    model: Model
+    model: GradientAverage
     tuned: Tuned
     reading: Reading
     at: CompositeEvaluation | None = None
@@ -116,7 +116,7 @@ class SearchedComposite(StochasticComposite):
         if beta is None:
             first, products = G.evaluate_image(image), products + 1
             beta = problem.curvature(first.gradient) or problem.beta
-        model, images = Model(0.0 * y0, 0.0, 0.0), Images(image, image, first)
+        model, images = GradientAverage(0.0 * y0, 0.0, 0.0), Images(image, image, first)
         reading = Reading("exact", products * gradients.per_pass // 2)
         return SearchState(0, y0, y0, images, model, Tuned(beta, beta), reading)
 
@@ -167,7 +167,7 @@ def _attempt(problem: CompositeProblem, state: SearchState, beta: float, per_pas
         x=y_next,
         z=z_next,
         images=Images(image_y_next, image_z_next),
-        model=Model(
+        model=GradientAverage(
             d=d_next,
             dual=(1 - tau) * model.dual + tau * at.dual,
             A_k=A_next,
@@ -202,6 +202,6 @@ def _restarted(problem: CompositeProblem, state: SearchState) -> SearchState:
     slope = problem.shift(state.x) if problem.regularizer.structured else None
     if slope is None:
         return state
-    model = Model(0.0 * state.model.d, 0.0, 0.0, slope)
+    model = GradientAverage(0.0 * state.model.d, 0.0, 0.0, slope)
     images = state.images._replace(z=state.images.y)
     return state._replace(z=state.x, images=images, model=model)

@@ -14,7 +14,7 @@ from ...problem.checks import check_positive
 from ...smoothing import Oracles
 from .hull import Hull
 from .stall import Stall
-from .step_rules import LineSearch, Memory, Ray, Rule, Stride, as_rule
+from .step_rules import LineSearch, Memory, Rule, SearchLine, Stride, as_rule
 
 
 class State(NamedTuple):
@@ -72,7 +72,7 @@ class ActiveSetMethod(Solver[State]):
 
     def stride(self, problem: Problem, state: State, d: Array, max_step: float = 1.0) -> Stride:
         """Return how far the rule goes from x along d."""
-        ray = Ray(state.k, state.x, state.at, d, max_step, state.memory)
+        ray = SearchLine(state.k, state.x, state.at, d, max_step, state.memory)
         return as_rule(self.rule)(problem, ray)
 
     def move(

@@ -26,11 +26,11 @@ import numpy as np
 
 from ...arrays import Array, epsilon
 from ...problem import Evaluation, Problem
-from .accelerated import Motion, Probe, Space, minimize, rounding_of
 from .armijo import descend
+from .barycentric import CANDIDATES, minimize_weights
 from .hull import Hull, Metric
-from .step_rules import Ray, Secant
-from .weights import CANDIDATES, minimize_weights
+from .projected_gradient import Motion, Probe, Space, minimize, rounding_of
+from .step_rules import SearchLine, Secant
 
 CorrectionKind: TypeAlias = Literal["quadratic", "newton", "gradient"]
 
@@ -109,7 +109,7 @@ def _frank_wolfe_step(problem: Problem, hull: Hull, here: Corrected, clean: int)
 def _search(problem: Problem, hull: Hull, here: Corrected, tip: Array) -> Corrected:
     """Return the minimiser of f between ``here`` and the point with weights ``tip``."""
     d = hull.point(tip) - here.x
-    gamma, _ = _RULE(problem, Ray(0, here.x, here.at, d))
+    gamma, _ = _RULE(problem, SearchLine(0, here.x, here.at, d))
     if gamma <= 0:
         return here
     found = _at(problem, hull, (1.0 - gamma) * here.weights + gamma * tip)

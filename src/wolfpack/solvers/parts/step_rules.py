@@ -1,7 +1,8 @@
 r"""Step rules of one-vertex methods, as objects: how far to go from x along d.
 
-A rule takes a `Ray`, what the round knows, and returns a `Stride`: a step in [0, max_step] and the
-rule's memory. Rules are immutable: the solver keeps the memory of the last stride in its state.
+A rule takes a `SearchLine`, what the round knows, and returns a `Stride`: a step in [0, max_step]
+and the rule's memory. Rules are immutable: the solver keeps the memory of the last stride in its
+state.
 
 Write :math:`\varphi(t) = f(x + t d)`, so that :math:`\varphi'(0) = \langle \nabla f(x), d\rangle`.
 
@@ -30,7 +31,7 @@ Memory: TypeAlias = float | None
 """What a rule remembers from round to round: an estimate, or nothing, as in round 0."""
 
 
-class Ray(NamedTuple):
+class SearchLine(NamedTuple):
     """What a rule knows: the round, the point with f there, and the direction ``d``.
 
     At ``max_step`` the ray leaves K, or the vertex that is left runs out of weight. ``memory`` is
@@ -60,7 +61,7 @@ class Rule:
     def check(self, problem: Problem) -> None:
         """Raise unless the problem has what the rule needs."""
 
-    def __call__(self, problem: Problem, ray: Ray) -> Stride:
+    def __call__(self, problem: Problem, ray: SearchLine) -> Stride:
         """Return how far to go along the ray."""
         raise NotImplementedError
 
@@ -75,7 +76,7 @@ class OpenLoop(Rule):
     def __post_init__(self) -> None:
         check_positive("ell", self.ell)
 
-    def __call__(self, problem: Problem, ray: Ray) -> Stride:
+    def __call__(self, problem: Problem, ray: SearchLine) -> Stride:
         return Stride(min(ray.max_step, self.ell / (ray.k + self.ell)))
 
 
@@ -86,7 +87,7 @@ class ShortStep(Rule):
     def check(self, problem: Problem) -> None:
         problem.need_L("short step")
 
-    def __call__(self, problem: Problem, ray: Ray) -> Stride:
+    def __call__(self, problem: Problem, ray: SearchLine) -> Stride:
         curvature = problem.need_L("short step") * inner(ray.d, ray.d)
         return Stride(_clamped(-inner(ray.at.gradient, ray.d), curvature, ray.max_step))
 
@@ -120,7 +121,7 @@ class Backtracking(Rule):
         if self.tau <= 1 or self.eta > 1:
             raise ValueError(f"tau must be > 1 and eta <= 1, found {self.tau!r} and {self.eta!r}")
 
-    def __call__(self, problem: Problem, ray: Ray) -> Stride:
+    def __call__(self, problem: Problem, ray: SearchLine) -> Stride:
         at, d, max_step, estimate = ray.at, ray.d, ray.max_step, ray.memory
         descent, square = -inner(at.gradient, d), inner(d, d)
         if descent <= 0 or square == 0 or max_step <= 0:
@@ -137,7 +138,7 @@ class Backtracking(Rule):
             M *= self.tau
         return Stride(0.0, estimate)
 
-    def _first(self, problem: Problem, ray: Ray, descent: float, square: float) -> float:
+    def _first(self, problem: Problem, ray: SearchLine, descent: float, square: float) -> float:
         """Return the curvature of f along a thousandth of the ray, a long step's where it is 0."""
         t = 1e-3 * min(ray.max_step, 1.0)
         problem.counts.njev += 1
@@ -163,7 +164,7 @@ class LineSearch(Rule):
     def __post_init__(self) -> None:
         check_positive("xtol", self.xtol)
 
-    def __call__(self, problem: Problem, ray: Ray) -> Stride:
+    def __call__(self, problem: Problem, ray: SearchLine) -> Stride:
         known = _exact(problem, ray)
         if known is not None:
             return Stride(known)
@@ -211,7 +212,7 @@ class Secant(Rule):
         if self.tol >= 1:
             raise ValueError(f"tol must be between 0 and 1, found {self.tol!r}")
 
-    def __call__(self, problem: Problem, ray: Ray) -> Stride:
+    def __call__(self, problem: Problem, ray: SearchLine) -> Stride:
         known = _exact(problem, ray)
         if known is not None:
             return Stride(known, ray.memory)
@@ -254,7 +255,7 @@ def as_rule(rule: object) -> Rule:
     raise TypeError(f"rule must be one of {', '.join(map(repr, RULES))} or a Rule, found {rule!r}")
 
 
-def _exact(problem: Problem, ray: Ray) -> float | None:
+def _exact(problem: Problem, ray: SearchLine) -> float | None:
     """Return the minimiser where it is known at once: no descent, no room, or a quadratic."""
     slope = inner(ray.at.gradient, ray.d)
     if slope >= 0 or ray.max_step <= 0:
@@ -263,7 +264,7 @@ def _exact(problem: Problem, ray: Ray) -> float | None:
     return None if curvature is None else _clamped(-slope, curvature, ray.max_step)
 
 
-def _slopes(problem: Problem, ray: Ray) -> Callable[[float], float]:
+def _slopes(problem: Problem, ray: SearchLine) -> Callable[[float], float]:
     """Return t -> phi'(t), counted as gradients."""
     along = problem.objective.slope_along(ray.x, ray.d)
 
