@@ -220,14 +220,14 @@ class Anytime(Solver[State]):
         control, m = state.control, state.m
         if oracles.smoothing is None or self._tested(oracles, m):
             return state
-        bias = state.alpha * oracles.smoothing.bias
+        # The bias may take thousands of oracle calls, once, so that it is asked for where needed.
         if self.kappa == "auto" and state.k >= control.next_check:
             bound = self.lower_bound(problem, state, oracles)
-            control = control.adapted(state.k, bound, bias)
+            control = control.adapted(state.k, bound, state.alpha * oracles.smoothing.bias)
         if self.m == "theory":
             m = state.k + 1
         elif self.m == "auto" and m != "exact":
-            theta = self.theta or 0.5
+            theta, bias = self.theta or 0.5, state.alpha * oracles.smoothing.bias
             # Theorem A1's noise term a_k^2 L sigma^2/(2 theta A_k m) matches its bias
             # a_k alpha s_1(0); more answers would not be useful
             noise = self.order * state.L * control.variance / (2 * theta * (state.k + 1))
