@@ -36,7 +36,8 @@ def devices() -> dict[str, list[str]]:
         found["driver"] = cards
     linux = platform.system() == "Linux"
     accelerated = not linux or any(any(_DEV.glob(name)) for name in _DEVICE_FILES)
-    for name, list_devices in {"torch": _torch, "jax": _jax, "cupy": _cupy}.items():
+    libraries = {"torch": _torch, "jax": _jax, "cupy": _cupy}
+    for name, list_devices in libraries.items():
         if find_spec(name) is None:
             continue
         host = "none" if name == "cupy" else "cpu"
