@@ -142,10 +142,12 @@ def all_finite(a: Array) -> bool:
     <a, a> is finite only if no entry is NaN or infinite; it may overflow although all entries are
     finite, and only then are the entries looked at one by one.
     """
+    if type(a) is np.ndarray:
+        # <a, a> of another type would first be made double
+        quick = a.dtype is _DOUBLE and math.isfinite(np.vdot(a, a))
+        return quick or bool(np.isfinite(a).all())
     if isinstance(a, Structured):
         return a.finite()
-    if type(a) is np.ndarray and a.dtype is not _DOUBLE:  # <a, a> would first be made double
-        return bool(np.isfinite(a).all())
     if math.isfinite(inner(a, a)):
         return True
     space = namespace(a)
