@@ -25,7 +25,7 @@ from ..loop.run import Options
 from ..noise import Noise
 from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
-from ..problem import SetDependent, Solver
+from ..problem import Solver
 from ..problem.checks import check_positive
 from ..sets import Set
 from .choose import METHODS, as_set, choose, make_solver
@@ -158,8 +158,8 @@ def minimize(
         m = options.pop("m", m)
     settings = _settings(noise, L, options)
     name, solver = make_solver(method, {"m": m, **options}, METHODS, _COMMON_OPTIONS)
-    if isinstance(solver, SetDependent):
-        solver = solver.for_set(K)
+    for_set = getattr(solver, "for_set", None)
+    solver = solver if for_set is None else for_set(region)
     config = Config(
         method=name,
         solver=solver,

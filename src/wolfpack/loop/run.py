@@ -13,9 +13,7 @@ from ..gradients import Gradients
 from ..problem import (
     CompositeProblem,
     EndOfData,
-    Finisher,
     NonFiniteError,
-    Observer,
     Problem,
     Solver,
 )
@@ -116,8 +114,9 @@ def run(
         course.progress.close()
         if options.saver is not None:
             options.saver.write()
-    if isinstance(solver, Finisher):
-        tracker.x, tracker.fun = solver.finish(problem, course.state, tracker.x, tracker.fun)
+    finish = getattr(solver, "finish", None)
+    if finish is not None:
+        tracker.x, tracker.fun = finish(problem, course.state, tracker.x, tracker.fun)
         if status in _ENDED_BY_LIMIT and limits.satisfied(tracker.fun, tracker.gap):
             status = Status.CONVERGED
     message = _message(status, course.state, tracker, course.monitor)
@@ -140,6 +139,7 @@ class Course:
 
     def __post_init__(self) -> None:
         self.progress = Progress(self.options.progress, self.limits.max_rounds)
+        self._observe = getattr(self.solver, "observe", None)
 
     def follow(self, x0: Array) -> Status:
         """Make rounds until the run must end, and return why."""
@@ -173,8 +173,8 @@ class Course:
 
     def observe(self) -> None:
         """Evaluate f at the iterate, off the clock, for a solver whose steps do without."""
-        if self.state.at is None and isinstance(self.solver, Observer):
-            self.state = self.solver.observe(self.problem, self.state)
+        if self.state.at is None and self._observe is not None:
+            self.state = self._observe(self.problem, self.state)
             if self.previous is not None:
                 self.monitor.compare(self.previous, self.state)
         self.tracker.see(self.state)

@@ -9,7 +9,7 @@ CONTRIBUTING.md shows how to write a part of each kind.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..arrays import Array
 from .evaluation import Evaluation
@@ -282,7 +282,6 @@ class Solver(Protocol[S]):
         ...
 
 
-@runtime_checkable
 class SetDependent(Protocol):
     """A solver that is another solver on some sets."""
 
@@ -291,7 +290,6 @@ class SetDependent(Protocol):
         ...
 
 
-@runtime_checkable
 class Observer(Protocol[S]):
     """What a solver whose steps leave ``at=None`` gives besides."""
 
@@ -300,7 +298,6 @@ class Observer(Protocol[S]):
         ...
 
 
-@runtime_checkable
 class Finisher(Protocol[S_contra]):
     """What a solver gives besides whose last point can be improved when the run has ended."""
 

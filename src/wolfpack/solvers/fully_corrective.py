@@ -98,7 +98,7 @@ class FullyCorrective(ActiveSetMethod):
         assert G is not None
         tol = 4.0 * epsilon(g) * float(abs(scores).max())
         active = active.pruned(minimize_quadratic(G, scores - G @ w, w, tol))
-        return state.moved(problem, active, state.memory)
+        return state.moved(problem, active, state.memory, state.k)
 
     def _descend(self, problem: Problem, state: State) -> State:
         """Return the state after Newton steps on the hull."""
@@ -134,4 +134,4 @@ class FullyCorrective(ActiveSetMethod):
         d = active.point(weights) - x
         gamma, memory = self.stride(problem, state._replace(k=state.k + 1), d)
         active = active.pruned((1.0 - gamma) * active.weights + gamma * weights)
-        return state.moved(problem, active, memory), gamma
+        return state.moved(problem, active, memory, state.k), gamma

@@ -105,7 +105,7 @@ class LazyFrankWolfe(ActiveSetMethod):
 
     def _used(self, cache: Hull, i: int) -> Hull:
         """Return the cache after a round that used vertex i, which alone has weight."""
-        weights = np.zeros(len(cache.weights))
-        weights[i] = 1.0
-        cache = cache.reweighted(weights)
-        return cache.trimmed(1 + self.size, math.inf, cache.idle)
+        weights, idle = np.zeros(len(cache.weights)), cache.idle + 1
+        weights[i], idle[i] = 1.0, 0
+        cache = cache._replace(weights=weights, idle=idle)
+        return cache.trimmed(1 + self.size, math.inf, idle)

@@ -36,12 +36,12 @@ class State(NamedTuple):
 
     stalled = property(attrgetter("stall.reached"))
 
-    def moved(self, problem: Problem, active: Hull, memory: Memory) -> State:
-        """Return the state at the point of another active set, without the oracle's answer."""
+    def moved(self, problem: Problem, active: Hull, memory: Memory, k: int) -> State:
+        """Return the state of round k at the point of another active set, without an answer."""
         x = active.point()
         at = problem.evaluate(x)
         stall = self.stall.updated(at.value, self.bound)
-        return self._replace(x=x, at=at, vertex=None, active=active, memory=memory, stall=stall)
+        return State(k, x, at, None, self.bound, active, memory, stall, self.phi)
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,7 @@ class ActiveSetMethod(Solver[State]):
         x, active = state.x, state.active
         d, max_step = active.direction(x, source, target), active.max_step(source, target)
         gamma, memory = self.stride(problem, state, d, max_step)
-        state = state._replace(k=state.k + 1)
-        return state.moved(problem, active.transfer(gamma, source, target), memory)
+        return state.moved(problem, active.transfer(gamma, source, target), memory, k=state.k + 1)
 
 
 def ask_oracle(problem: Problem, state: State, oracles: Oracles) -> State:

@@ -171,8 +171,12 @@ class Hull(NamedTuple):
 
     def pruned(self, weights: Array) -> Hull:
         """Return the hull with these weights, scaled to sum 1, without vertices of no weight."""
-        hull = self.reweighted(weights)
-        stays = hull.weights != 0
+        weights = np.where(weights > PURGE, weights, 0.0)
+        weights /= weights.sum()
+        hull = self._replace(weights=weights)
+        if weights[1:].all():
+            return hull
+        stays = weights != 0
         stays[0] = True
         return hull._only(stays)
 
@@ -182,6 +186,8 @@ class Hull(NamedTuple):
         Over the limit, idle points with the largest scores go first, since they are the least
         useful. Points with weight always stay, and so does the origin.
         """
+        if len(self.weights) <= limit and self.idle.max() <= max_age:
+            return self
         fixed = self.weights > 0
         fixed[0] = True
         stays = fixed | (self.idle <= max_age)

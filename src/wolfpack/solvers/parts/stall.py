@@ -40,7 +40,7 @@ class Stall(NamedTuple):
         else:
             progress = fun < self.fun or bound > self.bound
         gap, idle = (gap, 0) if progress else (self.gap, self.idle + 1)
-        return self._replace(fun=fun, bound=bound, gap=gap, idle=idle)
+        return Stall(fun, bound, gap, self.rounding, self.limit, idle)
 
     @property
     def reached(self) -> bool:
