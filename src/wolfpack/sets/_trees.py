@@ -21,7 +21,7 @@ ABSENT = -(2**40)
 """Exponent of the weight of pairs that no edge joins."""
 
 
-class Stage(NamedTuple):
+class TreeStage(NamedTuple):
     """The elimination of one node k."""
 
     node: int
@@ -49,7 +49,7 @@ def elimination_order(u: Array, v: Array, n: int) -> list[tuple[int, Array]]:
 
 def eliminate(
     order: list[tuple[int, Array]], mantissa: Array, exponent: Array
-) -> tuple[float, list[Stage]]:
+) -> tuple[float, list[TreeStage]]:
     """Eliminate all nodes but the last, in the order of `elimination_order`.
 
     The symmetric weights are mantissa * 2**exponent, arrays (n, n), which are overwritten. Return
@@ -72,11 +72,11 @@ def eliminate(
         mantissa[pairs], shift = np.frexp(new)
         exponent[pairs] = top_e + shift
         log_share = np.log(m / total) + (e - top) * math.log(2.0)
-        stages.append(Stage(k, neighbours, log_share, mesh))
+        stages.append(TreeStage(k, neighbours, log_share, mesh))
     return log_z, stages
 
 
-def marginals(stages: list[Stage], n: int) -> Array:
+def marginals(stages: list[TreeStage], n: int) -> Array:
     """Return the probability of each pair of nodes to be joined by an edge of the tree.
 
     The derivative of log Z by the logarithms of the weights, from the last stage back to the
@@ -94,7 +94,7 @@ def marginals(stages: list[Stage], n: int) -> Array:
     return np.clip(joined, 0.0, 1.0)
 
 
-def sample(stages: list[Stage], n: int, count: int, rng: np.random.Generator) -> Array:
+def sample(stages: list[TreeStage], n: int, count: int, rng: np.random.Generator) -> Array:
     """Draw trees: the parent of each node, -1 at the root, in an array (count, n).
 
     Undoes the eliminations. Given a tree without k, each edge between neighbours of k is a mesh
@@ -126,7 +126,7 @@ def sample(stages: list[Stage], n: int, count: int, rng: np.random.Generator) ->
     return parent
 
 
-def last_node(stages: list[Stage]) -> int:
+def last_node(stages: list[TreeStage]) -> int:
     """Return the node that is never eliminated, the root of the sampled trees."""
     return int(stages[-1].neighbours[0])
 

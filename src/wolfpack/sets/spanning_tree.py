@@ -15,7 +15,7 @@ from ._distance import separation_of_bases
 from ._graph import Edges, Graph
 from ._laws import NoiseLike, smoothing_arguments
 from ._lifted import LiftedSet
-from ._trees import ABSENT, Stage, eliminate, elimination_order, last_node, marginals, sample
+from ._trees import ABSENT, TreeStage, eliminate, elimination_order, last_node, marginals, sample
 
 _NEGLIGIBLE = 40.0
 """exp(-40) is far below the rounding of a probability."""
@@ -166,7 +166,7 @@ class SpanningTree(LiftedSet):
         log_weight[order[1:]] = -fall
         return log_weight
 
-    def _eliminate(self, log_weight: Array) -> tuple[float, list[Stage]]:
+    def _eliminate(self, log_weight: Array) -> tuple[float, list[TreeStage]]:
         whole = np.floor(log_weight / math.log(2.0))
         part = np.exp(log_weight - whole * math.log(2.0))
         whole = whole.astype(np.int64)
