@@ -56,6 +56,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 from ... import theory
@@ -127,10 +128,8 @@ class State(NamedTuple):
     seen: Seen = Seen()
     at: CompositeEvaluation | None = None
 
-    @property
-    def m(self) -> int | str:
-        """Gradients averaged in the next round."""
-        return self.reading.m
+    m = property(attrgetter("reading.m"))
+    rows = property(attrgetter("reading.rows"))
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ... import theory
@@ -84,10 +85,8 @@ class SearchState(NamedTuple):
     reading: Reading
     at: CompositeEvaluation | None = None
 
-    @property
-    def m(self) -> int | str:
-        """Gradients are exact."""
-        return self.reading.m
+    m = property(attrgetter("reading.m"))
+    rows = property(attrgetter("reading.rows"))
 
     @property
     def seen(self) -> Seen:
