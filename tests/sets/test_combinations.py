@@ -160,3 +160,10 @@ def test_a_bound_does_not_gain_from_cancellation():
 def test_what_cannot_be_composed_is_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_a_combination_says_what_it_is_made_of():
+    simplex = Simplex(3)
+    assert repr(Scale(simplex, 2.0)) == "Scale(Simplex(3, radius=1), factor=2)"
+    assert repr(Translate(simplex, np.ones(3))) == "Translate(Simplex(3, radius=1))"
+    assert repr(Product(simplex, simplex)).startswith("Product(2 sets: Simplex, Simplex;")

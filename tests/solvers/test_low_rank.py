@@ -11,6 +11,7 @@ import pytest
 import wolfpack as wp
 from problems import minimum, paper_trace_ball
 from wolfpack.arrays import LowRank
+from wolfpack.problem import CapabilityError
 
 
 def completion(p: int, q: int, share: float, radius: float, seed: int = 0) -> tuple[Any, Any]:
@@ -131,3 +132,9 @@ def test_float32_stays_float32():
     res = wp.minimize(f, K, x0.astype(np.float32), method="corrective", m=2, tol=1e-3)
     assert res.success
     assert res.x.dtype == np.float32
+
+
+def test_vectors_are_refused():
+    f = wp.objectives.LeastSquares(np.eye(3), np.ones(3))
+    with pytest.raises(CapabilityError, match="a set of low-rank matrices, found Simplex"):
+        wp.minimize(f, wp.sets.Simplex(3), method=wp.solvers.LowRankCorrective())

@@ -24,10 +24,17 @@ from .config import CompositeSettings, Config, as_checkpoint
 from .execute import concluded, execute
 from .prepare import prepare_composite
 
-METHODS: dict[str, Callable[..., Solver[Any]]] = {
-    "accelerated": StochasticComposite,
-    "converging": ConvergingComposite,
-}
+
+def _accelerated(batch: Any = None) -> Solver[Any]:
+    return StochasticComposite(batch)
+
+
+def _converging(batch: Any = None) -> Solver[Any]:
+    return ConvergingComposite(batch)
+
+
+METHODS = {"accelerated": _accelerated, "converging": _converging}
+"""The methods of `minimize_composite`; their parameters are their options."""
 _BETAS = ("stable", "search")
 _COMMON_OPTIONS = ["record_every", "sampling", "variance_reduction", "scale"]
 
@@ -151,7 +158,10 @@ def minimize_composite(
     if not isinstance(solver, StochasticComposite):
         raise TypeError(f"method must be a name or a composite solver, found {method!r}")
     if beta == "search" and method not in ("accelerated", SearchedComposite()):
-        raise ValueError("beta='search' needs method='accelerated'")
+        raise ValueError(
+            "beta='search' chooses the solver: pass method='accelerated', with batch=... if you "
+            "like, or method=SearchedComposite()"
+        )
     if y0 is not None:
         y0 = check_finite(as_float_array(y0, "y0"), "y0")
     settings = CompositeSettings(

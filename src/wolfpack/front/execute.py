@@ -14,7 +14,7 @@ from ..loop.checkpoint import Saver
 from ..loop.run import Options
 from ..problem import CompositeProblem, Problem, Solver
 from ..smoothing import Oracles
-from .config import Config, ConstrainedSettings
+from .config import CompositeSettings, Config, ConstrainedSettings
 
 
 class ConvergenceError(RuntimeError):
@@ -88,6 +88,11 @@ def _choose_engine(config: Config, task: PreparedRun, engine: EngineLike) -> Eng
         return choose_engine(engine, job, getattr(task.solver, "m", None))
     if engine is None or (isinstance(engine, str) and engine == "auto"):
         return EngineChoice(None, False)
+    if isinstance(config.settings, CompositeSettings):
+        raise TypeError(
+            "composite runs ask for gradients, and engines share out linear oracles: leave engine "
+            f"out, found {engine!r}"
+        )
     if job is not None:
         raise TypeError(
             f"x is {describe(job.smoothing.K.like)}, whose oracles are asked there in one batch: "

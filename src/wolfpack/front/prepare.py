@@ -85,9 +85,13 @@ def prepare_composite(
     if solver.policies == Policies() != policies:
         solver = replace(solver, policies=policies)
 
+    chosen = isinstance(solver, SearchedComposite) and settings.reduction is not None
+    chosen = chosen and not isinstance(config.solver, SearchedComposite)
+
     def conclude(result: Result) -> None:
-        _add_noise_level(result, problem, solver.policies, gradients, y0, settings.variance)
-        if isinstance(solver, SearchedComposite) and settings.beta == "stable":
+        bound, estimated = solver.policies.bound, policies.raises_beta
+        _add_noise_level(result, problem, bound, estimated, gradients, y0, settings.variance)
+        if chosen:
             result.message += " Small batches would save nothing: all rows and a searched beta."
         result.passes = result.state.reading.rows / gradients.per_pass
         if scales is not None:
@@ -209,7 +213,10 @@ def _solver_and_gradients(
         check_count("batch(0)", size)
     gradients = make_gradients(G, size, fixed, settings.sampling, settings.reduction, seed)
     if isinstance(solver, SearchedComposite) and not gradients.exact:
-        raise TypeError("SearchedComposite needs exact gradients: leave batch out")
+        raise TypeError(
+            f"SearchedComposite needs exact gradients, and those of {type(G).__name__} are random "
+            "here: pass method='accelerated'"
+        )
     if searched and gradients.exact:
         return SearchedComposite(), gradients
     return solver, gradients
@@ -275,7 +282,8 @@ def _once_per_pass(solver: StochasticComposite, gradients: Gradients) -> int:
 def _add_noise_level(
     result: Result,
     problem: CompositeProblem,
-    policies: Policies,
+    bound: StepBound | None,
+    estimated: bool,
     gradients: Gradients,
     y0: Array,
     variance: float | None,
@@ -283,14 +291,14 @@ def _add_noise_level(
     """Add sigma^2 and what it implies to the result, and say so where nothing is certified."""
     if variance is None:
         variance = _variance(result, problem, gradients, y0)
-    tuned, bound, G = result.state.tuned, policies.bound, problem.objective
+    tuned, G = result.state.tuned, problem.objective
     result.sigma2, result.beta = float(variance), tuned.beta
     result.mu, result.nu = problem.mu, problem.nu
     rho = math.sqrt(problem.mu * result.beta)
     if bound is not None:
         rho = max(rho, bound.damping(problem.mu, result.beta))
     result.neighbourhood = result.sigma2 / (2.0 * rho)
-    if policies.raises_beta:
+    if estimated:
         result.message += f" beta = {tuned.gamma:.4g} was estimated from differences of gradients."
     if isinstance(G, Stochastic) or not G.has_values:
         result.message += " G gives random gradients alone, so no gap can be certified."

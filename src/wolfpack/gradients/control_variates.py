@@ -42,6 +42,7 @@ class SlopeTable:
     def __init__(self, values: Array) -> None:
         # Either the array itself or, for an older table, a `Difference`.
         self._content: Any = values
+        self._changes = 0
 
     @property
     def values(self) -> Array:
@@ -52,8 +53,15 @@ class SlopeTable:
 
     def replaced(self, places: Any, fresh: Array) -> SlopeTable:
         """Return the table with the entries ``places`` replaced by ``fresh``."""
-        values = self.values
+        values, changes = self.values, self._changes + len(fresh)
+        if changes >= len(values):
+            # After as many changes as there are entries the new table gets an array of its own, so
+            # that an old table that somebody keeps does not remember more than that.
+            after = SlopeTable(1.0 * values)
+            after._content[places] = fresh
+            return after
         after = SlopeTable(values)
+        after._changes = changes
         # From here on this table is whole, even if the write below is interrupted.
         self._content = Difference(after, places, 1.0 * values[places])
         values[places] = fresh
@@ -70,6 +78,9 @@ class SlopeTable:
             newer._content = Difference(older, places, 1.0 * values[places])
             values[places] = entries
             older._content = values
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SlopeTable, (1.0 * self.values,)
 
     def saved_fields(self) -> dict[str, Array]:
         """Return what a checkpoint keeps."""

@@ -107,10 +107,13 @@ class Combination(Set):
             noise = self.closed_forms[0] if self.closed_forms else self.default_noise
         return noise if isinstance(noise, str) and noise == LIFTED else get_noise(noise)
 
-    def __repr__(self) -> str:
+    summary = "{K.listed}; shape={K.shape}"
+
+    @property
+    def listed(self) -> str:
+        """The number of parts and the types of the first ones, for `repr`."""
         names = [type(part).__name__ for part in self.parts]
-        listed = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
-        return f"{type(self).__name__}({len(names)} sets: {listed}; shape={self.shape})"
+        return f"{len(names)} sets: {', '.join(names[:4])}" + (", ..." if len(names) > 4 else "")
 
 
 def _name(law: Law) -> str:

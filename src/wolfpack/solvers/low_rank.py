@@ -52,7 +52,7 @@ import numpy as np
 
 from ..arrays import Array, LowRank, epsilon, inner
 from ..atoms import RankOne, join
-from ..problem import Evaluation, Problem, Solver
+from ..problem import CapabilityError, Evaluation, Problem, Solver
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
 from .parts.armijo import descend
@@ -121,6 +121,11 @@ class LowRankCorrective(Solver[State]):
         check_count("inner", self.inner)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
+        if not problem.set.has("core"):
+            raise CapabilityError(
+                f"LowRankCorrective needs a set of low-rank matrices, found {problem.set}: use "
+                "method='corrective'"
+            )
         factors = _factors(x0, self.max_rank)
         x = x0 if factors is None or not problem.objective.factored else factors
         at = problem.evaluate(x)

@@ -330,7 +330,7 @@ BAD = [
     ({"scale": np.zeros(D)}, ValueError, "6 positive numbers"),
     ({"G": lambda y: (0.0, y), "scale": "columns"}, TypeError, "needs an objective with a data"),
     ({"beta": "big"}, ValueError, "beta must be a positive finite number or 'stable' or 'search'"),
-    ({"beta": "search", "method": "converging"}, ValueError, "needs method='accelerated'"),
+    ({"beta": "search", "method": "converging"}, ValueError, "pass method='accelerated'"),
     ({"variance_reduction": "sag"}, ValueError, "must be a bool or one of 'saga', 'svrg'"),
     ({"w": "mirror"}, ValueError, "w must be one of"),
     ({"w": "same", "y0": np.ones(D)}, CapabilityError, r"Same\(H, slope=s\)"),
@@ -346,8 +346,8 @@ BAD = [
     ({"method": "acelerated"}, ValueError, "did you mean 'accelerated'"),
     ({"method": 3}, TypeError, "method must be a name or a solver object"),
     ({"method": wp.solvers.Anytime()}, TypeError, "a name or a composite solver"),
-    ({"theta": 0.5}, TypeError, "'accelerated' has no option 'theta'; it has batch, policies"),
-    ({"method": "converging", "order": 3}, TypeError, "it has batch, policies, record_every"),
+    ({"theta": 0.5}, TypeError, "'accelerated' has no option 'theta'; it has batch, record_every"),
+    ({"method": "converging", "order": 3}, TypeError, "it has batch, record_every"),
     ({"method": wp.solvers.StochasticComposite(), "batch": 2}, TypeError, "solver object itself"),
     ({"record_every": 0}, ValueError, "record_every must be an integer >= 1"),
     ({"tol": -1}, ValueError, "tol must be"),
@@ -403,3 +403,26 @@ def test_iterates_that_run_away_are_not_called_stalled():
     assert "run away" not in tame.message
     assert tame.gap < 1.0
     assert res.fun == res.history["fun"].min()
+
+
+def test_sentences_about_solver_objects(tmp_path):
+    G, H = wp.objectives.LeastSquares(np.eye(3), np.ones(3)), SquaredNorm(1.0)
+    with pytest.raises(TypeError, match="has no option 'policies'"):
+        wp.minimize_composite(G, H, policies=3)
+    with pytest.raises(TypeError, match="policies must be a Policies object, found 3"):
+        wp.solvers.StochasticComposite(policies=3)
+    with pytest.raises(ValueError, match=r"beta='search' chooses the solver: pass method="):
+        wp.minimize_composite(G, H, method=wp.solvers.StochasticComposite(3), beta="search")
+    few = wp.objectives.LeastSquares(np.eye(3), np.ones(3), batch=2)
+    with pytest.raises(TypeError, match=r"exact gradients, and those of LeastSquares are random"):
+        wp.minimize_composite(few, H, method=wp.solvers.SearchedComposite())
+    searched = wp.minimize_composite(G, H, method=wp.solvers.SearchedComposite(), beta="stable")
+    assert "save nothing" not in searched.message
+    estimated = wp.minimize_composite(
+        lambda y: (0.5 * float(y @ y), y), H, np.ones(2), method=wp.solvers.SearchedComposite()
+    )
+    assert "was estimated" in estimated.message
+    path = tmp_path / "run.ckpt"
+    wp.minimize_composite(G, H, tol=0, max_rounds=3, checkpoint=path)
+    with pytest.raises(TypeError, match="composite runs ask for gradients"):
+        wp.resume(path, G, H, engine="threads:2")

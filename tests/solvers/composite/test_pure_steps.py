@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import wolfpack as wp
-from wolfpack.gradients.control_variates import SlopeTable
+from wolfpack.gradients.control_variates import Difference, SlopeTable
 from wolfpack.loop.codec import Encoder
 from wolfpack.loop.run import Options
 from wolfpack.regularizers import ElasticNet, SquaredNorm
@@ -104,6 +106,30 @@ def test_old_tables_can_be_read_and_changed_in_any_order():
     for _ in range(3):
         for table in (third, first, branch, second):
             np.testing.assert_array_equal(table.values, expected[table])
+
+
+def test_a_state_that_somebody_keeps_can_be_copied_and_stays_small():
+    kept: list[Any] = []
+    G = wp.objectives.Logistic(A, LABELS)
+    wp.minimize_composite(
+        G,
+        ElasticNet(0.01, 1e-6),
+        batch=3,
+        variance_reduction=True,
+        tol=0,
+        max_rounds=5000,
+        callback=lambda at: kept.append(at.state) if at.nit >= 20 and not kept else None,
+    )
+    table, length = kept[0].reading.variate.table, 0
+    while isinstance(table._content, Difference):
+        table, length = table._content.other, length + 1
+    assert length <= len(A) // 3
+    known = bits(kept[0])
+    for other in (pickle.loads(pickle.dumps(kept[0])), copy.deepcopy(kept[0]), copy.copy(kept[0])):
+        assert bits(other) == known
+    table = kept[0].reading.variate.table
+    copy.copy(table).replaced(slice(0, 5), np.full(5, 7.0))
+    assert bits(kept[0]) == known
 
 
 def test_problems_are_read_only():

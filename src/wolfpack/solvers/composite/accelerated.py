@@ -55,7 +55,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
@@ -146,13 +146,15 @@ class StochasticComposite:
     """
 
     batch: int | str | Callable[[int], int] | None = None
-    policies: Policies = Policies()
+    policies: Policies = field(default=Policies(), kw_only=True, repr=False)
     name: ClassVar[str] = "accelerated"
     batch_names: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         if self.batch is not None and not callable(self.batch):
             check_count("batch", self.batch, names=self.batch_names)
+        if not isinstance(self.policies, Policies):
+            raise TypeError(f"policies must be a Policies object, found {self.policies!r}")
 
     def weight(
         self, problem: CompositeProblem, k: int, A_k: float, tuned: Tuned, exact: bool

@@ -48,7 +48,7 @@ Cost of a round
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -106,7 +106,7 @@ class Trial(NamedTuple):
 class SearchedComposite(StochasticComposite):
     """Algorithm 1 for exact gradients, beta searched in every round (``beta="search"``)."""
 
-    policies: Policies = Policies(search=SEARCH)
+    policies: Policies = field(default=Policies(search=SEARCH), kw_only=True, repr=False)
 
     def init(self, problem: CompositeProblem, y0: Array, gradients: Gradients) -> Any:
         G: Any = problem.objective

@@ -186,7 +186,8 @@ class Hull(NamedTuple):
         Over the limit, idle points with the largest scores go first, since they are the least
         useful. Points with weight always stay, and so does the origin.
         """
-        if len(self.weights) <= limit and self.idle.max() <= max_age:
+        fits = len(self.weights) <= limit
+        if fits and (max_age == np.inf or self.idle.max() <= max_age):
             return self
         fixed = self.weights > 0
         fixed[0] = True
