@@ -208,7 +208,7 @@ def make_solver(
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         raise ValueError(f"unknown method {method!r}{hint}; known: {', '.join(methods)}")
     known = list(inspect.signature(methods[method]).parameters)
-    unknown = [name for name in given if name not in known]
+    unknown = sorted({*given} - {*known}, key=list(given).index)
     if unknown:
         raise TypeError(
             f"method {method!r} has no option {', '.join(map(repr, unknown))}; it has "

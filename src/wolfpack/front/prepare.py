@@ -157,7 +157,8 @@ def _rescaled(G: Objective, scale: Any) -> tuple[Objective, Array]:
 def _first_point(G: Objective, H: Regularizer, y0: Array, w: Any) -> tuple[Array, Mirror]:
     """Return the first point, in the domain of H, and the mirror map that is minimised there."""
     mirror = as_mirror(w, H)
-    mirror.step(H)  # raises first where H and w have no minimisation step
+    if w is not None:
+        mirror.step(H)  # raises first where H and w have no minimisation step
     shape = H.shape if G.shape is None else G.shape
     if shape is not None and H.shape is not None and tuple(H.shape) != tuple(shape):
         raise ValueError(f"G takes y of shape {tuple(shape)}, H has shape {tuple(H.shape)}")

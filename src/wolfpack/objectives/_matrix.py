@@ -205,16 +205,18 @@ def _sparse_tensor(A: Array, name: str) -> tuple[Matrix, Matrix]:
 
 
 def _dense(A: Array, name: str) -> tuple[Matrix, Matrix]:
-    matrix = own(A if is_narrow(A) else as_float_array(A, name), A)
+    narrow = is_narrow(A)
+    matrix = own(A if narrow else as_float_array(A, name), A)
     _check_axes(matrix, name)
     _check_rows(matrix, name)
-    if is_narrow(matrix):
+    if isinstance(matrix, np.ndarray):
+        # products with a small matrix are faster along its rows than across them
+        small = matrix.size <= _COPIED_TRANSPOSE
+        return matrix, np.ascontiguousarray(matrix.T) if small else matrix.T
+    if narrow:
         matrix = Narrow(matrix)
     elif library(matrix) == "jax":
         matrix = JaxMatrix(matrix)
-    elif isinstance(matrix, np.ndarray) and matrix.size <= _COPIED_TRANSPOSE:
-        # products with a small matrix are faster along its rows than across them
-        return matrix, np.ascontiguousarray(matrix.T)
     return matrix, matrix.T
 
 

@@ -137,4 +137,6 @@ def _on_cuda(array: Array) -> bool:
 
 def is_narrow(A: Array) -> bool:
     """Tell whether ``A`` is a bfloat16 or float16 array of another library than NumPy."""
+    if isinstance(A, np.ndarray):
+        return False
     return is_foreign(A) and str(A.dtype).rpartition(".")[2] in ("bfloat16", "float16")

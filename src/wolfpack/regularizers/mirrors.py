@@ -59,7 +59,8 @@ class Mirror(HostMethods, anywhere=True):
 
     def __init__(self, z0: Array | None = None) -> None:
         if z0 is not None:
-            self.z0 = check_finite(as_float_array(z0, "z0"), "z0")
+            plain = type(z0) is np.ndarray and z0.dtype == np.float64
+            self.z0 = check_finite(z0 if plain else as_float_array(z0, "z0"), "z0")
             self.slope = self.phi_gradient(self.z0)
 
     def phi(self, y: Array) -> float:
