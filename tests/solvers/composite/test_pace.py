@@ -58,7 +58,7 @@ def test_theorem_c4(make, batch, q):
         draws = Minibatches(G, batch, seed, "importance", "svrg")
         problem = composite_problem(G, H, Shifted(Euclidean(), y0), G.L)
         pace = min(q / (4 * draws.rows.noise(batch)), 0.5 / G.L)
-        solver = StochasticComposite(batch, Policies(bound=StepBound(pace)))
+        solver = StochasticComposite(batch, policies=Policies(bound=StepBound(pace)))
         state = solver.init(problem, y0, draws)
         for _ in range(rounds):
             state = solver.step(problem, state, draws)
