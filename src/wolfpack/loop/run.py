@@ -233,6 +233,8 @@ def _record(
             callback(now)
         except StopIteration:
             return Status.CALLBACK_STOP
+    if tracker.contradicted:
+        return Status.CONTRADICTION
     if limits.satisfied(tracker.fun, gap):
         return Status.CONVERGED
     if gap <= floor or getattr(state, "stalled", False):

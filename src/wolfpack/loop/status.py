@@ -15,6 +15,8 @@ class Status(StrEnum):
     CALLBACK_STOP = "callback_stop"
     INTERRUPTED = "interrupted"
     STALLED = "stalled"
+    STATIONARY = "stationary"
+    CONTRADICTION = "contradiction"
     NONFINITE = "nonfinite"
     ENGINE_FAILURE = "engine_failure"
     DATA_END = "data_end"
@@ -38,6 +40,10 @@ _ADVICE = {
     "certificate.",
     Status.STALLED: "The gap is at the level of rounding errors and cannot be certified smaller: "
     "use float64, rescale f, or accept this gap.",
+    Status.STATIONARY: "f is not declared convex, and no first-order step from the returned point "
+    "promises more than the tolerance: the point is stationary, not necessarily a minimum.",
+    Status.CONTRADICTION: "The gradients, oracle answers and values of this run contradict each "
+    "other, so no gap can be certified: wolfpack.check(f, K) tells which of them is wrong.",
     Status.NONFINITE: "The objective returned a NaN or infinite value or gradient: check it near "
     "the returned point, which is the best before that happened.",
     Status.ENGINE_FAILURE: "No worker is left: restart the engine and continue from the "
