@@ -36,7 +36,7 @@ def _converging(batch: Any = None) -> Solver[Any]:
 METHODS = {"accelerated": _accelerated, "converging": _converging}
 """The methods of `minimize_composite`; their parameters are their options."""
 _BETAS = ("stable", "search")
-_COMMON_OPTIONS = ["record_every", "sampling", "variance_reduction", "scale"]
+_COMMON_OPTIONS = ["record_every", "max_passes", "sampling", "variance_reduction", "scale"]
 
 
 def minimize_composite(
@@ -150,6 +150,7 @@ def minimize_composite(
     if variance is not None:
         check_positive("variance", variance)
     every, scale = options.pop("record_every", None), options.pop("scale", None)
+    max_passes = options.pop("max_passes", None)
     reduction = _reduction(options.pop("variance_reduction", False))
     sampling = options.pop("sampling", None)
     if sampling is not None and not (isinstance(sampling, str) and sampling in SAMPLINGS):
@@ -173,10 +174,10 @@ def minimize_composite(
         reduction=reduction,
         scale=scale,
     )
-    limits = Limits(tol, rtol, max_rounds, max_seconds)
+    limits = Limits(tol, rtol, max_rounds, max_seconds, max_passes=max_passes)
     config = Config(name, solver, seed, limits, every, settings, as_checkpoint(checkpoint))
-    shown = Options(callback, progress)
-    config, task, shown = prepare_composite(config, settings, G, H, shown, began)
+    shown = Options(callback, progress, began=began)
+    config, task, shown = prepare_composite(config, settings, G, H, shown)
     return concluded(execute(config, task, shown), raise_on_failure)
 
 

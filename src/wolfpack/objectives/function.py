@@ -35,6 +35,7 @@ class Function(Objective):
     """
 
     checked = True
+    joint = True
 
     def __init__(
         self,

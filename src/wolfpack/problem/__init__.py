@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .budget import LimitReached, affordable, counted, spend, spend_gradients, tick, under_way
 from .composite import CompositeProblem
 from .constrained import Problem
 from .errors import CapabilityError, EndOfData, NonFiniteError
@@ -11,6 +12,7 @@ from .protocols import (
     MirrorMap,
     Objective,
     Observer,
+    Priced,
     Region,
     SetDependent,
     SimpleTerm,
@@ -26,11 +28,13 @@ __all__ = [
     "EndOfData",
     "Evaluation",
     "Finisher",
+    "LimitReached",
     "MirrorMap",
     "NonFiniteError",
     "Objective",
     "Observer",
     "Pending",
+    "Priced",
     "Problem",
     "Region",
     "SetDependent",
@@ -38,5 +42,11 @@ __all__ = [
     "Solver",
     "State",
     "Violation",
+    "affordable",
+    "counted",
+    "spend",
+    "spend_gradients",
+    "tick",
+    "under_way",
     "underflow",
 ]

@@ -8,7 +8,7 @@ s(-y) = -<y, lmo(y)>.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,15 +47,36 @@ class Problem:
         if isinstance(at.value, Pending):
             return self.settle(at)[0]
         self._refuse(at, self.objective.checked)
+        if self.counts.limited:
+            self.counts.latest = x, at
         return at
 
     def evaluate_lazily(self, x: Array) -> Evaluation:
         """Evaluate f at ``x`` and count it, without waiting for the value on another device."""
-        self.counts.nfev += 1
-        self.counts.njev += 1
+        self.counts.evaluated()
         if type(x) is np.ndarray:
             return self.objective.evaluate(x)
         return self.objective.evaluate_lazily(x)
+
+    def value(self, x: Array) -> float:
+        """Return f(x), counted; a callable computes the gradient with it, which is counted too."""
+        self.counts.evaluated(1, int(self.objective.joint))
+        return self.objective.value(x)
+
+    def gradient(self, x: Array) -> Array:
+        """Return grad f(x), counted; a callable computes the value with it, counted too."""
+        self.counts.evaluated(int(self.objective.joint), 1)
+        return self.objective.gradient(x)
+
+    def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:
+        """Return t -> <grad f(x + t d), d>, each slope counted as a gradient."""
+        along, values = self.objective.slope_along(x, d), int(self.objective.joint)
+
+        def counted(t: float) -> float:
+            self.counts.evaluated(values, 1)
+            return along(t)
+
+        return counted
 
     def settle(
         self, at: Evaluation, numbers: Sequence[Array] = ()

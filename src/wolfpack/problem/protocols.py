@@ -33,6 +33,9 @@ class Objective(Protocol):
     factored: bool
     """Whether f takes matrices of low rank as they are."""
 
+    joint: bool
+    """Whether every value is computed together with a gradient, and the reverse."""
+
     error: float
     """Relative error of products with the data, 0 where they have the precision of x."""
 
@@ -288,6 +291,21 @@ class SetDependent(Protocol):
     def for_set(self, K: Region) -> Solver[Any]:
         """Return the solver for K; `minimize` asks once, before the run."""
         ...
+
+
+class Priced(Protocol):
+    """What a solver declares whose lower bound costs oracle calls; otherwise the bound is free."""
+
+    certificate_calls: ClassVar[int]
+    """Oracle calls that `lower_bound` makes as a rule.
+
+    Certificates are the rarer the more they cost (`wolfpack.loop.schedule`). A limit on oracle
+    calls keeps twice as many in reserve, for the last round.
+    """
+
+    round_calls: ClassVar[int]
+    """Oracle calls that a round is worth, 1 if missing; states that have ``m`` tell it themselves.
+    """
 
 
 class Observer(Protocol[S]):

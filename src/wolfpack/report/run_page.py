@@ -67,7 +67,8 @@ def _numbers(result: Result) -> Table:
         ("Oracle calls", f"{result.nlmo:,}"),
         ("Values of f", f"{result.nfev:,}"),
         ("Gradients of f", f"{result.njev:,}"),
-        ("Seconds in the solver", f"{result.seconds:.4g}"),
+        ("Seconds", f"{result.seconds:.4g}"),
+        ("Seconds in the solver", f"{result.solver_seconds:.4g}"),
         ("Method", str(result.get("method", ""))),
         ("Shape of x", " x ".join(map(str, result.x.shape))),
     ]

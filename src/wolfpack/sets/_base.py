@@ -21,7 +21,7 @@ from ..arrays import (
     norm,
 )
 from ..atoms import Atoms, Dense
-from ..problem import CapabilityError
+from ..problem import CapabilityError, spend
 from ._laws import NoiseLike
 
 T = TypeVar("T")
@@ -179,6 +179,7 @@ class Set(ABC):
 
         By default it is the oracle's answer to zero. A point in the middle of K is better.
         """
+        spend(1)
         return self._lmo(np.zeros(self.shape)).to_dense()
 
     def lmo_or_nearby(self, g: Array) -> Atoms:

@@ -14,6 +14,7 @@ import numpy as np
 from .. import theory
 from ..atoms import Atoms
 from ..noise import Noise
+from ..problem import affordable
 from ..sets import Set
 from ._base import Array, Smoothing, draw_noise, perturbed
 
@@ -59,5 +60,5 @@ class Ambient(Smoothing):
     @cached_property
     def bias(self) -> float:
         # a rough value will do where every draw costs a call of an expensive oracle
-        samples = 16 if self.K.batch_hint == 1 else 4096
+        samples = affordable(16 if self.K.batch_hint == 1 else 4096)
         return theory.s1(self.K, self.law, samples=samples).value

@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import Streams, inner, to_host
 from ..noise import Noise
 from ..objectives import Objective
-from ..problem import CapabilityError
+from ..problem import CapabilityError, affordable, spend
 from ..sets import Set
 from ._base import Array, Smoothing, draw_noise, perturbed
 
@@ -72,11 +72,12 @@ class ImageSpace(Smoothing):
         streams, total = Streams(2**127), 0.0
         place = np.empty(0) if self.objective.like is None else self.objective.like
         # a rough value will do where every draw costs a call of an expensive oracle
-        samples = 16 if self.K.batch_hint == 1 else 1024
+        samples = affordable(16 if self.K.batch_hint == 1 else 1024)
         count = min(self.block, samples)
         for block in range(math.ceil(samples / count)):
             rng = streams.at(0, block)
             delta = draw_noise(self.law, rng, (count, *self.objective.image_shape), place)
+            spend(count)
             total += float(np.mean(to_host(self.K.support(self.objective.pull_back(delta)))))
         return total / math.ceil(samples / count)
 

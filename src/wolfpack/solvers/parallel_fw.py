@@ -118,6 +118,7 @@ class ParallelFrankWolfe(Solver[State]):
     epsilon: float = 1e-3
     name: ClassVar[str] = "pfw"
     samples: ClassVar[bool] = True
+    certificate_calls: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_positive("alpha", self.alpha, optional=True)
@@ -185,6 +186,6 @@ class ParallelFrankWolfe(Solver[State]):
             M=self.noise_constant(problem, oracles) / R,
             m=m,
             initial_gap=max(at.value - bound, self.epsilon),
-            s1=oracles.smoothing.bias,
+            s1=oracles.bias,
             constants=self.M if self.M in CONSTANTS else self.constants,
         ).alpha

@@ -173,6 +173,9 @@ class StochasticComposite:
         """Return the state after one more round."""
         k, y, z, model = state.k, state.x, state.z, state.model
         m, gamma, bound = state.reading.m, state.tuned.gamma, self.policies.bound
+        if k > 0:
+            problem.counts.check_rows(state.reading.rows + gradients.read(m, False))
+        problem.counts.evaluated(0, 1)
         A_next, tau = self.weight(problem, k, model.A_k, state.tuned, gradients.exact)
         if bound is not None:
             stalls, drag = state.tuned.spell.stalls, gamma * problem.nu
@@ -187,7 +190,6 @@ class StochasticComposite:
         lam = gamma / A_next
         z_next = problem.solve(d_next if model.slope is None else d_next - lam * model.slope, lam)
         y_next = add_scaled(kept, tau, z_next)
-        problem.counts.njev += 1
         dual_next = None if model.dual is None else (1 - tau) * model.dual + tau * g.dual
         following = State(
             k=k + 1,
@@ -294,10 +296,10 @@ class StochasticComposite:
         H, G = problem.regularizer, problem.objective
         if not (H.structured and H.has("prox") and math.isfinite(fun)):
             return x, fun
+        problem.counts.nfev += 1
         gradient = G.evaluate(x).gradient
         if gradient is None:
             return x, fun
-        problem.counts.nfev += 1
         # As a rule the last beta is as good as the largest, which may have to be found first.
         for beta in (state.tuned.beta, None):
             L = beta or problem.own_smoothness() or state.tuned.gamma

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ...arrays import Array, all_finite, epsilon, namespace, norm
 from ...atoms import Atoms
-from ...problem import Evaluation, NonFiniteError, Problem, Solver
+from ...problem import Evaluation, NonFiniteError, Problem, Solver, tick
 from ...problem.checks import check_positive
 from ...smoothing import Oracles
 from .hull import Hull
@@ -111,6 +111,7 @@ def hessian_product(problem: Problem, x: Array, at: Evaluation, d: Array) -> Arr
     Where the objective does not know it, it comes from a difference of gradients, to about half of
     the digits; gradients are asked between x and x + d only.
     """
+    tick()
     product = problem.objective.hessian_product(x, d)
     if product is not None:
         return product
@@ -118,8 +119,7 @@ def hessian_product(problem: Problem, x: Array, at: Evaluation, d: Array) -> Arr
     if length == 0.0:
         return 0.0 * d
     t = min(1.0, math.sqrt(epsilon(d)) * max(1.0, norm(x)) / length)
-    problem.counts.njev += 1
-    gradient = problem.objective.gradient(x + t * d)
+    gradient = problem.gradient(x + t * d)
     if not all_finite(gradient):
         raise NonFiniteError("f returned a NaN or infinite gradient near a point of K")
     return (gradient - at.gradient) / t

@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from ...arrays import Array, epsilon
-from ...problem import Evaluation, Problem
+from ...problem import Evaluation, Problem, tick
 from .armijo import descend
 from .barycentric import CANDIDATES, minimize_weights
 from .hull import Hull, Metric
@@ -138,7 +138,10 @@ def _newton(problem: Problem, hull: Hull, here: Corrected, tol: float) -> Correc
         best = outside[np.argsort(r[outside], kind="stable")[:CANDIDATES]]
         working = np.concatenate([np.flatnonzero(used), best])
         product = partial(problem.objective.hessian_product, here.x)
-        rows = [hull.scores(product(hull.vertex(i)))[working] for i in working]
+        rows: list[Array] = []
+        for i in working:
+            tick()
+            rows.append(hull.scores(product(hull.vertex(i)))[working])
         gram = np.array(rows)
         tip = np.zeros(len(w))
         tip[working] = minimize_weights(0.5 * (gram + gram.T), r[working], w[working], 0.1 * tol)

@@ -131,8 +131,7 @@ class Backtracking(Rule):
         noise = 8.0 * epsilon(at.gradient) * abs(at.value)
         for _ in range(_TRIALS):
             step = _clamped(descent, M * square, max_step)
-            problem.counts.nfev += 1
-            change = problem.objective.value(ray.x + step * d) - at.value
+            change = problem.value(ray.x + step * d) - at.value
             if change <= -step * descent + 0.5 * M * step**2 * square + noise:
                 return Stride(step, M)
             M *= self.tau
@@ -141,8 +140,7 @@ class Backtracking(Rule):
     def _first(self, problem: Problem, ray: SearchLine, descent: float, square: float) -> float:
         """Return the curvature of f along a thousandth of the ray, a long step's where it is 0."""
         t = 1e-3 * min(ray.max_step, 1.0)
-        problem.counts.njev += 1
-        change = inner(problem.objective.gradient(ray.x + t * ray.d), ray.d) + descent
+        change = inner(problem.gradient(ray.x + t * ray.d), ray.d) + descent
         return change / (t * square) if change > 0 else descent / (ray.max_step * square)
 
 
@@ -265,17 +263,16 @@ def _exact(problem: Problem, ray: SearchLine) -> float | None:
 
 
 def _slopes(problem: Problem, ray: SearchLine) -> Callable[[float], float]:
-    """Return t -> phi'(t), counted as gradients."""
-    along = problem.objective.slope_along(ray.x, ray.d)
+    """Return t -> phi'(t), counted as gradients; refuse what is not finite."""
+    along = problem.slope_along(ray.x, ray.d)
 
-    def counted(t: float) -> float:
-        problem.counts.njev += 1
+    def finite(t: float) -> float:
         slope = along(t)
         if not math.isfinite(slope):
             raise NonFiniteError("f has a NaN or infinite slope along a search direction")
         return slope
 
-    return counted
+    return finite
 
 
 def _clamped(descent: float, curvature: float, max_step: float) -> float:
