@@ -106,12 +106,13 @@ def minimize_composite(
     seed : int
         Same seed, same bits.
     max_rounds, max_seconds : optional
-        Limits; 100,000 rounds when none is given.
+        Limits, as in `minimize`; 100,000 rounds when none is given.
     callback, checkpoint, progress, raise_on_failure
         As in `minimize`; `wolfpack.resume` takes G and H in place of f and K.
     **options
-        ``record_every``: evaluate F and certify every so many rounds, off the clock; by default
-        once per pass over the data. ``sampling``, for finite sums: "uniform", "importance",
+        ``record_every``: evaluate F and certify every so many rounds; by default once per pass over
+        the data, and more seldom in long runs (see the guide on limits). ``max_passes``: limit on
+        the observations that rounds read, in passes over the data. ``sampling``, for finite sums: "uniform", "importance",
         "shuffle", "blocks", "turns" or "windows" (see the guide). ``variance_reduction``: control
         variates from each row's gradient where it was last seen (True or "saga"), or around an
         anchor that moves every two passes ("svrg"). It bounds the steps as beta="stable" does.
@@ -128,7 +129,8 @@ def minimize_composite(
         ``sigma2``, ``neighbourhood`` = sigma^2/(2 sqrt(mu beta)) or less where steps are bounded,
         the constants ``beta``, ``mu``, ``nu`` of the run, and ``passes``, the observations that its
         rounds read over the size of the data.
-        ``njev`` counts the gradients of rounds, ``nfev`` the full evaluations off the clock.
+        ``njev`` counts the gradients of rounds and of estimates during the run, ``nfev`` the full
+        evaluations.
 
     Notes
     -----

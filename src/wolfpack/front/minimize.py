@@ -98,13 +98,14 @@ def minimize(
     seed : int
         Same seed, same bits.
     max_rounds, max_seconds, max_lmo : optional
-        Limits; 100,000 rounds when none is given. They are looked at between rounds, so that the
-        last round may overstep ``max_seconds`` and ``max_lmo``; ``max_seconds`` counts the
-        solver's own time, without certificates, history and callbacks.
+        Limits; 100,000 rounds when none is given. ``max_seconds`` is the caller's clock: all that
+        happens from the call on counts, and a round in progress is cut, so that the run ends within
+        one evaluation of f or one call of the oracle. ``max_lmo`` counts every oracle call, also
+        those of certificates and of estimates of constants, and is never exceeded.
     callback : callable, optional
         Called as ``callback(intermediate_result)`` after each recorded round. Raising StopIteration
-        ends the run. Its ``x`` is a read-only view of the best point; its ``state`` is the
-        solver's own, not to be written to.
+        ends the run. The arrays of its ``x`` (the best point) and ``state`` are read-only, and its
+        ``history`` is the one so far: nothing in it can change the run.
     checkpoint : str, Path or Checkpoint, optional
         File to save the run to, every 30 seconds and at its end; `wolfpack.Checkpoint` chooses how
         often. `wolfpack.resume` continues from it.
@@ -114,11 +115,12 @@ def minimize(
         Raise `ConvergenceError` instead of returning an unsuccessful result.
     **options
         ``L`` (smoothness constant, when the objective does not know it), ``device`` (where to run,
-        in PyTorch's words: "cuda" moves dense NumPy data there), ``record_every`` (certify
-        and record every so many rounds), ``smoothing`` ("ambient", "lifted" or "image": noise on
-        coordinates, on the scores of vertices, on the observations), ``sampling`` ("iid",
-        "antithetic" or "sobol"), ``block`` (answers per block of draws, the unit of work that is
-        given to a worker), ``oracle_timeout``, ``stragglers``, ``quorum``, ``mode`` and
+        in PyTorch's words: "cuda" moves dense NumPy data there), ``record_every`` (certify and
+        record every so many rounds; "auto", the default, keeps certificates to about a tenth of a
+        run and records every round where they are free), ``smoothing`` ("ambient", "lifted" or
+        "image": noise on coordinates, on the scores of vertices, on the observations), ``sampling``
+        ("iid", "antithetic" or "sobol"), ``block`` (answers per block of draws, the unit of work
+        that is given to a worker), ``oracle_timeout``, ``stragglers``, ``quorum``, ``mode`` and
         ``staleness`` (see `wolfpack.engines.Policy`), and the options of the method.
 
     Returns

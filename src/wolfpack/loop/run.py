@@ -239,7 +239,7 @@ class Course:
     def _price(self) -> float:
         """Return the declared cost of certifying the state, in rounds."""
         if isinstance(self.problem, CompositeProblem):
-            return 1.0
+            return float(self.problem.objective.has_values)
         calls = self._calls + (self.state.at is None)
         if calls == 0:
             return 0.0

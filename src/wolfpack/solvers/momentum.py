@@ -35,7 +35,7 @@ Symbols
 
 Cost of a round
     One gradient, one oracle call; memory O(d). Where y_k is not x_k, f(x_k) itself is evaluated by
-    the loop, off the clock.
+    the loop, in recorded rounds.
 
 Sources
     B. Li, M. Coutino, G. Giannakis, G. Leus, A momentum-guided Frank-Wolfe algorithm, IEEE

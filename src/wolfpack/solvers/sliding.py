@@ -35,7 +35,7 @@ Symbols
 
 Cost of a round
     One gradient, at most 18 k oracle calls, one for the certificate; memory O(d). f(y_k) itself is
-    evaluated by the loop, off the clock.
+    evaluated by the loop, in recorded rounds.
 
 Sources
     G. Lan, Y. Zhou, Conditional gradient sliding for convex optimization, SIAM Journal on

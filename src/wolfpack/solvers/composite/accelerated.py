@@ -37,7 +37,7 @@ Symbols
 
 Cost of a round
     One (averaged) stochastic gradient, one minimisation step; memory O(d). F is evaluated only when
-    a round is recorded, off the clock. Where beta was estimated it is tested on the gradients of
+    a round is recorded. Where beta was estimated it is tested on the gradients of
     the rounds 0, 1, 3, 7, 15, ... and raised where they disprove it: that changes the weights of
     later rounds, and Theorem 1 holds with the last beta for what follows.
 
