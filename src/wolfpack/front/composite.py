@@ -112,13 +112,13 @@ def minimize_composite(
     **options
         ``record_every``: evaluate F and certify every so many rounds; by default once per pass over
         the data, and more seldom in long runs (see the guide on limits). ``max_passes``: limit on
-        the observations that rounds read, in passes over the data. ``sampling``, for finite sums: "uniform", "importance",
-        "shuffle", "blocks", "turns" or "windows" (see the guide). ``variance_reduction``: control
-        variates from each row's gradient where it was last seen (True or "saga"), or around an
-        anchor that moves every two passes ("svrg"). It bounds the steps as beta="stable" does.
-        Without a batch it takes the smallest one that costs no acceleration, or all rows with
-        beta="search". ``scale``: "columns", or positive numbers s, to solve for u = y / s, H acting
-        on u, and return y = s u. And the options of the method.
+        the observations that rounds read, in passes over the data. ``sampling``, for finite sums:
+        "uniform", "importance", "shuffle", "blocks", "turns" or "windows" (see the guide).
+        ``variance_reduction``: control variates from each row's gradient where it was last seen
+        (True or "saga"), or around an anchor that moves every two passes ("svrg"). It bounds the
+        steps as beta="stable" does. Without a batch it takes the smallest one that costs no
+        acceleration, or all rows with beta="search". ``scale``: "columns", or positive numbers s,
+        to solve for u = y / s, H acting on u, and return y = s u. And the options of the method.
 
     Returns
     -------

@@ -175,7 +175,7 @@ class StochasticComposite:
         m, gamma, bound = state.reading.m, state.tuned.gamma, self.policies.bound
         if k > 0:
             problem.counts.check_rows(state.reading.rows + gradients.read(m, False))
-        problem.counts.evaluated(0, 1)
+        problem.counts.evaluated(0, 0)  # counted below: a source of data may end here
         A_next, tau = self.weight(problem, k, model.A_k, state.tuned, gradients.exact)
         if bound is not None:
             stalls, drag = state.tuned.spell.stalls, gamma * problem.nu
@@ -190,6 +190,7 @@ class StochasticComposite:
         lam = gamma / A_next
         z_next = problem.solve(d_next if model.slope is None else d_next - lam * model.slope, lam)
         y_next = add_scaled(kept, tau, z_next)
+        problem.counts.njev += 1
         dual_next = None if model.dual is None else (1 - tau) * model.dual + tau * g.dual
         following = State(
             k=k + 1,
