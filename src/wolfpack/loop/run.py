@@ -162,6 +162,9 @@ class Course:
         self.progress = Progress(self.options.progress, limits.max_rounds)
         self._observe = getattr(self.solver, "observe", None)
         self._calls: int = getattr(self.solver, "certificate_calls", 0)
+        proofs: int = getattr(self.solver, "certificate_proofs", 0)
+        region = getattr(self.problem, "set", None)
+        self._proof_calls = proofs * getattr(region, "proof_calls", 0)
         self._max_lmo = math.inf if limits.max_lmo is None else limits.max_lmo
         # A certificate of `anytime` may take a second call.
         self._reserve = 2 * self._calls
@@ -240,7 +243,7 @@ class Course:
         """Return the declared cost of certifying the state, in rounds."""
         if isinstance(self.problem, CompositeProblem):
             return float(self.problem.objective.has_values)
-        calls = self._calls + (self.state.at is None)
+        calls = self._calls + self._proof_calls + (self.state.at is None)
         if calls == 0:
             return 0.0
         m = getattr(self.state, "m", None) or getattr(self.solver, "round_calls", 1)

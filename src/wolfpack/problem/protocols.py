@@ -142,6 +142,11 @@ class Region(Protocol):
         """The largest distance of two points of K, or an upper bound on it."""
         ...
 
+    @property
+    def proof_calls(self) -> int:
+        """What `certify` costs, in oracle calls, roughly."""
+        ...
+
     def lmo(self, g: Array) -> Any:
         """Return a vertex that minimises <g, v> over K; for a batch of g, a batch of vertices."""
         ...
@@ -294,7 +299,7 @@ class SetDependent(Protocol):
 
 
 class Priced(Protocol):
-    """What a solver declares whose lower bound costs oracle calls; otherwise the bound is free."""
+    """What a solver declares about the cost of its lower bound; without, the bound is free."""
 
     certificate_calls: ClassVar[int]
     """Oracle calls that `lower_bound` makes as a rule.
@@ -302,6 +307,9 @@ class Priced(Protocol):
     Certificates are the rarer the more they cost (`wolfpack.loop.schedule`). A limit on oracle
     calls keeps twice as many in reserve, for the last round.
     """
+
+    certificate_proofs: ClassVar[int]
+    """How often `lower_bound` asks the set for a proof (`Region.certify`); 0 if missing."""
 
     round_calls: ClassVar[int]
     """Oracle calls that a round is worth, 1 if missing; states that have ``m`` tell it themselves.

@@ -114,6 +114,7 @@ class Anytime(Solver[State]):
     samples: ClassVar[bool] = True
     noiseless: ClassVar[bool] = True
     certificate_calls: ClassVar[int] = 1
+    certificate_proofs: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_count("m", self.m, names=("auto", "theory", "exact"))

@@ -77,6 +77,7 @@ class Momentum(Solver[State]):
 
     kind: str = "nesterov"
     name: ClassVar[str] = "momentum"
+    certificate_proofs: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         if self.kind not in ("nesterov", "heavy-ball"):

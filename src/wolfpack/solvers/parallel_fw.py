@@ -119,6 +119,7 @@ class ParallelFrankWolfe(Solver[State]):
     name: ClassVar[str] = "pfw"
     samples: ClassVar[bool] = True
     certificate_calls: ClassVar[int] = 1
+    certificate_proofs: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_positive("alpha", self.alpha, optional=True)

@@ -81,6 +81,7 @@ class Projected(Solver[State]):
     L0: float | None = None
     name: ClassVar[str] = "projected"
     certificate_calls: ClassVar[int] = 1
+    certificate_proofs: ClassVar[int] = 1
     round_calls: ClassVar[int] = 2  # a projection costs more than an oracle call
 
     def __post_init__(self) -> None:

@@ -70,6 +70,7 @@ class RestartedParallelFrankWolfe(Solver[State]):
     name: ClassVar[str] = "r-pfw"
     samples: ClassVar[bool] = True
     certificate_calls: ClassVar[int] = 1
+    certificate_proofs: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_positive("length", self.length)

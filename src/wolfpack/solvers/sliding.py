@@ -73,6 +73,7 @@ class Sliding(Solver[State]):
 
     name: ClassVar[str] = "cgs"
     certificate_calls: ClassVar[int] = 1
+    certificate_proofs: ClassVar[int] = 1
     round_calls: ClassVar[int] = 8  # far fewer than the 18 k that the guarantee allows, as a rule
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
