@@ -42,11 +42,15 @@ class Problem:
     counts: Counts = field(default_factory=Counts)
 
     def evaluate(self, x: Array) -> Evaluation:
-        """Evaluate f at ``x``, count it, and refuse what is not finite."""
+        """Evaluate f at ``x``, count it, and refuse what is not finite.
+
+        f may be infinite or NaN outside its domain, a convex set. Solvers take the refusal as "too
+        far" and shorten their step (see `wolfpack.solvers.parts.domain`).
+        """
         at = self.evaluate_lazily(x)
         if isinstance(at.value, Pending):
-            return self.settle(at)[0]
-        self._refuse(at, self.objective.checked)
+            return self.settle(at, x)[0]
+        self._refuse(at, x, self.objective.checked)
         return at
 
     def evaluate_lazily(self, x: Array) -> Evaluation:
@@ -58,11 +62,11 @@ class Problem:
         return self.objective.evaluate_lazily(x)
 
     def settle(
-        self, at: Evaluation, numbers: Sequence[Array] = ()
+        self, at: Evaluation, x: Array, numbers: Sequence[Array] = ()
     ) -> tuple[Evaluation, list[float]]:
         """Refuse what is not finite; return the evaluation, and numbers, as floats of the host.
 
-        From another device all of them come in one transfer.
+        ``x`` is the point of the evaluation. From another device all numbers come in one transfer.
         """
         value, known = at.value, self.objective.checked
         if isinstance(value, Pending):
@@ -70,12 +74,12 @@ class Problem:
             at, known = at._replace(value=number), math.isfinite(product)
         elif numbers:
             numbers = fetch(*numbers)
-        self._refuse(at, known)
+        self._refuse(at, x, known)
         return at, list(numbers)
 
-    def _refuse(self, at: Evaluation, known: bool) -> None:
+    def _refuse(self, at: Evaluation, x: Array, known: bool) -> None:
         if not (math.isfinite(at.value) and (known or all_finite(at.gradient))):
-            raise NonFiniteError("f returned a NaN or infinite value or gradient")
+            raise NonFiniteError("f returned a NaN or infinite value or gradient", x)
 
     def need_L(self, method: str) -> float:
         """Return L, the user's or else the objective's own, or explain how to provide it."""

@@ -12,6 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from ...problem import NonFiniteError
+from .domain import beyond
+
 _TRIALS = 60
 
 
@@ -40,16 +43,24 @@ class Descent(NamedTuple, Generic[T]):
 def descend(evaluate: Callable[[float], T], value: float, slope: float) -> Descent[T]:
     """Return a step that satisfies Armijo's condition, from ``value`` phi(0) and ``slope`` phi'(0).
 
-    ``evaluate`` takes t and returns an object whose ``value`` is phi(t).
+    ``evaluate`` takes t and returns an object whose ``value`` is phi(t). It raises `NonFiniteError`
+    where f is not finite, and t is then halved.
     """
-    t, bend = 1.0, 0.0
+    t, bend, outside = 1.0, 0.0, None
     for _ in range(_TRIALS):
         if not slope * t < 0:
             break
-        there = evaluate(t)
+        try:
+            there = evaluate(t)
+        except NonFiniteError as error:
+            outside, t = error, 0.5 * t
+            continue
+        outside = None
         excess = there.value - value - t * slope
         bend = max(bend, 2.0 * excess / t**2)
         if excess <= -0.5 * t * slope:
             return Descent(t, there, bend)
         t = min(0.5 * t, max(0.1 * t, -0.5 * t * t * slope / excess))
+    if outside is not None:
+        raise beyond(outside.x)
     return Descent(0.0, None, bend)

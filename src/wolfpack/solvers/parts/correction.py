@@ -28,6 +28,7 @@ from ...arrays import Array, epsilon
 from ...problem import Evaluation, Problem
 from .armijo import descend
 from .barycentric import CANDIDATES, minimize_weights
+from .domain import shortened
 from .hull import Hull, Metric
 from .projected_gradient import Motion, Probe, Space, minimize, rounding_of
 from .step_rules import SearchLine, Secant
@@ -112,7 +113,9 @@ def _search(problem: Problem, hull: Hull, here: Corrected, tip: Array) -> Correc
     gamma, _ = _RULE(problem, SearchLine(0, here.x, here.at, d))
     if gamma <= 0:
         return here
-    found = _at(problem, hull, (1.0 - gamma) * here.weights + gamma * tip)
+    _, found = shortened(
+        lambda t: _at(problem, hull, (1.0 - t) * here.weights + t * tip), gamma, here.x, end=1.0
+    )
     # f may exceed that at ``here`` by rounding at most
     return found if found.value <= here.value + 4 * epsilon(here.x) * abs(here.value) else here
 
