@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -69,6 +69,9 @@ class Objective(ABC):
         None when unknown.
     variance : float or None
         A bound on the variance of one random gradient, None when unknown.
+    barrier : bool
+        Whether f grows without bound towards the edge of its domain. It then has no L, and "auto"
+        chooses a method that uses its Hessian.
     error : float
         Bound on the rounding error of products with the data, relative to the sums of the absolute
         values of their terms. It is 0 unless the data have less precision than x; see `rounding`.
@@ -101,6 +104,7 @@ class Objective(ABC):
     L: float | None = None
     L1: float | None = None
     variance: float | None = None
+    barrier: bool = False
     error: float = 0.0
 
     @abstractmethod
@@ -174,9 +178,23 @@ class Objective(ABC):
         """Return Hess f(x) d, None when unknown."""
         return None
 
+    def image_metric(self, x: Array) -> Callable[[Sequence[Array]], Array] | None:
+        """Return the function from images of vectors u_i to all <u_i, Hess f(x) u_j>, else None.
+
+        It is worth writing where products of images are cheaper than `hessian_product`.
+        """
+        return None
+
     def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:
-        """Return the function t -> <grad f(x + t d), d>, for line searches."""
+        """Return the function t -> <grad f(x + t d), d>, for line searches.
+
+        Where x + t d is outside the domain of f, the function returns infinity or NaN.
+        """
         return lambda t: inner(self.gradient(x + t * d), d)
+
+    def remark(self, x: Array) -> str:
+        """Return what a user should know about the answer ``x`` of a run, "" if nothing."""
+        return ""
 
 
 class LinearModel(Objective):

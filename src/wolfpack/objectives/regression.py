@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 
@@ -10,6 +11,10 @@ from ..arrays import Array, clip, inner, inners, lazy_inner, namespace, xlogy
 from ..problem.checks import check_positive
 from ._matrix import Matrix
 from .finite_sum import FiniteSum, RowLoss, reduction_weight
+
+
+_LARGEST_EXPONENT = {False: 709.0, True: 88.0}
+"""What the exponential takes without overflow, and (True) in single precision."""
 
 
 class LeastSquares(FiniteSum):
@@ -195,11 +200,13 @@ class Poisson(RowLoss):
     features, counts, reduction, batch
         As for `Logistic`, with numbers b_i >= 0 as counts.
     cap : float, optional
-        Largest log of a mean at which E is the exponential; by default log(max b) + 1.
+        Largest log of a mean at which E is the exponential; by default log(max b) + 1. A run whose
+        answer lies beyond says so in its message. ``math.inf`` is the exponential itself: f then
+        has no L and is infinite where the exponential overflows.
 
     Notes
     -----
-    :math:`L = e^{\mathrm{cap}} \|A\|_2^2 / n`, and :math:`E^*(s) = s \log s - s` for
+    :math:`L = e^{\mathrm{cap}} \|A\|_2^2 / n`, None without a cap, and :math:`E^*(s) = s \log s - s` for
     :math:`0 \le s \le e^{\mathrm{cap}}`.
 
     Examples
@@ -224,18 +231,50 @@ class Poisson(RowLoss):
         if smallest < 0:
             raise ValueError(f"counts must be at least 0, found {smallest:g}")
         self.cap = math.log(max(largest, 1.0)) + 1.0 if cap is None else float(cap)
-        if not -700 < self.cap < 700:
-            raise ValueError(f"cap must be the log of a mean, between -700 and 700, found {cap!r}")
-        self.top = math.exp(self.cap)
+        self.uncapped = self.cap == math.inf
+        if not (self.uncapped or -700 < self.cap < 700):
+            raise ValueError(
+                "cap must be the log of a mean, between -700 and 700, or math.inf for none, found "
+                f"{cap!r}"
+            )
+        if self.uncapped and batch is not None:
+            raise ValueError("batch needs a smoothness constant: leave cap out or make it finite")
+        self.top = math.inf if self.uncapped else math.exp(self.cap)
         self.unit_smoothness = self.top
+
+    @property
+    def L(self) -> float | None:
+        return None if self.uncapped else super().L
+
+    @cached_property
+    def L1(self) -> float | None:
+        return None if self.uncapped else super().L1
 
     def within_cap(self, x: Array) -> bool:
         """Tell whether <a_i, x> <= cap for all rows, where the loss is the exponential's."""
+        return self._largest(x) <= self.cap
+
+    def remark(self, x: Array) -> str:
+        largest = self._largest(x)
+        if largest <= self.cap:
+            return ""
+        return (
+            f" The answer lies beyond Poisson's cap: <a_i, x> reaches {largest:.4g}, and from cap = "
+            f"{self.cap:.4g} on f is a parabola in place of the exponential. Pass a larger cap, or "
+            "cap=math.inf for none."
+        )
+
+    def _largest(self, x: Array) -> float:
         z = self.A @ x
-        return float(namespace(z).max(z)) <= self.cap
+        return float(namespace(z).max(z))
 
     def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
         counts = self._of(self.counts, rows)
+        if self.uncapped:
+            space, limit = namespace(z), _LARGEST_EXPONENT["float32" in str(z.dtype)]
+            means = space.exp(clip(z, None, limit))
+            means = space.where(z <= limit, means, math.inf + 0.0 * z)
+            return means - counts * z, means - counts
         low = namespace(z).exp(clip(z, None, self.cap))
         over = clip(z - self.cap, 0.0, None)
         slopes = low * (1.0 + over)
@@ -243,6 +282,8 @@ class Poisson(RowLoss):
 
     def unit_conjugate(self, theta: Array) -> Array:
         s = clip(theta + self.counts, 0.0, None)
+        if self.uncapped:
+            return xlogy(s, s) - s
         low, over = clip(s, None, self.top), clip(s / self.top - 1.0, 0.0, None)
         # beyond the cap z = cap + over, and E*(s) = s z - E(z)
         beyond = s * (self.cap + over) - self.top * (1.0 + over * (1.0 + 0.5 * over))

@@ -69,7 +69,9 @@ class Weighted(FiniteSum):
         return self.base.loss_smoothness
 
     @cached_property
-    def L(self) -> float:
+    def L(self) -> float | None:
+        if self.base.L is None:
+            return None
         root = np.sqrt(self.weights)  # L is that of the rows sqrt(s_i) a_i
         if issparse(self.A):
             rooted = (diags_array(root) @ self.A).tocsr()
@@ -79,8 +81,13 @@ class Weighted(FiniteSum):
 
     @cached_property
     def L1(self) -> float | None:
+        if self.base.L1 is None:
+            return None
         squared = self.A.multiply(self.A) if issparse(self.A) else entries(self.A) ** 2
         return self.loss_smoothness * float((squared.T @ self.weights).max())
+
+    def remark(self, x: Array) -> str:
+        return self.base.remark(x)
 
     def curvature_bound(self, g: Array) -> float:
         image = self.image(g)
