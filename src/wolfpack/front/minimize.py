@@ -26,7 +26,7 @@ from ..loop.run import Options
 from ..noise import Noise
 from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
-from ..problem import Solver
+from ..problem import Problem, Solver
 from ..problem.checks import check_positive
 from ..sets import Set
 from .choose import METHODS, as_set, choose, make_solver
@@ -176,8 +176,8 @@ def minimize(
         config = config.identified(constrained_fingerprint(objective, region))
     task = prepare_constrained(config, settings, objective, region, start)
     if x0 is None:
-        search = partial(search_start, task.problem, region, start)
-        shown = replace(shown, search=search)
+        assert isinstance(task.problem, Problem)
+        shown = replace(shown, search=partial(search_start, task.problem, region, start))
     result = execute(config, task, shown, engine)
     result.message += remark
     return concluded(result, raise_on_failure)

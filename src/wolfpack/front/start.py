@@ -59,7 +59,9 @@ def _deeper_points(problem: Problem, K: Set, outside: Array) -> Iterator[Array]:
         if count >= 2 * len(axes):
             directions = rng.standard_normal((min(max(8, count), most), *K.shape))
         problem.counts.nlmo += len(directions)
-        total = total + len(directions) * same_type(K.lmo(like(directions, outside)).mean(), outside)
+        total = total + len(directions) * same_type(
+            K.lmo(like(directions, outside)).mean(), outside
+        )
         count += len(directions)
         if count >= due:
             yield total / count

@@ -19,8 +19,8 @@ from .utility import LogUtility
 from .weighted import Weighted
 
 __all__ = [
-    "AOptimal",
     "BPR",
+    "AOptimal",
     "Batches",
     "DOptimal",
     "Function",

@@ -319,8 +319,14 @@ def check_place(place: Array, x: Array) -> None:
 
 
 def conjugate_evaluation(value: Array, x: Array, gradient: Array) -> Evaluation:
-    """Return the evaluation at ``x`` whose dual point is the number f*(grad f(x))."""
+    """Return the evaluation at ``x`` whose dual point is the number f*(grad f(x)).
+
+    Outside the domain of f the gradient is NaN, whatever it was given as: slopes are taken from
+    gradients alone.
+    """
     number, product = settle(value, lazy_inner(x, gradient), gradient)
+    if not math.isfinite(number):
+        gradient = math.nan * gradient
     return Evaluation(number, gradient, product - number)
 
 

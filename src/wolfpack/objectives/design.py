@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Array, is_foreign, like, namespace, to_host
+from ..arrays import Array, epsilon, is_foreign, like, namespace, to_host
 from ..problem import Evaluation
 from ._base import Objective, check_place
 from ._matrix import Matrix, as_matrix, entries, is_dense, place_of
@@ -52,16 +52,18 @@ class Design(Objective):
     def __init__(self, V: Matrix) -> None:
         self.A, self._At = as_matrix(V, "V")
         if not is_dense(self.A):
-            raise TypeError(f"V must be a dense float32 or float64 matrix, found {type(V).__name__}")
+            raise TypeError(
+                f"V must be a dense float32 or float64 matrix, found {type(V).__name__}"
+            )
         self.V = entries(self.A)
         self.like = place_of(self.A)
         candidates, size = self.V.shape
         self.shape, self.size = (int(candidates),), int(size)
-        self._rank_one = np.finfo(np.float32 if "32" in str(self.V.dtype) else np.float64).eps * size
+        self._singular = int(size) * epsilon(self.V)
 
     @abstractmethod
     def _criterion(self, M: Spectrum) -> tuple[float, np.ndarray]:
-        """Return F(M), and the exponents' sum Theta = grad F(M)."""
+        """Return F(M) and Theta = grad F(M)."""
 
     @abstractmethod
     def _curved(self, M: Spectrum, D: np.ndarray) -> np.ndarray:
@@ -88,8 +90,8 @@ class Design(Objective):
     def evaluate_image(self, z: Array) -> Evaluation:
         M = self._spectrum(z)
         if M is None:
-            outside = np.full(self.shape, math.nan)
-            gradient = outside if not is_foreign(self.like) else like(outside, self.like)
+            outside = np.full(self.V.shape[0], math.nan)
+            gradient = like(outside, self.like) if is_foreign(self.like) else outside
             return Evaluation(math.inf, gradient, np.full(z.shape, math.nan))
         value, theta = self._criterion(M)
         return Evaluation(value, self._quadratic_forms(theta), theta)
@@ -129,14 +131,15 @@ class Design(Objective):
         assert M is not None
         root = M.power(-0.5)
         roots = Spectrum(*np.linalg.eigh(root @ self.image(d) @ root))
-        along, smallest = self._slope(M, roots), float(roots.values[0])
-        # M + t D is singular where t is -1 over the smallest root
-        return lambda t: along(t) if 1.0 + t * smallest > self._rank_one else math.inf
+        along, lowest, highest = self._slope(M, roots), *roots.values[[0, -1]].tolist()
+        # M + t D is singular where t is -1 over the lowest root, which rounding moves a little
+        margin = 64.0 * self._singular
+        return lambda t: along(t) if 1 + t * lowest > margin * (1 + t * highest) else math.inf
 
     def _spectrum(self, M: np.ndarray) -> Spectrum | None:
         """Return the eigenvalues of M, None where M is singular to rounding."""
         spectrum = Spectrum(*np.linalg.eigh(0.5 * (M + M.T)))
-        inside = spectrum.values[0] > self._rank_one * spectrum.values[-1]
+        inside = spectrum.values[0] > self._singular * spectrum.values[-1]
         return spectrum if inside else None
 
     def _quadratic_forms(self, T: np.ndarray) -> Array:
@@ -165,7 +168,7 @@ class DOptimal(Design):
     has no smoothness constant L. It is self-concordant. Its gradient is
     :math:`-v_i^\top M^{-1} v_i`, and its certificates use
     :math:`F^*(\Theta) = -d - \log\det(-\Theta)`. Along a line the spectrum of
-    :math:`M^{-1/2} D M^{-1/2}` gives every slope in O(d), so an exact line search costs no gradient.
+    :math:`M^{-1/2} D M^{-1/2}` gives every slope in O(d), so a line search costs no gradient.
 
     Examples
     --------

@@ -12,7 +12,6 @@ from ..problem.checks import check_positive
 from ._matrix import Matrix
 from .finite_sum import FiniteSum, RowLoss, reduction_weight
 
-
 _LARGEST_EXPONENT = {False: 709.0, True: 88.0}
 """What the exponential takes without overflow, and (True) in single precision."""
 
@@ -206,8 +205,8 @@ class Poisson(RowLoss):
 
     Notes
     -----
-    :math:`L = e^{\mathrm{cap}} \|A\|_2^2 / n`, None without a cap, and :math:`E^*(s) = s \log s - s` for
-    :math:`0 \le s \le e^{\mathrm{cap}}`.
+    :math:`L = e^{\mathrm{cap}} \|A\|_2^2 / n`, None without a cap, and
+    :math:`E^*(s) = s \log s - s` for :math:`0 \le s \le e^{\mathrm{cap}}`.
 
     Examples
     --------
@@ -259,8 +258,8 @@ class Poisson(RowLoss):
         if largest <= self.cap:
             return ""
         return (
-            f" The answer lies beyond Poisson's cap: <a_i, x> reaches {largest:.4g}, and from cap = "
-            f"{self.cap:.4g} on f is a parabola in place of the exponential. Pass a larger cap, or "
+            f" The answer lies beyond Poisson's cap: <a_i, x> reaches {largest:.4g}, and beyond cap "
+            f"= {self.cap:.4g} f is a parabola in place of the exponential. Pass a larger cap, or "
             "cap=math.inf for none."
         )
 

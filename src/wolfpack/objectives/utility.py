@@ -33,12 +33,12 @@ class LogUtility(LinearModel):
 
     Examples
     --------
-    A fair coin that triples a stake or loses it: half of it is kept.
+    Cash, and a bet that triples the stake or loses it: a quarter is staked.
 
     >>> import numpy as np, wolfpack as wp
-    >>> f = LogUtility([[1.0, 2.0], [1.0, 0.0], [1.0, 1.5]])
-    >>> float(f.value(np.array([1.0, 0.0]))), f.value(np.array([0.0, 1.0]))
-    (0.0, inf)
+    >>> f = LogUtility([[1.0, 3.0], [1.0, 0.0]])
+    >>> wp.minimize(f, wp.sets.Simplex(2)).x.round(2), f.value(np.array([0.0, 1.0]))
+    (array([0.75, 0.25]), inf)
 
     References
     ----------

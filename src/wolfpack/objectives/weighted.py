@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 import numpy as np
@@ -94,7 +95,7 @@ class Weighted(FiniteSum):
         return self.loss_smoothness * inner(self._column * image, image)
 
     def rough_smoothness(self) -> float:
-        return self.L
+        return math.inf if self.L is None else self.L
 
     @cached_property
     def row_norms_squared(self) -> Array:

@@ -48,18 +48,20 @@ class Problem:
         far" and shorten their step (see `wolfpack.solvers.parts.domain`).
         """
         at = self.evaluate_lazily(x)
-        if isinstance(at.value, Pending):
-            return self.settle(at, x)[0]
-        self._refuse(at, x, self.objective.checked)
-        return at
+        return self.settle(at, x)[0] if isinstance(at.value, Pending) else at
 
     def evaluate_lazily(self, x: Array) -> Evaluation:
-        """Evaluate f at ``x`` and count it, without waiting for the value on another device."""
+        """Evaluate f at ``x`` and count it, without waiting for the value on another device.
+
+        What is known and not finite is refused here, the rest by `settle`.
+        """
         self.counts.nfev += 1
         self.counts.njev += 1
-        if type(x) is np.ndarray:
-            return self.objective.evaluate(x)
-        return self.objective.evaluate_lazily(x)
+        f = self.objective
+        at = f.evaluate(x) if type(x) is np.ndarray else f.evaluate_lazily(x)
+        if not isinstance(at.value, Pending):
+            self._refuse(at, x, f.checked)
+        return at
 
     def settle(
         self, at: Evaluation, x: Array, numbers: Sequence[Array] = ()
@@ -68,13 +70,13 @@ class Problem:
 
         ``x`` is the point of the evaluation. From another device all numbers come in one transfer.
         """
-        value, known = at.value, self.objective.checked
+        value = at.value
         if isinstance(value, Pending):
             number, product, *numbers = fetch(value.value, value.product, *numbers)
-            at, known = at._replace(value=number), math.isfinite(product)
+            at = at._replace(value=number)
+            self._refuse(at, x, math.isfinite(product))
         elif numbers:
             numbers = fetch(*numbers)
-        self._refuse(at, x, known)
         return at, list(numbers)
 
     def _refuse(self, at: Evaluation, x: Array, known: bool) -> None:

@@ -135,7 +135,6 @@ class FullyCorrective(ActiveSetMethod):
         d = active.point(weights) - x
         gamma, memory = self.stride(problem, state._replace(k=state.k + 1), d)
 
-
         def moved(gamma: float) -> State:
             hull = active.pruned((1.0 - gamma) * active.weights + gamma * weights)
             return state.moved(problem, hull, memory, state.k)

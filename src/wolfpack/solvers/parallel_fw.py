@@ -29,8 +29,8 @@ Symbols
 
 Cost of a round
     One gradient, m oracle calls; memory O(d) beside the answers of a block. A round that ends
-    outside the domain of f is repeated with half the A_{k+1} - A_k: x_{k+1} comes nearer to x_k, and
-    the certificate is one for these weights.
+    outside the domain of f is repeated with half the A_{k+1} - A_k: x_{k+1} comes nearer to x_k,
+    and the certificate is one for these weights.
 
 Sources
     B. Dubois-Taine, F. Bach, Q. Berthet, A. Taylor, Fast stochastic composite minimization and an

@@ -16,6 +16,8 @@ from ...problem import NonFiniteError
 from .domain import beyond
 
 _TRIALS = 60
+_SHORTEST = 2.0**-40
+"""If f is not even finite here, it is broken (see `domain`)."""
 
 
 class HasValue(Protocol):
@@ -46,21 +48,20 @@ def descend(evaluate: Callable[[float], T], value: float, slope: float) -> Desce
     ``evaluate`` takes t and returns an object whose ``value`` is phi(t). It raises `NonFiniteError`
     where f is not finite, and t is then halved.
     """
-    t, bend, outside = 1.0, 0.0, None
+    t, bend = 1.0, 0.0
     for _ in range(_TRIALS):
         if not slope * t < 0:
             break
         try:
             there = evaluate(t)
         except NonFiniteError as error:
-            outside, t = error, 0.5 * t
+            if t <= _SHORTEST:
+                raise beyond(error.x) from None
+            t *= 0.5
             continue
-        outside = None
         excess = there.value - value - t * slope
         bend = max(bend, 2.0 * excess / t**2)
         if excess <= -0.5 * t * slope:
             return Descent(t, there, bend)
         t = min(0.5 * t, max(0.1 * t, -0.5 * t * t * slope / excess))
-    if outside is not None:
-        raise beyond(outside.x)
     return Descent(0.0, None, bend)

@@ -28,6 +28,8 @@ from .domain import beyond
 _RISE = 2.0
 _FALL = 0.9
 _TRIALS = 60
+_STEEPEST = 2.0**40
+"""Factor by which L rises in one step before f is called broken (see `domain`)."""
 
 D = TypeVar("D")
 
@@ -95,16 +97,18 @@ def advance(space: Space[D], motion: Motion[D]) -> Motion[D]:
         try:
             at_next = space.evaluate(x_next)
         except NonFiniteError as error:
+            if L > _STEEPEST * motion.L:
+                raise beyond(error.x) from None
             outside, L = error, _RISE * L
             continue
-        outside, d = None, x_next - y
+        d = x_next - y
         square = space.dot(d, d)
         excess, noise = _excess(space, value, gradient, at_next, d)
         # below rounding the test says nothing, and L would grow without limit
         if excess <= max(0.5 * L * square, noise):
             break
         L = max(_RISE * L, 2.0 * excess / square if square > 0 else 0.0)
-    if outside is not None:
+    if outside is not None and square <= (4.0 * epsilon(x)) ** 2 * space.dot(x_next, x_next):
         raise beyond(outside.x)
     # a step of no length says nothing about L
     L = L if square > 0 else motion.L
