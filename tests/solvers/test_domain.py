@@ -70,8 +70,15 @@ def solve(f, K, x0, method, L, **options):
         return wp.minimize(f, K, x0, method, **options)
 
 
-@pytest.mark.parametrize("own", [True, False], ids=["built in", "callable"])
-@pytest.mark.parametrize("name", FUNCTIONS)
+RUNS = [
+    pytest.param(name, own, marks=() if own == (name != "d-optimal") else pytest.mark.slow)
+    for name in FUNCTIONS
+    for own in (True, False)
+]
+"""Functions built in and as callables, the latter from a start near the edge."""
+
+
+@pytest.mark.parametrize(("name", "own"), RUNS)
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_reaches_a_certificate(method, name, own):
     call, f, n, L = FUNCTIONS[name]

@@ -76,12 +76,12 @@ class Design(Objective):
     def image(self, x: Array) -> Array:
         """Return the information matrix M(x), on the host."""
         check_place(self.like, x)
-        if type(x) is np.ndarray:
-            used = np.flatnonzero(x)
-            if _SPARSE * len(used) <= len(x):
-                rows = self.V[used]
-                return (rows * x[used, None]).T @ rows
-        M = self._At @ (self.V * x[:, None])
+        used = np.flatnonzero(x) if type(x) is np.ndarray else ()
+        if len(used) and _SPARSE * len(used) <= len(x):
+            rows = self.V[used]
+            M = (rows * x[used, None]).T @ rows
+        else:
+            M = self._At @ (self.V * x[:, None])
         return np.asarray(to_host(M), dtype=np.float64)
 
     def evaluate(self, x: Array) -> Evaluation:

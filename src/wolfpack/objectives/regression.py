@@ -258,8 +258,8 @@ class Poisson(RowLoss):
         if largest <= self.cap:
             return ""
         return (
-            f" The answer lies beyond Poisson's cap: <a_i, x> reaches {largest:.4g}, and beyond cap "
-            f"= {self.cap:.4g} f is a parabola in place of the exponential. Pass a larger cap, or "
+            f" The answer lies beyond Poisson's cap: <a_i, x> reaches {largest:.4g}, and beyond "
+            f"cap = {self.cap:.4g} f is a parabola instead of the exponential. Pass a larger cap or "
             "cap=math.inf for none."
         )
 
