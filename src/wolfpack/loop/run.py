@@ -224,7 +224,7 @@ def _record(
     callback: Callback | None,
 ) -> Status | None:
     """Record a round and call back; return the status if the run must end."""
-    gap = tracker.record(state, bound)
+    gap, floor = tracker.record(state, bound)
     if callback is not None:
         try:
             now = tracker.result(state, None, "running")
@@ -235,8 +235,11 @@ def _record(
             return Status.CALLBACK_STOP
     if tracker.contradicted:
         return Status.CONTRADICTION
-    if limits.satisfied(tracker.fun, gap):
+    goal = limits.goal(tracker.fun)
+    if gap <= goal:
         return Status.CONVERGED
-    if tracker.at_floor(limits.goal(tracker.fun)) or getattr(state, "stalled", False):
+    # a goal must exceed the floor by a little to be worth waiting for
+    at_floor = gap <= 2.0 * floor and goal < 1.0625 * floor
+    if at_floor or getattr(state, "stalled", False):
         return Status.STALLED
     return limit

@@ -7,9 +7,8 @@ import math
 import numpy as np
 
 from ..arrays import Array, clip, inner, inners, lazy_inner, namespace, norm, xlogy
-from ..problem import accumulation, sum_unit, unit_of
 from ..problem.checks import check_positive
-from ._matrix import Matrix
+from ._matrix import Matrix, Sizes
 from .finite_sum import FiniteSum, RowLoss, reduction_weight
 
 
@@ -71,12 +70,9 @@ class LeastSquares(FiniteSum):
         square, product = inners((dual, dual), (self.b, dual))
         return 0.5 / self.weight * square + product
 
-    def conjugate_and_error(self, dual: Array, length: float, reach: float) -> tuple[float, float]:
-        # sums of products, which NumPy's float32 arrays form in double precision
-        rounded = 0.0 if type(dual) is np.ndarray else 2.0 * unit_of(dual)
-        relative = rounded + (accumulation(math.prod(dual.shape)) + 2.0) * sum_unit(dual)
-        size = length * (0.5 / self.weight * length + self._b_norm)
-        return self.conjugate_bound(dual), relative * size
+    def conjugate_and_error(self, dual: Array, length: float, sizes: Sizes) -> tuple[float, float]:
+        half = 0.5 / self.weight * length  # of the square of ||theta||, which is known already
+        return half * length + inner(self.b, dual), sizes.terms * length * (half + self._b_norm)
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         return self.weight * (z - self._of(self.b, rows))

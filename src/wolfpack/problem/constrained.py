@@ -136,17 +136,16 @@ class Problem:
         else:
             slope = f.slope(dual, averaged)
             below = f.minorant(dual, y if slope is None else slope, K)
-        value, size = K.certify(y, vertex), norm(y)
+        value, eps = K.certify(y, vertex), epsilon(y)
         if below.centre is not None:
             value -= inner(y, below.centre)
-        error = below.error + underflow(epsilon(y)) + UNIT * (abs(value) + 2.0 * abs(below.level))
-        error += (
-            (8.0 * unit_of(y) + 2.0 * accumulation(K.dimension) * sum_unit(y)) * size * K.radius
-        )
+        error = below.error + underflow(eps) + UNIT * (abs(value) + 2.0 * abs(below.level))
+        sums = 4.0 * eps + 2.0 * accumulation(K.dimension) * sum_unit(y)
+        error += sums * norm(y) * K.radius
         if slope is not None:
             # <slope, v - c> >= <y, v - c> - ||slope - y|| max ||v - c||
             reach = K.radius if below.centre is None else K.diameter
-            error += (1.0 + 4.0 * unit_of(y)) * norm(slope - y) * reach
+            error += (1.0 + 2.0 * eps) * norm(slope - y) * reach
         bound = value + below.level - error
         if bound >= self.counts.bound:
             self.counts.bound, self.counts.rounding = bound, error
