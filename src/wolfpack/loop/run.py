@@ -123,7 +123,8 @@ def run(
             options.saver.write()
     finish = getattr(solver, "finish", None)
     if finish is not None:
-        tracker.x, tracker.fun = finish(problem, course.state, tracker.x, tracker.fun)
+        x, fun = finish(problem, course.state, tracker.x, tracker.fun)
+        tracker.improve(x, fun)
         if status in _ENDED_BY_LIMIT and limits.satisfied(tracker.fun, tracker.gap):
             status = Status.CONVERGED
     message = _message(status, course.state, tracker, course.monitor)
@@ -207,8 +208,7 @@ def _message(status: Status, state: Any, tracker: Tracker, monitor: Monitor) -> 
     """Return why the run ended, and what was remarked along the way."""
     remarks = [status.advice, *monitor.remarks]
     if status is Status.STALLED:
-        floor = max(tracker.floor(state), tracker.gap)
-        remarks.append(f"The floor is about {floor:.1e} here.")
+        remarks.append(f"The floor is about {max(tracker.floor(), tracker.gap):.1e} here.")
     if tracker.contradicted:
         remarks.append(
             "A lower bound rose above a value of f: the oracle's answers are not minimisers over "
@@ -258,8 +258,11 @@ def _record(
             return Status.CALLBACK_STOP
     if tracker.contradicted:
         return Status.CONTRADICTION
-    if limits.satisfied(tracker.fun, gap):
+    goal = limits.goal(tracker.fun)
+    if gap <= goal:
         return Status.CONVERGED
-    if gap <= floor or getattr(state, "stalled", False):
+    # a goal must exceed the floor by a little to be worth waiting for
+    at_floor = gap <= 2.0 * floor and goal < 1.0625 * floor
+    if at_floor or getattr(state, "stalled", False):
         return Status.STALLED
     return limit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -20,6 +20,7 @@ from ..arrays import (
     own,
     to_host,
 )
+from ..problem import accumulation, sum_unit, unit_of
 from ._narrow import Narrow, is_narrow
 
 Matrix: TypeAlias = Any
@@ -227,3 +228,41 @@ def _check_rows(A: Array, name: str) -> None:
     for start in range(0, n, rows):
         where = "" if rows >= n else f"[{start}:{min(n, start + rows)}]"
         check_finite(A[start : start + rows, :], name + where)
+
+
+class Sizes(NamedTuple):
+    """What the rounding errors of a linear model on a set depend on (docs/theory/rounding.md).
+
+    Attributes
+    ----------
+    reach : float
+        sigma, a bound on || |A| |v| || over the set.
+    product, transposed : float
+        sigma times the relative errors of products with A and with its transpose.
+    terms : float
+        Relative error of a sum over observations whose terms take a few operations each.
+    offset, second_order : float
+        Twice omega sigma, and (beta/2)(gamma sigma)^2.
+    """
+
+    reach: float
+    product: float
+    transposed: float
+    terms: float
+    offset: float = 0.0
+    second_order: float = 0.0
+
+
+def sizes_of(A: Matrix, error: float, theta: Array, reach: float) -> Sizes:
+    """Return the errors of products with A, which are at least ``error``, in theta's precision."""
+    rows, columns = A.shape[1], A.shape[0]
+    if issparse(A):
+        rows = int(np.diff(A.indptr).max(initial=1))
+        columns = int(np.bincount(A.indices, minlength=1).max(initial=1))
+    unit = unit_of(theta)
+    return Sizes(
+        reach,
+        reach * max(error, (accumulation(rows) + 1.0) * unit),
+        reach * max(error, (accumulation(columns) + 1.0) * unit),
+        8.0 * unit + accumulation(theta.shape[0]) * sum_unit(theta),
+    )

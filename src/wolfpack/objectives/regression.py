@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ..arrays import Array, clip, inner, inners, lazy_inner, namespace, xlogy
+from ..arrays import Array, clip, inner, inners, lazy_inner, namespace, norm, xlogy
 from ..problem.checks import check_positive
-from ._matrix import Matrix
+from ._matrix import Matrix, Sizes
 from .finite_sum import FiniteSum, RowLoss, reduction_weight
 
 _LARGEST_EXPONENT = {False: 709.0, True: 88.0}
@@ -57,6 +57,7 @@ class LeastSquares(FiniteSum):
                 f"{tuple(self.A.shape)}, found {tuple(self.b.shape)}"
             )
         self.shape = (self.A.shape[1], *self.b.shape[1:])
+        self._b_norm = norm(self.b)
 
     @property
     def loss_smoothness(self) -> float:
@@ -72,6 +73,10 @@ class LeastSquares(FiniteSum):
             return 0.5 / self.weight * inner(dual, dual) + inner(self.b, dual)
         square, product = inners((dual, dual), (self.b, dual))
         return 0.5 / self.weight * square + product
+
+    def conjugate_and_error(self, dual: Array, length: float, sizes: Sizes) -> tuple[float, float]:
+        half = 0.5 / self.weight * length  # of the square of ||theta||, which is known already
+        return half * length + inner(self.b, dual), sizes.terms * length * (half + self._b_norm)
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         return self.weight * (z - self._of(self.b, rows))

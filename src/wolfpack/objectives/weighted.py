@@ -10,7 +10,7 @@ from scipy.sparse import diags_array, issparse
 
 from ..arrays import Array, inner
 from ._base import as_data
-from ._matrix import entries, has_rows, squares
+from ._matrix import Sizes, entries, has_rows, squares
 from ._spectrum import spectral_norm_squared
 from .finite_sum import FiniteSum, RowLoss
 
@@ -109,6 +109,17 @@ class Weighted(FiniteSum):
     def conjugate_bound(self, dual: Array) -> float:
         scale = self.base.weight * np.where(self._column > 0, self._column, 1.0)
         return self._total(self.base.unit_conjugate(dual / scale))
+
+    def conjugate_and_error(self, dual: Array, length: float, sizes: Sizes) -> tuple[float, float]:
+        scale = self.base.weight * np.where(self._column > 0, self._column, 1.0)
+        values = self.base.unit_conjugate(dual / scale)
+        reach = sizes.reach + self.base.target_norm
+        size = self._total(abs(values)) + length * reach + sizes.offset
+        return self._total(values), sizes.terms * size
+
+    @property
+    def offset_size(self) -> float:
+        return float(self.weights.max()) * self.base.offset_size
 
     def _total(self, values: Array) -> float:
         column = self.weights.reshape(-1, *(1,) * (values.ndim - 1))
