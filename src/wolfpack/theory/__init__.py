@@ -5,9 +5,9 @@
 | weights A_k of Algorithms 1 and 2    | `next_weight`, `capped_weight`, `step_weights`    |
 | Theorem 1 (Algorithm 1)              | `bound_composite`, `batch_for`                    |
 | Theorem 2 (Algorithm 2)              | `bound_pfw`                                       |
-| Theorem 3 (a target epsilon)         | `parameters_for`                                  |
-| Assumption 2, norms                  | `rho`                                             |
-| Proposition 2, curvature and bias    | `smoothness`, `s1`                                |
+| Theorem 3 (a target epsilon)         | `parameters_for`, `best_m`                        |
+| Assumption 2, norms                  | `rho`, `norm_of`                                  |
+| Proposition 2, curvature and bias    | `smoothness`, `s1`, `mean_width`                  |
 | Theorem A1 (anytime)                 | `anytime_alpha`, `bound_anytime`                  |
 | Theorem C1 (converging Algorithm 1)  | `converging_weight`, `bound_converging`           |
 
@@ -17,21 +17,25 @@ Statements and proofs are in docs/theory.
 from __future__ import annotations
 
 from .anytime import anytime_alpha, bound_anytime
-from .bounds import Settings, batch_for, bound_composite, bound_pfw, parameters_for
-from .constants import Estimate, rho, s1, smoothness
+from .bounds import Settings, batch_for, best_m, bound_composite, bound_pfw, parameters_for
+from .constants import Estimate, mean_width, s1, smoothness
 from .converging import (
     bound_converging,
     converging_switch,
     converging_weight,
     next_converging_weight,
 )
+from .norms import EUCLIDEAN, Norm, norm_of, rho
 from .weights import capped_weight, next_weight, step_weights
 
 __all__ = [
+    "EUCLIDEAN",
     "Estimate",
+    "Norm",
     "Settings",
     "anytime_alpha",
     "batch_for",
+    "best_m",
     "bound_anytime",
     "bound_composite",
     "bound_converging",
@@ -39,8 +43,10 @@ __all__ = [
     "capped_weight",
     "converging_switch",
     "converging_weight",
+    "mean_width",
     "next_converging_weight",
     "next_weight",
+    "norm_of",
     "parameters_for",
     "rho",
     "s1",
