@@ -94,6 +94,11 @@ class Smoothing(ABC):
         """Return the radius of the set that is smoothed, about 0 with the "paper"'s constants."""
         return norm.radius_of(self.K, constants)
 
+    @property
+    def stretch(self) -> float:
+        """How much longer the noise is in the space of directions than where it is drawn."""
+        return 1.0
+
     def noise_constant(self, constants: str, norm: theory.Norm = theory.EUCLIDEAN) -> float:
         """Return M, so that s_alpha is R M/alpha-smooth with the radius R."""
         return norm.C * self.law.M(self.K.dimension, constants)

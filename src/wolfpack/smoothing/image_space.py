@@ -70,8 +70,11 @@ class ImageSpace(Smoothing):
                 "smoothing='image' measures A x in the Euclidean norm: leave norm out, or use "
                 "smoothing='ambient'"
             )
-        stretch = math.sqrt(self.objective.spectral_norm_squared)
-        return stretch * super().radius(constants)
+        return self.stretch * super().radius(constants)
+
+    @property
+    def stretch(self) -> float:
+        return math.sqrt(self.objective.spectral_norm_squared)
 
     def curvature(self, constants: str, norm: theory.Norm = theory.EUCLIDEAN) -> float:
         return self.radius(constants, norm) * self.noise_constant(constants, norm)

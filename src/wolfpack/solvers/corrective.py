@@ -237,9 +237,7 @@ class Corrective(Solver[State]):
         assert smoothing is not None
         unit = max(0.0, state.at.value - state.stall.bound)
         if smoothing.name != "lifted":
-            ambient = smoothing.name == "ambient"
-            stretch = 1.0 if ambient else smoothing.smoothness / problem.set.radius
-            unit *= 1.0 / max(stretch * scales.reach, 1e-300)
+            unit *= 1.0 / max(smoothing.stretch * scales.reach, 1e-300)
         rungs = scales.rungs(count, state.k)
         return rungs, unit * np.exp2(rungs), unit * 2.0**scales.rung
 
