@@ -228,7 +228,7 @@ def test_alpha_does_not_depend_on_where_the_set_lies(constants):
     f, K = moved_trace_ball()
     ball = wp.sets.TraceNormBall((10, 8))
     here = wp.objectives.LeastSquares(f.A, f.b - f.A @ np.full((10, 8), 1e3))
-    options = {"method": "pfw", "m": 20, "epsilon": 0.1, "max_rounds": 1, "tol": 0}
+    options = {"method": "pfw", "m": 1, "epsilon": 0.1, "max_rounds": 1, "tol": 0}
     if constants == "paper":  # the paper's R is about 0
         options["R"] = ball.radius
     moved = wp.minimize(f, K, constants=constants, **options).state.alpha

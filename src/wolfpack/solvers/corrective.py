@@ -25,7 +25,8 @@ Iteration
 Guarantee
     That of fully corrective Frank-Wolfe, whatever m and the noise (docs/theory/corrective.md):
     f(x_k) - min f = O(L D^2 / k), Theorem R2, and linear for strongly convex f on a polytope,
-    Theorem R3. That m > 1 saves rounds is measured, not proved.
+    Theorem R3. Theorem R4 bounds the rounds as a function of m where the optimal vertices are
+    answered with a positive probability; that the learned noise does so is measured.
 
 Symbols
     P_k ``state.hull``, v_k the first of ``state.answers.vertices``, h_k f(x_k) less the best bound,
