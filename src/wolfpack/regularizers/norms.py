@@ -30,6 +30,9 @@ class SquaredNorm(Ridged, anywhere=True):
     def rest(self, y: Array) -> float:
         return 0.0
 
+    def subgradient(self, y: Array) -> Array:
+        return self.mu * y
+
     def solve(self, g: Array, c: float) -> Array:
         return g / -c
 

@@ -128,6 +128,13 @@ class Set(ABC):
 
     Twice the radius by default. A set that knows better sets it in ``__init__``."""
 
+    centred_radius: float = cast("float", cached_property(lambda self: _centred_radius(self)))
+    """The largest distance of a point of K from the best centre, or a number that is not smaller.
+
+    The constants of smoothing need it, and the centre may be any point. By default it is the
+    smaller of the radius, which is about 0, and of Jung's bound, D sqrt(d/(2(d+1))) for the
+    diameter D. A set that knows better sets it in ``__init__``."""
+
     dimension: int = cast("int", cached_property(lambda self: math.prod(self.shape)))
     """Number of entries of a point of K."""
 
@@ -309,6 +316,11 @@ class Set(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.summary.format(K=self)})"
+
+
+def _centred_radius(K: Set) -> float:
+    d = K.dimension
+    return min(K.radius, K.diameter * math.sqrt(d / (2.0 * (d + 1.0))))
 
 
 _DISPATCHED = ("violation", "smoothed", "smoothed_support", "draw", "k_best")
