@@ -29,8 +29,9 @@ from ..problem import Solver
 from ..problem.checks import check_positive
 from ..sets import Set
 from .choose import METHODS, as_set, choose, make_solver
-from .config import Config, ConstrainedSettings, as_checkpoint, constrained_fingerprint
+from .config import Config, ConstrainedSettings, as_checkpoint
 from .execute import concluded, execute
+from .fingerprint import constrained_fingerprint
 from .prepare import prepare_constrained
 
 POLICY = tuple(field.name for field in fields(Policy))

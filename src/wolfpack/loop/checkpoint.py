@@ -27,7 +27,7 @@ from .history import History
 from .monitor import Monitor
 from .tracker import Tracker
 
-SCHEMA = "wolfpack-checkpoint/2"
+SCHEMA = "wolfpack-checkpoint/3"
 """The number changes whenever states or the header change; files with another one are refused."""
 
 

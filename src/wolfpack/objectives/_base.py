@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -102,6 +102,8 @@ class Objective(ABC):
     L1: float | None = None
     variance: float | None = None
     error: float = 0.0
+    # These follow from the other attributes; a checkpoint's fingerprint of f leaves them out.
+    _derived: ClassVar[tuple[str, ...]] = ("like", "checked", "error", "L", "L1")
 
     @abstractmethod
     def evaluate(self, x: Array) -> Evaluation:

@@ -88,6 +88,11 @@ class FlowPolytope(ProgramSet):
             self.radius = float(np.linalg.norm(self.capacity))
         self.diameter = math.sqrt(2.0) * self.radius
 
+    @property
+    def demands(self) -> tuple[Array, Array]:
+        """Numbers of the origins, and what each node receives from each of them."""
+        return self._routing.origins, self._routing.demand
+
     def _lmo(self, g: Array) -> Atoms:
         if self.capacity is not None:
             return super()._lmo(g)
