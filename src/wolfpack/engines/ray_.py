@@ -92,6 +92,9 @@ class Ray(WorkerPool[ActorAddress]):
         self._failed_starts = 0
         self.name = f"ray:{cluster}"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return Ray, (self._wanted, self.patience)
+
     def _start(self, job: Job) -> None:
         if self._ray is None:
             self._ray = self._connected()
