@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import Bounds, OptimizeResult, linprog
 
-from ..arrays import Array, as_float_array, check_finite
+from ..arrays import Array, as_float_array, check_finite, check_sparse
 from ..atoms import Atoms, Bounded
 from ._base import Set
 from ._batch import map_batch
@@ -203,6 +203,7 @@ def _constraint(A: Matrix, b: ArrayLike | None, kind: str) -> tuple[Array, Array
             raise ValueError(f"{given}_{kind} was given without {absent}_{kind}")
         return None, None
     if sparse.issparse(A):
+        check_sparse(A, f"A_{kind}")
         matrix: Array = sparse.csr_array(A, dtype=np.float64)
         check_finite(matrix.data, f"A_{kind}")
     else:

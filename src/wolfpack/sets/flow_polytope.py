@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ..arrays import Array, as_float_array, check_finite
+from ..arrays import Array, as_float_array, check_finite, check_sparse
 from ..atoms import Atoms, Sparse
 from ..problem import CapabilityError
 from ._batch import map_batch
@@ -200,6 +200,8 @@ def _table(graph: Graph, demands: Any) -> tuple[Array, Array]:
     if isinstance(demands, np.ndarray) or sparse.issparse(demands):
         if demands.ndim != 2 or demands.shape[0] != demands.shape[1]:
             raise ValueError(f"demands must be triples or a square matrix, found {demands.shape}")
+        if sparse.issparse(demands):
+            check_sparse(demands, "demands")
         matrix = sparse.coo_array(demands)
         triples = zip(*(part.tolist() for part in (*matrix.coords, matrix.data)), strict=True)
     else:
