@@ -225,7 +225,7 @@ def test_estimates_of_the_bias_are_oracle_calls(smoothing):
         return wp.minimize(f, K, np.full(D, 1 / D), **options, **limits)
 
     res = run(max_rounds=30)
-    assert res.nlmo == answers > 1000
+    assert res.nlmo == answers > 256
     answers = 0
     res = run(max_lmo=50)
     assert res.nlmo == answers <= 50

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..files import write_text
 from ._protocol import Span, Stats
 from ._rows import Rows
 
@@ -59,7 +60,7 @@ class Columns(Mapping[str, np.ndarray]):
         """Write the columns as a CSV file with a header."""
         lines = [",".join(self.columns)]
         lines += [",".join(map(repr, row)) for row in zip(*self._lists(), strict=True)]
-        Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_text(path, "\n".join(lines) + "\n")
 
     def __getitem__(self, column: str) -> np.ndarray:
         if column not in self.columns:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from ..problem import (
     Solver,
     counted,
 )
+from ..problem.errors import named_point
 from ..smoothing import Oracles
 from .checkpoint import Saver, Snapshot
 from .guard import guarded
@@ -58,6 +60,9 @@ class Options:
         What to continue from, instead of beginning.
     began : float
         When the user's call began, by `time.perf_counter`.
+    search : callable, optional
+        Returns another start than x0, and a remark, where f is not finite at x0. None for an x0
+        that the user has chosen.
     """
 
     callback: Callback | None = None
@@ -66,6 +71,7 @@ class Options:
     saver: Saver | None = None
     origin: Snapshot | None = None
     began: float = field(default_factory=time.perf_counter)
+    search: Callable[[], tuple[Array, str]] | None = None
 
     def __post_init__(self) -> None:
         if self.callback is not None and not callable(self.callback):
@@ -95,7 +101,8 @@ def run(
         status = _status(course, x0)
         finish = getattr(solver, "finish", None)
         if finish is not None:
-            tracker.x, tracker.fun = finish(problem, course.state, tracker.x, tracker.fun)
+            x, fun = finish(problem, course.state, tracker.x, tracker.fun)
+            tracker.improve(x, fun)
             if status in _ENDED_BY_LIMIT and limits.satisfied(tracker.fun, tracker.gap):
                 status = Status.CONVERGED
     message = _message(status, course.state, tracker, course.monitor)
@@ -107,9 +114,10 @@ def _status(course: Course, x0: Array) -> Status:
     tracker = course.tracker
     try:
         return course.follow(x0)
-    except NonFiniteError:
+    except NonFiniteError as error:
         if tracker.x is None:
-            raise ValueError("f is not finite at the starting point x0") from None
+            raise ValueError(_outside(error)) from None
+        course.monitor.remarks.append(f"What was found: {error}.")
         return Status.NONFINITE
     except KeyboardInterrupt:
         if tracker.x is None:
@@ -232,12 +240,23 @@ class Course:
             counts.allow(deadline, self._max_lmo - self._reserve)
         if origin is None:
             began = time.perf_counter()
-            self.state = self.solver.init(self.problem, x0, self.oracles)
+            self.state = self._first_state(x0)
             tracker.solver_seconds = time.perf_counter() - began
         if isinstance(self.oracles, Gradients):
             counts.allow(deadline, self._max_lmo)
             if self.limits.max_passes is not None:
                 counts.max_rows = self.limits.max_passes * self.oracles.per_pass
+
+    def _first_state(self, x0: Array) -> Any:
+        """Return the solver's first state; from another start where f is not finite at x0."""
+        try:
+            return self.solver.init(self.problem, x0, self.oracles)
+        except NonFiniteError:
+            if self.options.search is None:
+                raise
+            x0, remark = self.options.search()
+            self.monitor.remarks.append(remark)
+            return self.solver.init(self.problem, x0, self.oracles)
 
     def _price(self) -> float:
         """Return the declared cost of certifying the state, in rounds."""
@@ -309,9 +328,12 @@ class Course:
                 return Status.CALLBACK_STOP
         if tracker.contradicted:
             return Status.CONTRADICTION
-        if self.limits.satisfied(tracker.fun, gap):
+        goal = self.limits.goal(tracker.fun)
+        if gap <= goal:
             return Status.CONVERGED
-        if gap <= floor or getattr(state, "stalled", False):
+        # a goal must exceed the floor by a little to be worth waiting for
+        at_floor = gap <= 2.0 * floor and goal < 1.0625 * floor
+        if at_floor or getattr(state, "stalled", False):
             return Status.STALLED
         return limit
 
@@ -320,14 +342,22 @@ def _message(status: Status, state: Any, tracker: Tracker, monitor: Monitor) -> 
     """Return why the run ended, and what was remarked along the way."""
     remarks = [status.advice, *monitor.remarks]
     if status is Status.STALLED:
-        floor = max(tracker.floor(state), tracker.gap)
-        remarks.append(f"The floor is about {floor:.1e} here.")
+        remarks.append(f"The floor is about {max(tracker.floor(), tracker.gap):.1e} here.")
     if tracker.contradicted:
         remarks.append(
             "A lower bound rose above a value of f: the oracle's answers are not minimisers over "
             "K, or f is not convex, or its gradient is wrong. No gap can be certified."
         )
     return " ".join(remarks)
+
+
+def _outside(error: NonFiniteError) -> str:
+    """Return what to say of a start at which f is not finite."""
+    where = "" if error.x is None else f" = {named_point(error.x)}"
+    return (
+        f"f is not finite at the starting point x0{where}: choose a point of its domain, or leave "
+        "x0 out and one is searched for"
+    )
 
 
 def _attach(error: Exception, found: Result, solver: Solver[Any]) -> None:

@@ -6,7 +6,7 @@ from .budget import LimitReached, affordable, counted, spend, spend_gradients, t
 from .composite import CompositeProblem
 from .constrained import Problem
 from .errors import CapabilityError, EndOfData, NonFiniteError
-from .evaluation import CompositeEvaluation, Counts, Evaluation, Pending, Violation, underflow
+from .evaluation import CompositeEvaluation, Counts, Evaluation, Pending, Violation
 from .protocols import (
     Finisher,
     MirrorMap,
@@ -19,6 +19,7 @@ from .protocols import (
     Solver,
     State,
 )
+from .rounding import Minorant, accumulation, sum_unit, underflow, unit_of
 
 __all__ = [
     "CapabilityError",
@@ -29,6 +30,7 @@ __all__ = [
     "Evaluation",
     "Finisher",
     "LimitReached",
+    "Minorant",
     "MirrorMap",
     "NonFiniteError",
     "Objective",
@@ -42,11 +44,14 @@ __all__ = [
     "Solver",
     "State",
     "Violation",
+    "accumulation",
     "affordable",
     "counted",
     "spend",
     "spend_gradients",
+    "sum_unit",
     "tick",
     "under_way",
     "underflow",
+    "unit_of",
 ]
