@@ -194,11 +194,12 @@ class Course:
         problem, solver, oracles, tracker = self.problem, self.solver, self.oracles, self.tracker
         schedule, saver, counts = self.options.schedule, self.options.saver, problem.counts
         limits, timed = self.limits, self.limits.max_seconds is not None
+        always = self._is_free()
         while True:
             k = self.state.k
             seconds = tracker.seconds if timed else 0.0
             limit = limits.exceeded(k, seconds, counts.nlmo + self._reserve)
-            due = limit is not None or schedule.due(k, self._price())
+            due = always or limit is not None or schedule.due(k, self._price())
             if self.previous is not None and self.state.at is not None and (due or k < compared):
                 self.monitor.compare(self.previous, self.state)
             if saver is not None:
@@ -258,6 +259,11 @@ class Course:
             self.monitor.remarks.append(remark)
             return self.solver.init(self.problem, x0, self.oracles)
 
+    def _is_free(self) -> bool:
+        """Tell whether every round is certified, because no state costs anything to certify."""
+        costs = self._calls + self._proof_calls > 0 or self._observe is not None
+        return self.options.schedule.every == "auto" and not costs
+
     def _price(self) -> float:
         """Return the declared cost of certifying the state, in rounds."""
         if isinstance(self.problem, CompositeProblem):
@@ -271,6 +277,8 @@ class Course:
     def _bound(self) -> float:
         """Return the state's lower bound, for which oracle calls were kept in reserve."""
         counts = self.problem.counts
+        if self._max_lmo == math.inf and not isinstance(self.state, FirstPoint):
+            return self.solver.lower_bound(self.problem, self.state, self.oracles)
         before, counts.max_lmo = counts.max_lmo, self._max_lmo
         try:
             if isinstance(self.state, FirstPoint):
