@@ -264,8 +264,8 @@ class Poisson(RowLoss):
             return ""
         return (
             f" The answer lies beyond Poisson's cap: <a_i, x> reaches {largest:.4g}, and beyond "
-            f"cap = {self.cap:.4g} f is a parabola instead of the exponential. Pass a larger cap or "
-            "cap=math.inf for none."
+            f"cap = {self.cap:.4g} f is a parabola instead of the exponential. Pass a larger cap, "
+            "or cap=math.inf for none."
         )
 
     def _largest(self, x: Array) -> float:
