@@ -59,6 +59,7 @@ from ._ops import (
     normal_cdf,
     softmax,
     softplus,
+    sums_are_wide,
     xlogy,
 )
 from ._place import (
@@ -149,6 +150,7 @@ __all__ = [
     "softplus",
     "spare",
     "sum_last",
+    "sums_are_wide",
     "take",
     "take_along",
     "to_host",

@@ -94,7 +94,7 @@ class Snapshot:
     @classmethod
     def take(cls, state: Any, tracker: Tracker, monitor: Monitor) -> Snapshot:
         """Return what is needed to continue from here; rows are shared, being only appended."""
-        names = ("x", "fun", "lower_bound", "convex", "seconds", "unrecorded")
+        names = ("x", "at", "fun", "best_bound", "convex", "seconds", "unrecorded")
         best = {name: getattr(tracker, name) for name in names}
         seen = {"remarks": list(monitor.remarks), "seen": sorted(monitor.seen)}
         rows = tracker.history.rows

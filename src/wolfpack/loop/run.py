@@ -116,7 +116,8 @@ def run(
             options.saver.write()
     finish = getattr(solver, "finish", None)
     if finish is not None:
-        tracker.x, tracker.fun = finish(problem, course.state, tracker.x, tracker.fun)
+        x, fun = finish(problem, course.state, tracker.x, tracker.fun)
+        tracker.improve(x, fun)
         if status in _ENDED_BY_LIMIT and limits.satisfied(tracker.fun, tracker.gap):
             status = Status.CONVERGED
     message = _message(status, course.state, tracker, course.monitor)
@@ -193,8 +194,7 @@ def _message(status: Status, state: Any, tracker: Tracker, monitor: Monitor) -> 
     """Return why the run ended, and what was remarked along the way."""
     remarks = [status.advice, *monitor.remarks]
     if status is Status.STALLED:
-        floor = max(tracker.floor(state), tracker.gap)
-        remarks.append(f"The floor is about {floor:.1e} here.")
+        remarks.append(f"The floor is about {max(tracker.floor(), tracker.gap):.1e} here.")
     if tracker.contradicted:
         remarks.append(
             "A lower bound rose above a value of f: the oracle's answers are not minimisers over "
@@ -224,7 +224,7 @@ def _record(
     callback: Callback | None,
 ) -> Status | None:
     """Record a round and call back; return the status if the run must end."""
-    gap, floor = tracker.record(state, bound)
+    gap = tracker.record(state, bound)
     if callback is not None:
         try:
             now = tracker.result(state, None, "running")
@@ -237,6 +237,6 @@ def _record(
         return Status.CONTRADICTION
     if limits.satisfied(tracker.fun, gap):
         return Status.CONVERGED
-    if gap <= floor or getattr(state, "stalled", False):
+    if tracker.at_floor(limits.goal(tracker.fun)) or getattr(state, "stalled", False):
         return Status.STALLED
     return limit

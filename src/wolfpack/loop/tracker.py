@@ -6,12 +6,18 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..arrays import Array, epsilon
+from ..arrays import Array
 from ..engines import EngineLog
 from ..problem import CompositeProblem, Problem
 from .history import History
 from .result import Result
 from .status import Status
+
+_CERTAIN = 1.0
+"""A lower bound contradicts a value if it exceeds it by so many times the floor besides."""
+
+_MARGIN = 1 / 16
+"""A goal must exceed the floor by this share of it to be worth waiting for."""
 
 
 @dataclass
@@ -21,8 +27,10 @@ class Tracker:
     problem: Problem | CompositeProblem
     log: EngineLog | None = None
     x: Array = None
+    at: Any = None
     fun: float = math.inf
-    lower_bound: float = -math.inf
+    best_bound: float = -math.inf
+    value_error: float | None = None
     convex: bool = True
     contradicted: bool = False
     seconds: float = 0.0
@@ -30,23 +38,48 @@ class Tracker:
 
     @property
     def gap(self) -> float:
-        """The certified gap: best value minus best lower bound, infinite without a bound."""
-        if not self.convex or self.lower_bound == -math.inf:
+        """The certified gap, infinite without a bound (Theorem E1 of docs/theory/rounding.md).
+
+        It is the best value minus the best lower bound, plus the rounding error of that value, and
+        never less than the `floor`.
+        """
+        if not self.convex or self.best_bound == -math.inf:
             return math.inf
-        return max(0.0, self.fun - self.lower_bound)
+        return max(self.fun - self.best_bound + self.error_of_value(), self.floor())
+
+    @property
+    def lower_bound(self) -> float:
+        """The best value less the certified gap: a number that is proved to be at most min f."""
+        gap = self.gap
+        return self.fun - gap if math.isfinite(gap) else -math.inf
 
     def see(self, state: Any) -> None:
         """Keep the state's point if it is the best so far, or if no value is known (NaN)."""
         at = state.at
         if at is not None and (self.x is None or not at.value >= self.fun):
-            self.x, self.fun = state.x, at.value
+            self.x, self.at, self.fun, self.value_error = state.x, at, at.value, None
 
-    def record(self, state: Any, bound: float) -> tuple[float, float]:
-        """Take the round's lower bound and add a row to the history; return gap and floor."""
-        self.lower_bound = max(self.lower_bound, bound)
-        # A slightly inexact oracle makes the bound exceed f by little, a wrong one by much.
-        size, floor = abs(self.fun) + abs(self.lower_bound), self.floor(state)
-        if self.convex and self.lower_bound - self.fun > 1e-3 * size + 64.0 * floor:
+    def improve(self, x: Array, fun: float) -> None:
+        """Take a better point that a solver has made of the best one after the run."""
+        if x is not self.x:
+            self.x, self.at, self.fun, self.value_error = x, None, fun, None
+
+    def error_of_value(self) -> float:
+        """Return a bound on the rounding error of the best value."""
+        if self.value_error is None:
+            self.value_error = self.problem.value_error(self.x, self.fun, self.at)
+        return self.value_error
+
+    def floor(self) -> float:
+        """Return the smallest gap that can be claimed: the rounding errors of value and bound."""
+        return self.error_of_value() + self.problem.counts.rounding
+
+    def record(self, state: Any, bound: float) -> float:
+        """Take the round's lower bound, add a row to the history, and return the gap."""
+        self.best_bound = max(self.best_bound, bound)
+        # The bound is proved up to rounding errors, which it and the value allow for already.
+        excess = self.best_bound - self.fun - self.error_of_value()
+        if self.convex and excess > _CERTAIN * self.floor():
             self.convex, self.contradicted = False, True
         gap = self.gap
         counts = self.problem.counts
@@ -54,7 +87,12 @@ class Tracker:
         row = (state.k, self.seconds, state.at.value, bound, gap)
         row += (counts.nfev, counts.njev, counts.nlmo, alpha, math.inf if m == "exact" else m)
         self.history.add(row, () if self.log is None else self.log.recorded())
-        return gap, floor
+        return gap
+
+    def at_floor(self, goal: float) -> bool:
+        """Tell whether rounding errors are what keeps the gap above ``goal``."""
+        floor = self.floor()
+        return self.gap <= 2.0 * floor and goal < (1.0 + _MARGIN) * floor
 
     @property
     def unrecorded(self) -> tuple[float, ...]:
@@ -66,13 +104,6 @@ class Tracker:
         if self.log is not None and value:
             self.log.unrecorded = tuple(value)
 
-    def floor(self, state: Any) -> float:
-        """Return the gap below which rounding errors hide progress."""
-        size = abs(self.fun) + abs(self.lower_bound)
-        if not math.isfinite(size):
-            return -math.inf
-        return 2.0 * self.problem.counts.rounding + 8.0 * epsilon(state.x) * size
-
     def result(self, state: Any, status: Status | None, message: str) -> Result:
         """Return the result so far; ``status`` is None while the run goes on."""
         counts = self.problem.counts
@@ -80,7 +111,7 @@ class Tracker:
             x=self.x,
             fun=self.fun,
             gap=self.gap,
-            lower_bound=self.lower_bound if self.convex else -math.inf,
+            lower_bound=self.lower_bound,
             success=status is Status.CONVERGED,
             status=status,
             message=message,

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -24,11 +24,14 @@ from ..arrays import (
     like,
     matmul,
     namespace,
+    norm,
     own,
     same_place,
 )
-from ..problem import CapabilityError, Evaluation, Pending
-from ._matrix import Matrix, as_matrix, place_of
+from ..problem import CapabilityError, Evaluation, Minorant, Pending, unit_of
+from ..problem.rounding import MODEL
+from ._double import as_double, double_twin
+from ._matrix import Matrix, Units, as_matrix, has_rows, place_of, squares, units_of
 from ._narrow import Narrow
 from ._spectrum import spectral_norm_squared
 
@@ -70,8 +73,9 @@ class Objective(ABC):
     variance : float or None
         A bound on the variance of one random gradient, None when unknown.
     error : float
-        Bound on the rounding error of products with the data, relative to the sums of the absolute
-        values of their terms. It is 0 unless the data have less precision than x; see `rounding`.
+        Relative rounding error of values and gradients, where it is more than 64 rounding units. A
+        linear model has here the error of products with its data, relative to the sums of the
+        absolute values of their terms.
 
     Examples
     --------
@@ -158,9 +162,36 @@ class Objective(ABC):
         """
         return float(dual)
 
-    def rounding(self, dual: Array, K: Set) -> float:
-        """Return how much `error` may add to a gap over K at ``dual``."""
-        return 0.0
+    @property
+    def number_dual(self) -> bool:
+        """Whether the dual point of an evaluation is the number <x, grad f(x)> - f(x).
+
+        That is so where `conjugate_bound` is not overridden.
+        """
+        return type(self).conjugate_bound is Objective.conjugate_bound
+
+    def minorant(self, dual: Array, y: Array, K: Set) -> Minorant:
+        """Return an affine function below f with slope y, and its rounding error on K.
+
+        By default it is v -> <y, v> - conjugate_bound(dual), and both terms have the relative error
+        that a user's function is assumed to have (docs/theory/rounding.md).
+        """
+        number = self.conjugate_bound(dual)
+        relative = max(self.error, MODEL * unit_of(y))
+        return Minorant(-number, None, relative * (abs(number) + norm(y) * K.radius))
+
+    def slope(self, dual: Array, averaged: bool) -> Array | None:
+        """Return the gradient y that belongs to a dual point, if f knows it better than the run.
+
+        A certificate counts the distance of the run's own y from it as an error. The run's y has
+        lost digits in every round if it is ``averaged``, and in the product that made it. None, the
+        default, says that y is as accurate as the dual point.
+        """
+        return None
+
+    def value_error(self, x: Array, at: Evaluation, K: Set) -> float:
+        """Return a bound on the rounding error of ``at.value``, f at a point x of K."""
+        return max(self.error, MODEL * unit_of(at.gradient)) * abs(at.value)
 
     def curvature(self, x: Array, d: Array) -> float | None:
         """Return <d, Hess f d> if f is quadratic, None otherwise."""
@@ -276,6 +307,102 @@ class LinearModel(Objective):
     def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:
         z, dz = self.A @ x, self.A @ d
         return lambda t: inner(self.loss(z + t * dz)[1], dz)
+
+    def slope(self, dual: Array, averaged: bool) -> Array | None:
+        if self.in_double is not None:
+            return matmul(self.in_double._At, as_double(dual))
+        return matmul(self._At, dual) if averaged else None
+
+    @cached_property
+    def in_double(self) -> Self | None:
+        """The same model in double precision, None where it is that already or is too large.
+
+        Certificates of single-precision data use it, so that only the errors of the run's own
+        products count, and not a bound on them.
+        """
+        return double_twin(self, ("A", "_At"))
+
+    def minorant(self, dual: Array, y: Array, K: Set) -> Minorant:
+        r"""Return v -> <A' theta, v> - loss*(theta), which is below f for any theta (Lemma E3)."""
+        if self.in_double is not None:
+            return self.in_double.minorant(as_double(dual), y, K)
+        reach, units = self.reach(K), self._units(dual)
+        if reach is None:
+            number = self.conjugate_bound(dual)
+            error = MODEL * units.entry * (abs(number) + norm(y) * K.radius)
+            return Minorant(-number, None, error)
+        length = norm(dual)
+        number, error = self.conjugate_and_error(dual, length, reach)
+        return Minorant(-number, None, error + units.transposed * reach * length)
+
+    def value_error(self, x: Array, at: Evaluation, K: Set | None) -> float:
+        r"""Return a bound on the error of loss(A x) (Lemma E2).
+
+        It is :math:`\gamma\sigma\|	heta\| + 	fraceta2(\gamma\sigma)^2` from the product, and a
+        few rounding units of the terms of the loss.
+        """
+        if self.in_double is not None:
+            return self._error_against(self.in_double, as_double(x), at.value, K)
+        units, reach = self._units(at.dual), self.reach(K, x)
+        if reach is None:
+            return MODEL * units.entry * (abs(at.value) + norm(at.gradient) * norm(x))
+        off, length = units.product * reach, norm(at.dual)
+        error = off * (length + 0.5 * self.loss_smoothness * off)
+        return error + units.terms * (abs(at.value) + 2.0 * self.offset_size * reach)
+
+    def _error_against(self, twin: Self, x: Array, value: float, K: Set | None) -> float:
+        """Return the distance of ``value`` from f(x) in double precision, and the error of that."""
+        exact, theta = twin.loss(matmul(twin.A, x))
+        exact = fetch(exact)[0]
+        return abs(value - exact) + twin.value_error(x, Evaluation(exact, None, theta), K)
+
+    def conjugate_and_error(self, dual: Array, length: float, reach: float) -> tuple[float, float]:
+        """Return loss*(theta) and a bound on its rounding error.
+
+        ``length`` is the norm of theta, and ``reach`` bounds that of A x on K.
+        """
+        number = self.conjugate_bound(dual)
+        return number, self._units(dual).terms * (abs(number) + length * reach)
+
+    offset_size: float = 0.0
+    """The norm of the terms of the loss that multiply A x, such as the counts of `Poisson`."""
+
+    @property
+    def loss_smoothness(self) -> float:
+        """The Lipschitz constant of the gradient of the loss."""
+        return 0.0
+
+    def reach(self, K: Set | None, x: Array = None) -> float | None:
+        """Return a bound on || |A| |v| || over v in K, or at ``x``; None for an operator A.
+
+        It is the sum of the norms of the columns of A times the entries of v.
+        """
+        if not (has_rows(self.A) or isinstance(self.A, Narrow)):
+            return None
+        columns = self._columns
+        here = math.inf if x is None else norm(columns) * norm(x)
+        if K is None:
+            return here
+        if self._reach is None or self._reach[0] is not K:
+            vectors = len(K.shape) == 1
+            most = K.absolute_support(columns) if vectors else K.radius * norm(columns)
+            self._reach = K, 1.01 * float(most)
+        return min(here, self._reach[1])
+
+    _reach: tuple[Set, float] | None = None  # the last set, and what `reach` found for it
+
+    @cached_property
+    def _columns(self) -> np.ndarray:
+        """The norms of the columns of A, on the host."""
+        return np.sqrt(squares(self.A, 0))
+
+    def _units(self, theta: Array) -> Units:
+        """Return the relative errors of products and sums, in the precision of ``theta``."""
+        if self._known_units is None or self._known_units[0] is not theta.dtype:
+            self._known_units = theta.dtype, units_of(self.A, self.error, theta)
+        return self._known_units[1]
+
+    _known_units: tuple[object, Units] | None = None
 
     @cached_property
     def spectral_norm_squared(self) -> float:

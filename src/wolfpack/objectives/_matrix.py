@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -20,6 +20,7 @@ from ..arrays import (
     own,
     to_host,
 )
+from ..problem import accumulation, sum_unit, unit_of
 from ._narrow import Narrow, is_narrow
 
 Matrix: TypeAlias = Any
@@ -227,3 +228,32 @@ def _check_rows(A: Array, name: str) -> None:
     for start in range(0, n, rows):
         where = "" if rows >= n else f"[{start}:{min(n, start + rows)}]"
         check_finite(A[start : start + rows, :], name + where)
+
+
+class Units(NamedTuple):
+    """Relative rounding errors of a linear model.
+
+    ``product`` and ``transposed`` are those of A x and of A' theta, relative to |A| |x| and to
+    |A|' |theta|; ``terms`` that of a sum over observations whose terms take a few operations each;
+    ``entry`` is the rounding unit of the arrays.
+    """
+
+    product: float
+    transposed: float
+    terms: float
+    entry: float
+
+
+def units_of(A: Matrix, error: float, theta: Array) -> Units:
+    """Return the errors of products with A, which are at least ``error``, in theta's precision."""
+    rows, columns = A.shape[1], A.shape[0]
+    if issparse(A):
+        rows = int(np.diff(A.indptr).max(initial=1))
+        columns = int(np.bincount(A.indices, minlength=1).max(initial=1))
+    unit, wide = unit_of(theta), sum_unit(theta)
+    return Units(
+        max(error, (accumulation(rows) + 1.0) * unit),
+        max(error, (accumulation(columns) + 1.0) * unit),
+        8.0 * unit + accumulation(theta.shape[0]) * wide,
+        unit,
+    )

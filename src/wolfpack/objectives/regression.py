@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from ..arrays import Array, clip, inner, inners, lazy_inner, namespace, xlogy
+from ..arrays import Array, clip, inner, inners, lazy_inner, namespace, norm, xlogy
+from ..problem import accumulation, sum_unit, unit_of
 from ..problem.checks import check_positive
 from ._matrix import Matrix
 from .finite_sum import FiniteSum, RowLoss, reduction_weight
@@ -53,6 +54,7 @@ class LeastSquares(FiniteSum):
                 f"{tuple(self.A.shape)}, found {tuple(self.b.shape)}"
             )
         self.shape = (self.A.shape[1], *self.b.shape[1:])
+        self._b_norm = norm(self.b)
 
     @property
     def loss_smoothness(self) -> float:
@@ -68,6 +70,13 @@ class LeastSquares(FiniteSum):
             return 0.5 / self.weight * inner(dual, dual) + inner(self.b, dual)
         square, product = inners((dual, dual), (self.b, dual))
         return 0.5 / self.weight * square + product
+
+    def conjugate_and_error(self, dual: Array, length: float, reach: float) -> tuple[float, float]:
+        # sums of products, which NumPy's float32 arrays form in double precision
+        rounded = 0.0 if type(dual) is np.ndarray else 2.0 * unit_of(dual)
+        relative = rounded + (accumulation(math.prod(dual.shape)) + 2.0) * sum_unit(dual)
+        size = length * (0.5 / self.weight * length + self._b_norm)
+        return self.conjugate_bound(dual), relative * size
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         return self.weight * (z - self._of(self.b, rows))

@@ -102,6 +102,17 @@ class Weighted(FiniteSum):
         scale = self.base.weight * np.where(self._column > 0, self._column, 1.0)
         return self._total(self.base.unit_conjugate(dual / scale))
 
+    def conjugate_and_error(self, dual: Array, length: float, reach: float) -> tuple[float, float]:
+        scale = self.base.weight * np.where(self._column > 0, self._column, 1.0)
+        values = self.base.unit_conjugate(dual / scale)
+        size = self._total(abs(values)) + length * (reach + self.base.target_norm)
+        size += self.offset_size * reach
+        return self._total(values), self._units(dual).terms * size
+
+    @property
+    def offset_size(self) -> float:
+        return float(self.weights.max()) * self.base.offset_size
+
     def _total(self, values: Array) -> float:
         column = self.weights.reshape(-1, *(1,) * (values.ndim - 1))
         return self.base.weight * float((column * values).sum(dtype=np.float64))

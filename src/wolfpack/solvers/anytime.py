@@ -196,7 +196,7 @@ class Anytime(Solver[State]):
         Every sixteenth round computes the Frank-Wolfe gap at x_k as well. Where f was much steeper
         at the start than it is now, the average gradient stays poor for many rounds.
         """
-        bound = problem.dual_bound(state.y, state.dual, oracles.lmo(state.y))
+        bound = problem.dual_bound(state.y, state.dual, oracles.lmo(state.y), averaged=True)
         if state.k % 16 == 0 and state.k > 0:
             at = state.at
             bound = max(bound, problem.dual_bound(at.gradient, at.dual, oracles.lmo(at.gradient)))

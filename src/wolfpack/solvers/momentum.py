@@ -104,4 +104,4 @@ class Momentum(Solver[State]):
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the dual value at theta_k."""
-        return problem.dual_bound(state.theta, state.dual, state.vertex)
+        return problem.dual_bound(state.theta, state.dual, state.vertex, averaged=True)

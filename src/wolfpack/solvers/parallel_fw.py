@@ -159,7 +159,7 @@ class ParallelFrankWolfe(Solver[State]):
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the dual value at y_k, with the conjugate bounded as in docs/theory."""
-        return problem.dual_bound(state.y, state.dual, oracles.lmo(state.y))
+        return problem.dual_bound(state.y, state.dual, oracles.lmo(state.y), averaged=True)
 
     def noise_constant(self, problem: Problem, oracles: Oracles) -> float:
         """Return R_K M, the smoothness of s_alpha times alpha."""

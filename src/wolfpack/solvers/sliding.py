@@ -97,7 +97,8 @@ class Sliding(Solver[State]):
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the better of the dual values at grad f(z_i), i <= k, and at their average."""
-        return max(state.bound, problem.dual_bound(state.y, state.dual, oracles.lmo(state.y)))
+        bound = problem.dual_bound(state.y, state.dual, oracles.lmo(state.y), averaged=True)
+        return max(state.bound, bound)
 
 
 def _project(
