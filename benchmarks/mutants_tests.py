@@ -16,14 +16,16 @@ _OWN = {
     "solvers/parts/scales.py": ["solvers/test_anytime.py"],
     "solvers/parts/active_set.py": ["solvers/test_away.py", "solvers/test_pairwise.py"],
     "solvers/parts/stall.py": ["solvers/test_rivals.py"],
+    "theory/_check.py": ["theory"],
     "solvers/parts/correction.py": ["solvers/test_correction_parts.py"],
     "solvers/parts/compiled.py": ["arrays/test_compile.py"],
     "solvers/composite/accelerated.py": ["solvers/composite/test_accelerated.py"],
     "solvers/composite/policies.py": ["solvers/composite/test_pace.py"],
     "solvers/composite/searched.py": ["solvers/composite/test_search.py"],
     "solvers/composite/converging.py": ["solvers/composite/test_theorems.py"],
-    "problem/composite.py": ["solvers/composite"],
+    "problem/composite.py": ["solvers/composite/test_accelerated.py"],
     "problem/constrained.py": ["fuzz", "front"],
+    "problem/rounding.py": ["fuzz", "objectives/test_precision.py"],
     "problem/evaluation.py": ["front"],
     "loop/tracker.py": ["loop", "fuzz"],
     "loop/monitor.py": ["front/test_minimize_edges.py", "front"],
@@ -48,8 +50,8 @@ def first_tests(module: str) -> tuple[str, ...]:
     """Return the module's examples and the tests of its own."""
     path = PurePosixPath(module)
     package = path.parts[0]
-    own = [package] if package == "theory" else [f"{package}/test_{path.stem}.py"]
-    return (f"src/wolfpack/{module}", *_existing(_OWN.get(module, own)))
+    own = _OWN.get(module, [f"{package}/test_{path.stem}.py"])
+    return (f"src/wolfpack/{module}", *_existing(own))
 
 
 def wider_tests(module: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Random problems whose minimiser is chosen first: ten sets, six kinds of functions.
+"""Random problems whose minimiser is chosen first: many sets, six kinds of functions.
 
 A point x* of K is chosen, exactly, with a direction g for which x* minimises <g, v> over K. Then f
 is made with grad f(x*) = s g, s >= 0, so that x* minimises f over K. The data of f are rounded to
@@ -12,12 +12,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import permutations, product
 from typing import Any
 
 import numpy as np
 
 import wolfpack as wp
+from contracts import registry
 from fuzz import exact
 from fuzz.exact import HALF, ONE, ZERO, Vector
 from fuzz.problem import Problem
@@ -140,6 +142,25 @@ def trace_ball(rng: np.random.Generator) -> Corner:
     return Corner("trace ball", wp.sets.TraceNormBall((3, 2), radius), point, direction)
 
 
+@cache
+def _listed() -> list[tuple[str, Any, np.ndarray]]:
+    """Return the sets of the contract suite whose vertices are listed and are exact."""
+    found = []
+    for case in registry.CASES:
+        if case.vertices is not None and case.name not in _SLOW:
+            vertices = np.asarray(case.vertices(), dtype=float)
+            rounded = np.round(64 * vertices) / 64
+            if abs(vertices - rounded).max() < 1e-9:
+                found.append((case.name, case.small(), rounded))
+    return found
+
+
+def listed(rng: np.random.Generator) -> Corner:
+    """A set of the contract suite: flows, trees, matroids, programs, products and sums."""
+    name, K, vertices = _listed()[rng.integers(len(_listed()))]
+    return _on_face(rng, name, K, vertices)
+
+
 SETS = (
     simplex,
     l1_ball,
@@ -152,7 +173,10 @@ SETS = (
     l2_ball,
     spectrahedron,
     trace_ball,
+    listed,
+    listed,
 )
+_SLOW = ("transport_polytope", "MixedInteger")  # solve a program for every answer
 
 
 def _unit(rng: np.random.Generator, d: int) -> Vector:

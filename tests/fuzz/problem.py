@@ -81,7 +81,8 @@ def _certificate(problem: Problem, res: Any) -> list[str]:
     elif bound > -math.inf and Fraction(bound) > problem.least:
         excess = float(Fraction(bound) - problem.least)
         faults.append(f"lower bound {bound:.9g} exceeds the minimum by {excess:.3g}")
-    if math.isfinite(res.gap) and res.gap < (res.fun - bound) * (1 - 1e-6):
+    ulps = 2.0**-50 * (abs(res.fun) + abs(bound))
+    if math.isfinite(res.gap) and res.gap < (res.fun - bound) * (1 - 1e-6) - ulps:
         faults.append(f"gap {res.gap:.3g} is below fun - lower_bound = {res.fun - bound:.3g}")
     violation, size = problem.K.violation(_host(res.x)), max(1.0, problem.K.radius)
     eps = float(np.finfo(_host(res.x).dtype).eps)
