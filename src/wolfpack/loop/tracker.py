@@ -13,9 +13,6 @@ from .history import History
 from .result import Result
 from .status import Status
 
-_CERTAIN = 1.0
-"""A lower bound contradicts a value if it exceeds it by so many times the floor besides."""
-
 _MARGIN = 1 / 16
 """A goal must exceed the floor by this share of it to be worth waiting for."""
 
@@ -38,20 +35,22 @@ class Tracker:
 
     @property
     def gap(self) -> float:
-        """The certified gap, infinite without a bound (Theorem E1 of docs/theory/rounding.md).
-
-        It is the best value minus the best lower bound, plus the rounding error of that value, and
-        never less than the `floor`.
-        """
-        if not self.convex or self.best_bound == -math.inf:
-            return math.inf
-        return max(self.fun - self.best_bound + self.error_of_value(), self.floor())
+        """The certified gap, the best value minus the `lower_bound`; infinite without a bound."""
+        bound = self.lower_bound
+        return math.inf if bound == -math.inf else self.fun - bound
 
     @property
     def lower_bound(self) -> float:
-        """The best value less the certified gap: a number that is proved to be at most min f."""
-        gap = self.gap
-        return self.fun - gap if math.isfinite(gap) else -math.inf
+        """A number that is proved to be at most min f (Theorem E1 of docs/theory/rounding.md).
+
+        It is the best lower bound less the rounding error of the best value, and so far below that
+        value that their difference, the gap, is at least the `floor`.
+        """
+        if not self.convex or self.best_bound == -math.inf:
+            return -math.inf
+        low = min(self.best_bound - self.error_of_value(), self.fun - self.floor())
+        # rounded downwards, so that the difference of the two numbers is a valid gap
+        return math.nextafter(low, -math.inf)
 
     def see(self, state: Any) -> None:
         """Keep the state's point if it is the best so far, or if no value is known (NaN)."""
@@ -79,7 +78,7 @@ class Tracker:
         self.best_bound = max(self.best_bound, bound)
         # The bound is proved up to rounding errors, which it and the value allow for already.
         excess = self.best_bound - self.fun - self.error_of_value()
-        if self.convex and excess > _CERTAIN * self.floor():
+        if self.convex and excess > self.floor() and excess > self.problem.outside(self.x, self.at):
             self.convex, self.contradicted = False, True
         gap = self.gap
         counts = self.problem.counts

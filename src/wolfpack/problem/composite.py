@@ -150,6 +150,10 @@ class CompositeProblem:
         smooth = value if at is None else at.smooth
         return _UNITS * epsilon(y) * (abs(value) + abs(smooth)) if math.isfinite(value) else 0.0
 
+    def outside(self, y: Array, at: CompositeEvaluation | None) -> float:
+        """Return 0: F is defined wherever a run may go."""
+        return 0.0
+
     def violation(
         self, at: CompositeEvaluation, y: Array, at_next: CompositeEvaluation, y_next: Array
     ) -> Violation | None:

@@ -169,6 +169,23 @@ class Problem:
             return self.objective.value_error(x, at, self.set)
         return self._user_error(abs(value), unit_of(at.gradient))
 
+    def outside(self, x: Array, at: Evaluation) -> float:
+        """Return how much f may fall below its minimum where rounding has moved x out of K.
+
+        Each round may have moved x by a rounding unit of its own size.
+        """
+        drift = 2.0 * accumulation(self.counts.njev) * unit_of(x) * self.set.radius
+        return drift * norm(at.gradient)
+
+    def _error_at(self, x: Array, at: Evaluation) -> float:
+        """Return the rounding errors of f at ``x`` and of its tangent there, on K."""
+        f, K = self.objective, self.set
+        if f.number_dual:
+            tangent = self._tangents(at.dual, at.gradient, averaged=False)
+        else:
+            tangent = f.minorant(at.dual, at.gradient, K)
+        return tangent.error + self.value_error(x, at.value, at)
+
     def _relative_error(self, unit: float) -> float:
         """Return the relative error of a user's values and of the entries of its gradients."""
         return max(self.objective.error, MODEL * unit)
@@ -193,13 +210,15 @@ class Problem:
         size = abs(at.value) + abs(at_next.value) + abs(slope) + abs(slope_back)
         eps = epsilon(at.gradient)
         noise = 1e3 * (eps * size + underflow(eps))
-        if lowest < -noise:
+        L = self.counts.smoothness if self.L is None else self.L
+        most = math.inf if L is None else 0.5 * L * inner(step, step) * (1 + 1e-6)
+        if lowest < -noise or change > most + noise:
             # Where f and its gradient vanish together, only the rounding of x itself remains.
             slopes = norm(at.gradient) + norm(at_next.gradient)
             noise += 1e3 * max(eps, epsilon(x)) * slopes * norm(x)
+            noise += 4.0 * (self._error_at(x, at) + self._error_at(x_next, at_next))
         if lowest < -noise:
             return Violation("convexity")
-        L = self.counts.smoothness if self.L is None else self.L
-        if L is not None and change > 0.5 * L * inner(step, step) * (1 + 1e-6) + noise:
+        if L is not None and change > most + noise:
             return Violation("L", L)
         return None
