@@ -191,7 +191,7 @@ class Runner:
         """Return "survived", or what the first tests that noticed the mutant did."""
         path = self.copy / "src/wolfpack" / mutant.module
         original = path.read_text(encoding="utf-8")
-        for tests in (first_tests(mutant.module), wider_tests(mutant.module)):
+        for tests in dict.fromkeys((first_tests(mutant.module), wider_tests(mutant.module))):
             patience = self.patience(tests)
             try:
                 self._write(path, mutant.code)

@@ -47,11 +47,11 @@ _WIDER = {
 
 
 def first_tests(module: str) -> tuple[str, ...]:
-    """Return the module's examples and the tests of its own."""
+    """Return the tests of the module's own, or those of its package if it has none."""
     path = PurePosixPath(module)
     package = path.parts[0]
     own = _OWN.get(module, [f"{package}/test_{path.stem}.py"])
-    return (f"src/wolfpack/{module}", *_existing(own))
+    return _existing(own) or wider_tests(module)
 
 
 def wider_tests(module: str) -> tuple[str, ...]:

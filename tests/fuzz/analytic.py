@@ -1,4 +1,4 @@
-"""Random problems whose minimiser is chosen first: many sets, six kinds of functions.
+"""Random problems whose minimiser is chosen first: many sets, nine kinds of functions.
 
 A point x* of K is chosen, exactly, with a direction g for which x* minimises <g, v> over K. Then f
 is made with grad f(x*) = s g, s >= 0, so that x* minimises f over K. The data of f are rounded to
@@ -251,25 +251,74 @@ def poisson(rng: np.random.Generator, corner: Corner, dtype: Any) -> Made:
     return f, _summed(A, [counts], unit, len(A)), {}
 
 
+def quantile(rng: np.random.Generator, corner: Corner, dtype: Any) -> Made:
+    """The smoothed pinball loss."""
+    A = _rows(rng, corner.x).astype(dtype)
+    q, delta = 0.75, float(rng.choice([0.125, 2.0]))
+    theta = len(A) * _residuals(A, corner.slope(rng))
+    theta /= max(1.0, (-theta / q).max(), (theta / (1 - q)).max())
+    b = (A @ corner.x - delta * theta).astype(dtype)
+
+    def unit(z: Fraction, b: Fraction) -> Fraction:
+        u = min(max((b - z) / Fraction(delta), Fraction(q) - 1), Fraction(q))
+        return u * (b - z - HALF * Fraction(delta) * u)
+
+    return wp.objectives.Quantile(A, b, q, delta), _summed(A, [b], unit, len(A)), {}
+
+
+def completion(rng: np.random.Generator, corner: Corner, dtype: Any) -> Made:
+    """The squared error on the entries of a matrix, all of which are observed."""
+    x = corner.x
+    b = (x - corner.slope(rng)).astype(dtype).reshape(-1)
+    rows, columns = (indices.reshape(-1) for indices in np.indices(x.shape))
+    targets = exact.vector(b)
+
+    def value(x: Vector) -> Fraction:
+        return HALF * sum(((p - q) ** 2 for p, q in zip(x, targets, strict=True)), ZERO)
+
+    return wp.objectives.MatrixCompletion(rows, columns, b, x.shape), value, {}
+
+
 def logistic(rng: np.random.Generator, corner: Corner, dtype: Any) -> Made:
-    """Logistic loss: margins at x* are chosen, then rows that have them and the gradient."""
+    """Logistic loss."""
+    A, labels = _classified(rng, corner, dtype, lambda m: 1.0 / (1.0 + math.exp(m)), 1.27)
+    f = wp.objectives.Logistic(A, labels)
+    return f, _summed(A, [labels], lambda z, b: exact.softplus(-b * z), len(A)), {}
+
+
+def squared_hinge(rng: np.random.Generator, corner: Corner, dtype: Any) -> Made:
+    """The squared hinge loss."""
+    A, labels = _classified(rng, corner, dtype, lambda m: max(0.0, 1.0 - m), 0.5)
+    value = _summed(A, [labels], lambda z, b: HALF * max(ZERO, 1 - b * z) ** 2, len(A))
+    return wp.objectives.SquaredHinge(A, labels), value, {}
+
+
+def _classified(
+    rng: np.random.Generator,
+    corner: Corner,
+    dtype: Any,
+    fall: Callable[[float], float],
+    most: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and labels for which x* minimises the mean of a loss of margins.
+
+    Margins m at x* are chosen first, then rows that have them and the gradient. ``fall(m)`` is
+    minus the slope of the loss, and m fall(m) grows up to m = ``most``.
+    """
     x, n = corner.x, int(rng.integers(1, 7))
     labels = rng.choice([-1.0, 1.0], n)
     gradient = corner.slope(rng)
-    gradient *= min(1.0, 0.25 / max(n * abs(float(gradient @ x)), 1e-300))
-    # With theta the slopes of the loss, <theta, A x> = <gradient, x>: one margin m is left, and
-    # solves m / (1 + e^m) = what remains.
-    margins = rng.uniform(0.3, 3.0, n) if x.any() else np.zeros(n)
+    gradient *= min(1.0, 0.2 / max(n * abs(float(gradient @ x)), 1e-300))
+    # With theta the slopes of the loss, <theta, A x> = <gradient, x>: one margin is left for that.
+    margins = rng.uniform(0.2, 3.0, n) if x.any() else np.zeros(n)
     if x.any():
-        rest = float((margins[1:] / (1.0 + np.exp(margins[1:]))).sum())
-        margins[0] = _margin(-n * float(gradient @ x) - rest)
-    theta = -labels / (1.0 + np.exp(margins)) / n
-    A = rng.standard_normal((n, len(x)))
+        rest = sum(m * fall(m) for m in margins[1:])
+        margins[0] = _margin(fall, -n * float(gradient @ x) - rest, most)
+    theta = -labels * np.array([fall(m) for m in margins]) / n
+    A = rng.standard_normal((n, len(x))) * rng.choice([1.0, 1.0, 20.0])
     A -= np.outer(A @ x - labels * margins, x) / max(float(x @ x), 1e-300)
     A += np.outer(theta, gradient - A.T @ theta) / float(theta @ theta)
-    A = A.astype(dtype)
-    value = _summed(A, [labels], lambda z, b: exact.softplus(-b * z), n)
-    return wp.objectives.Logistic(A, labels), value, {}
+    return A.astype(dtype), labels
 
 
 def user(rng: np.random.Generator, corner: Corner, dtype: Any) -> Made:
@@ -292,8 +341,17 @@ def user(rng: np.random.Generator, corner: Corner, dtype: Any) -> Made:
     return f, value, {"L": 0.25 * float(np.linalg.norm(A, 2)) ** 2 * 1.001}
 
 
-FUNCTIONS = (quadratic, least_squares, huber, poisson, logistic, user)
-FOR_MATRICES = (quadratic, least_squares, user)
+FUNCTIONS = (
+    quadratic,
+    least_squares,
+    huber,
+    quantile,
+    poisson,
+    logistic,
+    squared_hinge,
+    user,
+)
+FOR_MATRICES = (quadratic, least_squares, completion, user)
 
 
 def analytic_problem(rng: np.random.Generator) -> Problem:
@@ -319,12 +377,12 @@ def _residuals(A: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     return np.linalg.lstsq(A.T.astype(np.float64), gradient, rcond=None)[0]
 
 
-def _margin(target: float) -> float:
-    """Return the m <= 1.27 with m / (1 + e^m) = target, which is at most 0.278."""
-    low, high = min(-1.0, 4.0 * target), 1.27
+def _margin(fall: Callable[[float], float], target: float, high: float) -> float:
+    """Return the m <= high with m fall(m) = target."""
+    low = min(-1.0, 4.0 * target)
     for _ in range(80):
         middle = 0.5 * (low + high)
-        if middle / (1.0 + math.exp(middle)) < target:
+        if middle * fall(middle) < target:
             low = middle
         else:
             high = middle

@@ -75,7 +75,9 @@ def _certificate(problem: Problem, res: Any) -> list[str]:
     faults = []
     if not res.gap > 0:
         faults.append(f"gap {res.gap} is not positive")
-    bound = res.lower_bound
+    bound, recorded = res.lower_bound, max(map(float, res.history["lower_bound"]))
+    if recorded > -math.inf and not Fraction(recorded) <= problem.least:
+        faults.append(f"a recorded bound exceeds the minimum: {recorded:.9g}")
     if math.isnan(bound) or bound == math.inf:
         faults.append(f"lower bound {bound}")
     elif bound > -math.inf and Fraction(bound) > problem.least:

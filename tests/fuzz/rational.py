@@ -18,6 +18,8 @@ from fuzz.problem import Problem
 DISTANCES = (0.0, 1.0, 1e2, 1e3, 3e4, 1e6)
 WIDTHS = (1e-2, 1.0, 1.0, 30.0)
 RADII = (1.0, 1.0, 1e2, 1e4, 1e6)
+MAGNITUDES = (1.0, 1.0, 1.0, 1.0, 1e-20, 1e-9, 1e9)
+"""Factors of f; squares of single-precision numbers of size 1e-20 underflow."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def _sum(a: Vector, b: Vector) -> Vector:
 def projection(rng: np.random.Generator, dtype: Any, narrow: Any) -> Problem:
     """q/2 ||x - t||^2 written as a quadratic, whose terms cancel far from the origin."""
     place = PLACES[rng.integers(len(PLACES))](rng, int(rng.integers(1, 7)), narrow)
-    q, t = float(rng.choice([1.0, 1.0, 0.5, 3.0])), _target(rng, place)
+    q, t = float(rng.choice([1.0, 1.0, 0.5, 3.0]) * rng.choice(MAGNITUDES)), _target(rng, place)
     c = (-q * t).astype(dtype)
     r = float(rng.choice([0.5 * q * float(t @ t), 0.0]))
     form = exact.scaled_identity(q, c, r)
@@ -164,7 +166,7 @@ def least_squares(rng: np.random.Generator, dtype: Any, narrow: Any) -> Problem:
     place = _small(rng, narrow)
     d, n = len(place.centre), int(rng.integers(1, 7))
     A = rng.integers(-4, 5, (n, d)) if rng.random() < 0.5 else rng.standard_normal((n, d))
-    A = A.astype(dtype)
+    A = (A * rng.choice(MAGNITUDES)).astype(dtype)
     b = (A @ _target(rng, place) + rng.choice([0.0, 1.0]) * rng.standard_normal(n)).astype(dtype)
     form = exact.least_squares(A, b)
     f = wp.objectives.LeastSquares(A, b)
