@@ -110,7 +110,7 @@ def without_allowance(monkeypatch):
         monkeypatch.setattr(cls, "minorant", minorant)
         monkeypatch.setattr(cls, "value_error", lambda self, x, at, K: 0.0)
         monkeypatch.setattr(cls, "slope", lambda self, dual, averaged: None)
-    for name in ("unit_of", "sum_unit"):
+    for name in ("epsilon", "unit_of", "sum_unit"):
         monkeypatch.setattr(f"wolfpack.problem.constrained.{name}", lambda a: 0.0)
     monkeypatch.setattr("wolfpack.problem.constrained.UNIT", 0.0)
 

@@ -54,7 +54,11 @@ def prepare_constrained(
         config.method, config.solver, objective, K, settings.noise, settings.smoothing
     )
     oracles = Oracles(problem, smoothing, config.seed, settings.sampling, settings.block)
-    return PreparedRun(problem, config.solver, start, oracles)
+
+    def conclude(result: Result) -> None:
+        result.message += objective.remark(result.x)
+
+    return PreparedRun(problem, config.solver, start, oracles, conclude)
 
 
 def prepare_composite(
@@ -93,6 +97,7 @@ def prepare_composite(
         _add_noise_level(result, problem, bound, estimated, gradients, y0, settings.variance)
         if chosen:
             result.message += " Small batches would save nothing: all rows and a searched beta."
+        result.message += smooth.remark(result.x)
         result.passes = result.state.reading.rows / gradients.per_pass
         if scales is not None:
             result.x, result.scale = like(scales, result.x) * result.x, scales

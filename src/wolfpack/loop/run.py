@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..problem import (
     Solver,
 )
 from ..problem.checks import check_count
+from ..problem.errors import named_point
 from ..smoothing import Oracles
 from .checkpoint import Saver, Snapshot
 from .monitor import Monitor
@@ -54,6 +56,9 @@ class Options:
         What to continue from, instead of beginning.
     spent : float
         Seconds that preparing the run has taken; the clock begins with them.
+    search : callable, optional
+        Returns another start than x0, and a remark, where f is not finite at x0. None for an x0
+        that the user has chosen.
     """
 
     callback: Callback | None = None
@@ -62,6 +67,7 @@ class Options:
     saver: Saver | None = None
     origin: Snapshot | None = None
     spent: float = 0.0
+    search: Callable[[], tuple[Array, str]] | None = None
 
     def __post_init__(self) -> None:
         if self.callback is not None and not callable(self.callback):
@@ -90,9 +96,10 @@ def run(
     course = Course(problem, solver, oracles, limits, options, tracker, Monitor(tracker))
     try:
         status = course.follow(x0)
-    except NonFiniteError:
+    except NonFiniteError as error:
         if tracker.x is None:
-            raise ValueError("f is not finite at the starting point x0") from None
+            raise ValueError(_outside(error)) from None
+        course.monitor.remarks.append(f"What was found: {error}.")
         status = Status.NONFINITE
     except KeyboardInterrupt:
         if tracker.x is None:
@@ -186,7 +193,14 @@ class Course:
             self.state = self.options.origin.restore(self.tracker, self.monitor)
             return
         began = time.perf_counter()
-        self.state = self.solver.init(self.problem, x0, self.oracles)
+        try:
+            self.state = self.solver.init(self.problem, x0, self.oracles)
+        except NonFiniteError:
+            if self.options.search is None:
+                raise
+            x0, remark = self.options.search()
+            self.monitor.remarks.append(remark)
+            self.state = self.solver.init(self.problem, x0, self.oracles)
         self.tracker.seconds = self.options.spent + time.perf_counter() - began
 
 
@@ -201,6 +215,15 @@ def _message(status: Status, state: Any, tracker: Tracker, monitor: Monitor) -> 
             "K, or f is not convex, or its gradient is wrong. No gap can be certified."
         )
     return " ".join(remarks)
+
+
+def _outside(error: NonFiniteError) -> str:
+    """Return what to say of a start at which f is not finite."""
+    where = "" if error.x is None else f" = {named_point(error.x)}"
+    return (
+        f"f is not finite at the starting point x0{where}: choose a point of its domain, or leave "
+        "x0 out and one is searched for"
+    )
 
 
 def _attach(error: Exception, found: Result, solver: Solver[Any]) -> None:
@@ -224,7 +247,7 @@ def _record(
     callback: Callback | None,
 ) -> Status | None:
     """Record a round and call back; return the status if the run must end."""
-    gap = tracker.record(state, bound)
+    gap, floor = tracker.record(state, bound)
     if callback is not None:
         try:
             now = tracker.result(state, None, "running")
@@ -235,8 +258,11 @@ def _record(
             return Status.CALLBACK_STOP
     if tracker.contradicted:
         return Status.CONTRADICTION
-    if limits.satisfied(tracker.fun, gap):
+    goal = limits.goal(tracker.fun)
+    if gap <= goal:
         return Status.CONVERGED
-    if tracker.at_floor(limits.goal(tracker.fun)) or getattr(state, "stalled", False):
+    # a goal must exceed the floor by a little to be worth waiting for
+    at_floor = gap <= 2.0 * floor and goal < 1.0625 * floor
+    if at_floor or getattr(state, "stalled", False):
         return Status.STALLED
     return limit

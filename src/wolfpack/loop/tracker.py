@@ -13,9 +13,6 @@ from .history import History
 from .result import Result
 from .status import Status
 
-_MARGIN = 1 / 16
-"""A goal must exceed the floor by this share of it to be worth waiting for."""
-
 
 @dataclass
 class Tracker:
@@ -73,12 +70,13 @@ class Tracker:
         """Return the smallest gap that can be claimed: the rounding errors of value and bound."""
         return self.error_of_value() + self.problem.counts.rounding
 
-    def record(self, state: Any, bound: float) -> float:
-        """Take the round's lower bound, add a row to the history, and return the gap."""
+    def record(self, state: Any, bound: float) -> tuple[float, float]:
+        """Take the round's lower bound and add a row to the history; return gap and floor."""
         self.best_bound = max(self.best_bound, bound)
+        error, floor = self.error_of_value(), self.floor()
         # The bound is proved up to rounding errors, which it and the value allow for already.
-        excess = self.best_bound - self.fun - self.error_of_value()
-        if self.convex and excess > self.floor() and excess > self.problem.outside(self.x, self.at):
+        excess = self.best_bound - self.fun - error
+        if self.convex and excess > floor and excess > self.problem.outside(self.x, self.at):
             self.convex, self.contradicted = False, True
         gap = self.gap
         counts = self.problem.counts
@@ -86,12 +84,7 @@ class Tracker:
         row = (state.k, self.seconds, state.at.value, bound, gap)
         row += (counts.nfev, counts.njev, counts.nlmo, alpha, math.inf if m == "exact" else m)
         self.history.add(row, () if self.log is None else self.log.recorded())
-        return gap
-
-    def at_floor(self, goal: float) -> bool:
-        """Tell whether rounding errors are what keeps the gap above ``goal``."""
-        floor = self.floor()
-        return self.gap <= 2.0 * floor and goal < (1.0 + _MARGIN) * floor
+        return gap, floor
 
     @property
     def unrecorded(self) -> tuple[float, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -31,7 +31,7 @@ from ..arrays import (
 from ..problem import CapabilityError, Evaluation, Minorant, Pending, unit_of
 from ..problem.rounding import MODEL
 from ._double import as_double, double_twin
-from ._matrix import Matrix, Units, as_matrix, has_rows, place_of, squares, units_of
+from ._matrix import Matrix, Sizes, as_matrix, has_rows, place_of, sizes_of, squares
 from ._narrow import Narrow
 from ._spectrum import spectral_norm_squared
 
@@ -72,6 +72,9 @@ class Objective(ABC):
         None when unknown.
     variance : float or None
         A bound on the variance of one random gradient, None when unknown.
+    barrier : bool
+        Whether f grows without bound towards the edge of its domain. It then has no L, and "auto"
+        chooses a method that uses its Hessian.
     error : float
         Relative rounding error of values and gradients, where it is more than 64 rounding units. A
         linear model has here the error of products with its data, relative to the sums of the
@@ -105,6 +108,7 @@ class Objective(ABC):
     L: float | None = None
     L1: float | None = None
     variance: float | None = None
+    barrier: bool = False
     error: float = 0.0
 
     @abstractmethod
@@ -205,9 +209,23 @@ class Objective(ABC):
         """Return Hess f(x) d, None when unknown."""
         return None
 
+    def image_metric(self, x: Array) -> Callable[[Sequence[Array]], Array] | None:
+        """Return the function from images of vectors u_i to all <u_i, Hess f(x) u_j>, else None.
+
+        It is worth writing where products of images are cheaper than `hessian_product`.
+        """
+        return None
+
     def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:
-        """Return the function t -> <grad f(x + t d), d>, for line searches."""
+        """Return the function t -> <grad f(x + t d), d>, for line searches.
+
+        Where x + t d is outside the domain of f, the function returns infinity or NaN.
+        """
         return lambda t: inner(self.gradient(x + t * d), d)
+
+    def remark(self, x: Array) -> str:
+        """Return what a user should know about the answer ``x`` of a run, "" if nothing."""
+        return ""
 
 
 class LinearModel(Objective):
@@ -326,29 +344,28 @@ class LinearModel(Objective):
         r"""Return v -> <A' theta, v> - loss*(theta), which is below f for any theta (Lemma E3)."""
         if self.in_double is not None:
             return self.in_double.minorant(as_double(dual), y, K)
-        reach, units = self.reach(K), self._units(dual)
-        if reach is None:
+        sizes = self._sizes(dual, K)
+        if sizes is None:
             number = self.conjugate_bound(dual)
-            error = MODEL * units.entry * (abs(number) + norm(y) * K.radius)
+            error = MODEL * unit_of(y) * (abs(number) + norm(y) * K.radius)
             return Minorant(-number, None, error)
         length = norm(dual)
-        number, error = self.conjugate_and_error(dual, length, reach)
-        return Minorant(-number, None, error + units.transposed * reach * length)
+        number, error = self.conjugate_and_error(dual, length, sizes)
+        return Minorant(-number, None, error + sizes.transposed * length)
 
-    def value_error(self, x: Array, at: Evaluation, K: Set | None) -> float:
+    def value_error(self, x: Array, at: Evaluation, K: Set) -> float:
         r"""Return a bound on the error of loss(A x) (Lemma E2).
 
-        It is :math:`\gamma\sigma\|	heta\| + 	fraceta2(\gamma\sigma)^2` from the product, and a
+        It is :math:`\gamma\sigma\|\theta\| + \tfrac\beta2(\gamma\sigma)^2` from the product, and a
         few rounding units of the terms of the loss.
         """
         if self.in_double is not None:
             return self._error_against(self.in_double, as_double(x), at.value, K)
-        units, reach = self._units(at.dual), self.reach(K, x)
-        if reach is None:
-            return MODEL * units.entry * (abs(at.value) + norm(at.gradient) * norm(x))
-        off, length = units.product * reach, norm(at.dual)
-        error = off * (length + 0.5 * self.loss_smoothness * off)
-        return error + units.terms * (abs(at.value) + 2.0 * self.offset_size * reach)
+        sizes = self._sizes(at.dual, K)
+        if sizes is None:
+            return MODEL * unit_of(x) * (abs(at.value) + norm(at.gradient) * K.radius)
+        error = sizes.product * norm(at.dual) + sizes.second_order
+        return error + sizes.terms * (abs(at.value) + sizes.offset)
 
     def _error_against(self, twin: Self, x: Array, value: float, K: Set | None) -> float:
         """Return the distance of ``value`` from f(x) in double precision, and the error of that."""
@@ -356,13 +373,10 @@ class LinearModel(Objective):
         exact = fetch(exact)[0]
         return abs(value - exact) + twin.value_error(x, Evaluation(exact, None, theta), K)
 
-    def conjugate_and_error(self, dual: Array, length: float, reach: float) -> tuple[float, float]:
-        """Return loss*(theta) and a bound on its rounding error.
-
-        ``length`` is the norm of theta, and ``reach`` bounds that of A x on K.
-        """
+    def conjugate_and_error(self, dual: Array, length: float, sizes: Sizes) -> tuple[float, float]:
+        """Return loss*(theta), and a bound on its rounding error; ``length`` is ||theta||."""
         number = self.conjugate_bound(dual)
-        return number, self._units(dual).terms * (abs(number) + length * reach)
+        return number, sizes.terms * (abs(number) + length * sizes.reach)
 
     offset_size: float = 0.0
     """The norm of the terms of the loss that multiply A x, such as the counts of `Poisson`."""
@@ -372,37 +386,27 @@ class LinearModel(Objective):
         """The Lipschitz constant of the gradient of the loss."""
         return 0.0
 
-    def reach(self, K: Set | None, x: Array = None) -> float | None:
-        """Return a bound on || |A| |v| || over v in K, or at ``x``; None for an operator A.
+    def _sizes(self, theta: Array, K: Set) -> Sizes | None:
+        """Return what rounding errors on K depend on, None for an operator A.
 
-        It is the sum of the norms of the columns of A times the entries of v.
+        It is computed once for a set and a precision.
         """
-        if not (has_rows(self.A) or isinstance(self.A, Narrow)):
-            return None
-        columns = self._columns
-        here = math.inf if x is None else norm(columns) * norm(x)
-        if K is None:
-            return here
-        if self._reach is None or self._reach[0] is not K:
+        known = self._known_sizes
+        if known is not None and known[0] is K and known[1] == theta.dtype:
+            return known[2]
+        sizes = None
+        if has_rows(self.A) or isinstance(self.A, Narrow):
+            columns = np.sqrt(squares(self.A, 0))  # the norms of the columns of A
             vectors = len(K.shape) == 1
-            most = K.absolute_support(columns) if vectors else K.radius * norm(columns)
-            self._reach = K, 1.01 * float(most)
-        return min(here, self._reach[1])
+            reach = K.absolute_support(columns) if vectors else K.radius * norm(columns)
+            offset = 2.0 * self.offset_size
+            sizes = sizes_of(self.A, self.error, theta, 1.01 * float(reach))
+            second = 0.5 * self.loss_smoothness * sizes.product**2
+            sizes = sizes._replace(offset=offset * sizes.reach, second_order=second)
+        self._known_sizes = K, theta.dtype, sizes
+        return sizes
 
-    _reach: tuple[Set, float] | None = None  # the last set, and what `reach` found for it
-
-    @cached_property
-    def _columns(self) -> np.ndarray:
-        """The norms of the columns of A, on the host."""
-        return np.sqrt(squares(self.A, 0))
-
-    def _units(self, theta: Array) -> Units:
-        """Return the relative errors of products and sums, in the precision of ``theta``."""
-        if self._known_units is None or self._known_units[0] is not theta.dtype:
-            self._known_units = theta.dtype, units_of(self.A, self.error, theta)
-        return self._known_units[1]
-
-    _known_units: tuple[object, Units] | None = None
+    _known_sizes: tuple[Set, object, Sizes | None] | None = None
 
     @cached_property
     def spectral_norm_squared(self) -> float:
@@ -428,8 +432,14 @@ def check_place(place: Array, x: Array) -> None:
 
 
 def conjugate_evaluation(value: Array, x: Array, gradient: Array) -> Evaluation:
-    """Return the evaluation at ``x`` whose dual point is the number f*(grad f(x))."""
+    """Return the evaluation at ``x`` whose dual point is the number f*(grad f(x)).
+
+    Outside the domain of f the gradient is NaN, whatever it was given as: slopes are taken from
+    gradients alone.
+    """
     number, product = settle(value, lazy_inner(x, gradient), gradient)
+    if not math.isfinite(number):
+        gradient = math.nan * gradient
     return Evaluation(number, gradient, product - number)
 
 

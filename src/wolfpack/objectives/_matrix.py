@@ -230,30 +230,39 @@ def _check_rows(A: Array, name: str) -> None:
         check_finite(A[start : start + rows, :], name + where)
 
 
-class Units(NamedTuple):
-    """Relative rounding errors of a linear model.
+class Sizes(NamedTuple):
+    """What the rounding errors of a linear model on a set depend on (docs/theory/rounding.md).
 
-    ``product`` and ``transposed`` are those of A x and of A' theta, relative to |A| |x| and to
-    |A|' |theta|; ``terms`` that of a sum over observations whose terms take a few operations each;
-    ``entry`` is the rounding unit of the arrays.
+    Attributes
+    ----------
+    reach : float
+        sigma, a bound on || |A| |v| || over the set.
+    product, transposed : float
+        sigma times the relative errors of products with A and with its transpose.
+    terms : float
+        Relative error of a sum over observations whose terms take a few operations each.
+    offset, second_order : float
+        Twice omega sigma, and (beta/2)(gamma sigma)^2.
     """
 
+    reach: float
     product: float
     transposed: float
     terms: float
-    entry: float
+    offset: float = 0.0
+    second_order: float = 0.0
 
 
-def units_of(A: Matrix, error: float, theta: Array) -> Units:
+def sizes_of(A: Matrix, error: float, theta: Array, reach: float) -> Sizes:
     """Return the errors of products with A, which are at least ``error``, in theta's precision."""
     rows, columns = A.shape[1], A.shape[0]
     if issparse(A):
         rows = int(np.diff(A.indptr).max(initial=1))
         columns = int(np.bincount(A.indices, minlength=1).max(initial=1))
-    unit, wide = unit_of(theta), sum_unit(theta)
-    return Units(
-        max(error, (accumulation(rows) + 1.0) * unit),
-        max(error, (accumulation(columns) + 1.0) * unit),
-        8.0 * unit + accumulation(theta.shape[0]) * wide,
-        unit,
+    unit = unit_of(theta)
+    return Sizes(
+        reach,
+        reach * max(error, (accumulation(rows) + 1.0) * unit),
+        reach * max(error, (accumulation(columns) + 1.0) * unit),
+        8.0 * unit + accumulation(theta.shape[0]) * sum_unit(theta),
     )

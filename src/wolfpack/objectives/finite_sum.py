@@ -25,7 +25,7 @@ from ..arrays import (
     to_host,
 )
 from ._base import LinearModel
-from ._matrix import Matrix, as_matrix, entries, has_rows, squares
+from ._matrix import Matrix, Sizes, as_matrix, entries, has_rows, squares
 from ._narrow import Narrow
 from ._spectrum import spectral_norm_squared
 
@@ -133,7 +133,7 @@ class FiniteSum(LinearModel):
         """Return the objective u -> f(scales * u): column j of A times scales[j]."""
         self._need_rows("scale", "columns")
         other = copy.copy(self)
-        for name in ("spectral_norm_squared", "L", "L1", "row_norms_squared", "_columns", "_reach"):
+        for name in ("spectral_norm_squared", "L", "L1", "row_norms_squared", "_known_sizes"):
             vars(other).pop(name, None)
         if issparse(self.A):
             scaled = self.A @ diags_array(scales)
@@ -216,16 +216,15 @@ class RowLoss(FiniteSum):
             return self.weight * float(values.sum(dtype=np.float64))
         return self.weight * fetch(device_sum(values))[0]
 
-    def conjugate_and_error(self, dual: Array, length: float, reach: float) -> tuple[float, float]:
+    def conjugate_and_error(self, dual: Array, length: float, sizes: Sizes) -> tuple[float, float]:
         values = self.unit_conjugate(dual / self.weight)
         if type(values) is np.ndarray:
             number, size = values.sum(dtype=np.float64), abs(values).sum(dtype=np.float64)
         else:
             number, size = fetch(device_sum(values), device_sum(abs(values)))
         # the division by the weight and the clipping move theta by a few rounding units
-        size = self.weight * float(size) + length * (reach + self.target_norm)
-        size += self.offset_size * reach
-        return self.weight * float(number), self._units(dual).terms * size
+        size = self.weight * float(size) + length * (sizes.reach + self.target_norm) + sizes.offset
+        return self.weight * float(number), sizes.terms * size
 
     target_norm: float = 0.0  # the norm of the targets, where the loss has numbers as targets
 

@@ -44,19 +44,25 @@ class Problem:
     counts: Counts = field(default_factory=Counts)
 
     def evaluate(self, x: Array) -> Evaluation:
-        """Evaluate f at ``x``, count it, and refuse what is not finite."""
+        """Evaluate f at ``x``, count it, and refuse what is not finite.
+
+        f may be infinite or NaN outside its domain, a convex set. Solvers take the refusal as "too
+        far" and shorten their step (see `wolfpack.solvers.parts.domain`).
+        """
         at = self.evaluate_lazily(x)
-        if isinstance(at.value, Pending):
-            return self.settle(at)[0]
-        self._refuse(at, self.objective.checked)
-        return at
+        return self.settle(at, x)[0] if isinstance(at.value, Pending) else at
 
     def evaluate_lazily(self, x: Array) -> Evaluation:
-        """Evaluate f at ``x`` and count it, without waiting for the value on another device."""
+        """Evaluate f at ``x`` and count it, without waiting for the value on another device.
+
+        What is known and not finite is refused here, the rest by `settle`.
+        """
         self.counts.nfev += 1
         self.counts.njev += 1
         f = self.objective
         at = f.evaluate(x) if type(x) is np.ndarray else f.evaluate_lazily(x)
+        if not isinstance(at.value, Pending):
+            self._refuse(at, x, f.checked)
         return self._with_tangent(x, at) if f.number_dual else at
 
     def _with_tangent(self, x: Array, at: Evaluation) -> Evaluation:
@@ -81,24 +87,24 @@ class Problem:
         return K.start() if K.radius > FAR * K.diameter else None
 
     def settle(
-        self, at: Evaluation, numbers: Sequence[Array] = ()
+        self, at: Evaluation, x: Array, numbers: Sequence[Array] = ()
     ) -> tuple[Evaluation, list[float]]:
         """Refuse what is not finite; return the evaluation, and numbers, as floats of the host.
 
-        From another device all of them come in one transfer.
+        ``x`` is the point of the evaluation. From another device all numbers come in one transfer.
         """
-        value, known = at.value, self.objective.checked
+        value = at.value
         if isinstance(value, Pending):
             number, product, *numbers = fetch(value.value, value.product, *numbers)
-            at, known = at._replace(value=number), math.isfinite(product)
+            at = at._replace(value=number)
+            self._refuse(at, x, math.isfinite(product))
         elif numbers:
             numbers = fetch(*numbers)
-        self._refuse(at, known)
         return at, list(numbers)
 
-    def _refuse(self, at: Evaluation, known: bool) -> None:
+    def _refuse(self, at: Evaluation, x: Array, known: bool) -> None:
         if not (math.isfinite(at.value) and (known or all_finite(at.gradient))):
-            raise NonFiniteError("f returned a NaN or infinite value or gradient")
+            raise NonFiniteError("f returned a NaN or infinite value or gradient", x)
 
     def need_L(self, method: str) -> float:
         """Return L, the user's or else the objective's own, or explain how to provide it."""
@@ -136,17 +142,16 @@ class Problem:
         else:
             slope = f.slope(dual, averaged)
             below = f.minorant(dual, y if slope is None else slope, K)
-        value, size = K.certify(y, vertex), norm(y)
+        value, eps = K.certify(y, vertex), epsilon(y)
         if below.centre is not None:
             value -= inner(y, below.centre)
-        error = below.error + underflow(epsilon(y)) + UNIT * (abs(value) + 2.0 * abs(below.level))
-        error += (
-            (8.0 * unit_of(y) + 2.0 * accumulation(K.dimension) * sum_unit(y)) * size * K.radius
-        )
+        error = below.error + underflow(eps) + UNIT * (abs(value) + 2.0 * abs(below.level))
+        sums = 4.0 * eps + 2.0 * accumulation(K.dimension) * sum_unit(y)
+        error += sums * norm(y) * K.radius
         if slope is not None:
             # <slope, v - c> >= <y, v - c> - ||slope - y|| max ||v - c||
             reach = K.radius if below.centre is None else K.diameter
-            error += (1.0 + 4.0 * unit_of(y)) * norm(slope - y) * reach
+            error += (1.0 + 2.0 * eps) * norm(slope - y) * reach
         bound = value + below.level - error
         if bound >= self.counts.bound:
             self.counts.bound, self.counts.rounding = bound, error

@@ -8,7 +8,7 @@ CONTRIBUTING.md shows how to write a part of each kind.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..arrays import Array
@@ -101,8 +101,12 @@ class Objective(Protocol):
         """Return Hess f(x) d, None where f does not know it."""
         ...
 
+    def image_metric(self, x: Array) -> Callable[[Sequence[Array]], Array] | None:
+        """Return the function from images of vectors u_i to all <u_i, Hess f(x) u_j>, else None."""
+        ...
+
     def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:
-        """Return the function t -> <grad f(x + t d), d>, for line searches."""
+        """Return t -> <grad f(x + t d), d>, for line searches; not finite outside f's domain."""
         ...
 
     def image(self, x: Array) -> Array:
