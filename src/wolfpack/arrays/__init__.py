@@ -80,6 +80,7 @@ from ._place import (
     to_host,
     zeros,
 )
+from ._sparse import check_sparse
 from ._streams import Streams
 from ._structured import LowRank, SparseMatrix, Structured
 from ._types import Array, Index
@@ -101,6 +102,7 @@ __all__ = [
     "bincount",
     "check_finite",
     "check_shape",
+    "check_sparse",
     "choose",
     "clip",
     "concat",

@@ -30,8 +30,9 @@ from ..problem import Problem, Solver
 from ..problem.checks import check_positive
 from ..sets import Set
 from .choose import METHODS, as_set, choose, make_solver
-from .config import Config, ConstrainedSettings, as_checkpoint, constrained_fingerprint
+from .config import Config, ConstrainedSettings, as_checkpoint
 from .execute import concluded, execute
+from .fingerprint import constrained_fingerprint
 from .prepare import prepare_constrained
 from .start import search_start
 

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -110,6 +110,8 @@ class Objective(ABC):
     variance: float | None = None
     barrier: bool = False
     error: float = 0.0
+    # These follow from the other attributes; a checkpoint's fingerprint of f leaves them out.
+    _derived: ClassVar[tuple[str, ...]] = ("like", "checked", "error", "L", "L1")
 
     @abstractmethod
     def evaluate(self, x: Array) -> Evaluation:

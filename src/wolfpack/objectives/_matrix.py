@@ -14,6 +14,7 @@ from ..arrays import (
     Array,
     as_float_array,
     check_finite,
+    check_sparse,
     is_foreign,
     library,
     namespace,
@@ -94,11 +95,13 @@ def as_matrix(A: Matrix, name: str) -> tuple[Matrix, Matrix]:
     A is dense or sparse of NumPy, SciPy, PyTorch, JAX, CuPy or another library of the Array API
     standard; an object with ``shape``, ``@`` and ``T``; or one with ``shape``, ``matvec`` and
     ``rmatvec``. Writable NumPy arrays and sparse matrices are copied (`own`), so that A and A' stay
-    the same. ``name`` is what the user calls A.
+    the same. The indices of sparse matrices are checked (`check_sparse`). ``name`` is what the user
+    calls A.
     """
     if isinstance(A, LinearOperator):
         pair = A, A.adjoint()
     elif issparse(A):
+        check_sparse(A, name)
         matrix = A.tocsr(copy=True)
         data = check_finite(as_float_array(matrix.data, name), name)
         # sums and squares of integers overflow
@@ -200,6 +203,7 @@ def _sparse_tensor(A: Array, name: str) -> tuple[Matrix, Matrix]:
     _check_axes(A, name)
     with warnings.catch_warnings():  # PyTorch announces at first use that the layout is in beta
         warnings.filterwarnings("ignore", message="Sparse .* tensor support is in beta")
+        check_sparse(A, name)
         matrix = A.to_sparse_csr()
         check_finite(as_float_array(matrix.values(), name), name)
         return matrix, matrix.transpose(0, 1).to_sparse_csr()

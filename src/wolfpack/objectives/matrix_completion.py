@@ -149,6 +149,11 @@ class MatrixCompletion(Objective):
         return lambda t: slope + t * curvature
 
     @property
+    def loss_smoothness(self) -> float:
+        """The Lipschitz constant of the gradient of the loss, half a sum of squares."""
+        return 1.0
+
+    @property
     def image_shape(self) -> tuple[int, ...]:
         return (len(self.rows),)
 

@@ -102,8 +102,9 @@ class Anytime(Solver[State]):
 
     Notes
     -----
-    L is the one given to `minimize`. Without it, it is the curvature measured along the last steps,
-    which may fall by 10% a round and rises at once where f proves to be steeper (a heuristic).
+    L is the one given to `minimize`, or with smoothing="image" the loss's own (Proposition F6).
+    Where none is given, it is the curvature measured along the last steps, which may fall by 10% a
+    round and rises at once where f proves to be steeper (a heuristic).
     """
 
     m: int | str = "auto"
@@ -135,7 +136,11 @@ class Anytime(Solver[State]):
         if self.compile:
             need_compilable(problem, oracles, x0, m)
         at = problem.evaluate(x0)
-        L = problem.L or _curvature_towards(problem, x0, at, oracles)
+        if problem.L is None:
+            L = _curvature_towards(problem, x0, at, oracles)
+        else:
+            smoothing = oracles.smoothing
+            L = problem.L if smoothing is None else smoothing.need_L(problem, self.name)
         m_0 = {"auto": 2, "theory": 1}.get(m, m) if isinstance(m, str) else m
         kappa = FIRST_KAPPA if self.kappa == "auto" else float(self.kappa)
         control = Control(kappa, at.value)
