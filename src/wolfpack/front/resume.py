@@ -14,14 +14,9 @@ from ..loop.checkpoint import Checkpoint, Snapshot, read
 from ..loop.run import Options
 from ..objectives import Objective, as_objective
 from .choose import as_set
-from .config import (
-    Config,
-    ConstrainedSettings,
-    OtherProblem,
-    as_checkpoint,
-    constrained_fingerprint,
-)
+from .config import Config, ConstrainedSettings, OtherProblem, as_checkpoint
 from .execute import PreparedRun, concluded, execute
+from .fingerprint import constrained_fingerprint
 from .prepare import prepare_composite, prepare_constrained
 
 _LIMITS = ("tol", "rtol", "max_rounds", "max_seconds", "max_lmo")

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Array, is_foreign, same_place, spare
 from ..problem import Evaluation
-from ..problem.checks import as_constant, as_shape
+from ..problem.checks import as_constant, as_nonnegative, as_shape
 from ._base import Objective, conjugate_evaluation
 
 
@@ -25,6 +25,10 @@ class Function(Objective):
         Lipschitz constant of the gradient, if known.
     shape : int or tuple of int, optional
         Shape of x, if fixed.
+    error : float
+        Relative rounding error of values and of the entries of gradients. Certificates count it.
+        They assume at least 64 rounding units, about 1.4e-14 in double precision; pass more if
+        ``fun`` is less accurate, for instance 1e-5 if it works in single precision inside.
 
     Examples
     --------
@@ -41,9 +45,11 @@ class Function(Objective):
         fun: Callable[[Array], tuple[float, Array]],
         L: float | None = None,
         shape: tuple[int, ...] | None = None,
+        error: float = 0.0,
     ) -> None:
         self.fun = fun
         self.L, self.shape = as_constant(L), as_shape(shape)
+        self.error = as_nonnegative(error, "error")
 
     def evaluate(self, x: Array) -> Evaluation:
         try:

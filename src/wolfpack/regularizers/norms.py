@@ -129,6 +129,11 @@ class SparseGroupLasso(Ridged):
                     f"weights must be {len(members)} numbers >= 0, one per group, found {weights!r}"
                 )
 
+    @property
+    def groups(self) -> Array:
+        """The number of the group of each flat position."""
+        return self._label
+
     def rest(self, y: Array) -> float:
         return self.l1 * float(abs(y).sum()) + self.group * float(self.weights @ self._norms(y))
 

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
-from typing import Self, TypeVar, cast
+from typing import ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
@@ -98,6 +98,8 @@ class Set(ABC):
     summary: str = "{K.sizes}"
     original: Self | None = None
     like: Array = None
+    # These follow from the other attributes; a checkpoint's fingerprint of K leaves them out.
+    _derived: ClassVar[tuple[str, ...]] = ("radius", "diameter", "log_count", "original", "like")
 
     def __init_subclass__(cls, anywhere: bool = False, **kwargs: object) -> None:
         """Let methods be called with any library's arrays; ``anywhere`` says that they can be."""

@@ -46,6 +46,7 @@ class ConvexHull(LiftedSet):
     """
 
     summary = "{K.table.shape[0]} points, shape={K.shape}"
+    _derived = ("table",)
 
     def __init__(self, points: ArrayLike) -> None:
         array = check_finite(as_float_array(points, "points"), "points")

@@ -198,7 +198,8 @@ class Corrective(Solver[State]):
         bound = problem.dual_bound(at.gradient, at.dual, found.clean)
         vertices = [found.clean, *found.others]
         if found.average is not None:
-            bound = max(bound, problem.dual_bound(average.y, average.dual, found.average))
+            mean = problem.dual_bound(average.y, average.dual, found.average, averaged=True)
+            bound = max(bound, mean)
             vertices.insert(1, found.average)
         reach = max(scales.reach, norm(found.clean.to_dense() - state.x))
         return state._replace(

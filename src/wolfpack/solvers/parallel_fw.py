@@ -28,7 +28,9 @@ Symbols
     paper's; ``at`` is the evaluation of f at x_k, ``dual`` the certificate's running dual point.
 
 Cost of a round
-    One gradient, m oracle calls; memory O(d) beside the answers of a block.
+    One gradient, m oracle calls; memory O(d) beside the answers of a block. A round that ends
+    outside the domain of f is repeated with half the A_{k+1} - A_k: x_{k+1} comes nearer to x_k,
+    and the certificate is one for these weights.
 
 Sources
     B. Dubois-Taine, F. Bach, Q. Berthet, A. Taylor, Fast stochastic composite minimization and an
@@ -48,6 +50,7 @@ from ..problem import Evaluation, Problem, Solver
 from ..problem.checks import check_count, check_positive
 from ..smoothing import Oracles
 from ..theory.norms import NormLike
+from .parts.domain import shortened
 
 CONSTANTS = ("paper", "sharp")
 MAX_M = 2**16
@@ -177,8 +180,22 @@ class ParallelFrankWolfe(Solver[State]):
         return State(k, x0, at, at.gradient, at.dual, 0.0 * x0, 0.0, run)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        x0, beta, mu = state.run.x0, state.run.beta, state.run.mu
-        A_next, tau = theory.next_weight(state.A_k, beta, mu, mu)
+        A_k, beta, mu = state.A_k, state.run.beta, state.run.mu
+        A_next, tau = theory.next_weight(A_k, beta, mu, mu)
+
+        def attempt(share: float) -> State:
+            if share == 1.0:
+                return self._advance(problem, state, oracles, A_next, tau)
+            A_less = A_k + share * (A_next - A_k)
+            return self._advance(problem, state, oracles, A_less, 1.0 - A_k / A_less)
+
+        return shortened(attempt, 1.0, state.x)[1]
+
+    def _advance(
+        self, problem: Problem, state: State, oracles: Oracles, A_next: float, tau: float
+    ) -> State:
+        """Return the state after a round with the weight A_{k+1}."""
+        x0, beta = state.run.x0, state.run.beta
         past = (1 - tau) * state.y
         v = past + tau * state.at.gradient
         answer = same_type(oracles.mean(v, state.alpha, state.m, state.k), x0)
@@ -192,7 +209,7 @@ class ParallelFrankWolfe(Solver[State]):
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the dual value at y_k, with the conjugate bounded as in docs/theory."""
-        return problem.dual_bound(state.y, state.dual, oracles.lmo(state.y))
+        return problem.dual_bound(state.y, state.dual, oracles.lmo(state.y), averaged=True)
 
     def constant_L(self, problem: Problem, oracles: Oracles) -> float:
         """Return L of the problem that the theorems are about, in ``norm``."""
