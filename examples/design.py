@@ -35,7 +35,9 @@ def draw(axes: list, points: np.ndarray, variance: np.ndarray, result: wp.Result
     """Draw the shares of the measurements, and the variance of what is fitted."""
     used = result.x > 1e-6
     axes[0].scatter(*points[used].T, s=1500 * result.x[used])
-    axes[0].set(title=f"{used.sum()} of {len(points):,} points are measured", xlabel="s", ylabel="t")
+    axes[0].set(
+        title=f"{used.sum()} of {len(points):,} points are measured", xlabel="s", ylabel="t"
+    )
     size = round(len(points) ** 0.5)
     image = axes[1].imshow(variance.reshape(size, size), extent=(-1, 1, -1, 1), origin="lower")
     axes[1].figure.colorbar(image, ax=axes[1])

@@ -70,6 +70,9 @@ def stored(found: Fingerprint) -> Fingerprint:
 OBJECTIVES: list[tuple[Any, tuple[Any, ...], list[tuple[Any, ...]]]] = [
     (o.LeastSquares, (A, B), [(near(A), B), (A, near(B)), (A, B, 3), (A, B, 3, "mean")]),
     (o.Logistic, (A, SIGNS), [(near(A), SIGNS), (A, -SIGNS), (A, SIGNS, "sum")]),
+    (o.DOptimal, (A,), [(near(A),)]),
+    (o.AOptimal, (A,), [(near(A),)]),
+    (o.LogUtility, (1.0 + 0.1 * abs(A),), [(1.0 + 0.1 * abs(near(A)),)]),
     (o.SquaredHinge, (A, SIGNS), [(A[::-1], SIGNS[::-1]), (A, -SIGNS)]),
     (o.Multinomial, (A, CLASSES), [(near(A), CLASSES), (A, CLASSES[::-1]), (A, CLASSES, 4)]),
     (o.Huber, (A, B, 0.8), [(near(A), B, 0.8), (A, near(B), 0.8), (A, B, 0.8 + 1e-8)]),

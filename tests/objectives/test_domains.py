@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import cvxpy as cp
 import numpy as np
@@ -231,3 +232,47 @@ def test_half_precision_is_refused():
         LogUtility(narrow)
     with pytest.raises(TypeError, match="V must be a dense float32 or float64"):
         DOptimal(narrow)
+
+
+def exact_information(V, x):
+    """Return M(x) in rational numbers."""
+    rows = [[Fraction(float(entry)) for entry in row] for row in V]
+    size = len(rows[0])
+    weights = [Fraction(float(entry)) for entry in x]
+    return [
+        [sum(w * v[i] * v[j] for w, v in zip(weights, rows, strict=True)) for j in range(size)]
+        for i in range(size)
+    ]
+
+
+def exact_determinant(M):
+    """Return the determinant by elimination, exact for rational numbers."""
+    M, found = [row[:] for row in M], Fraction(1)
+    for i in range(len(M)):
+        found *= M[i][i]
+        for below in M[i + 1 :]:
+            factor = below[i] / M[i][i]
+            below[:] = [a - factor * b for a, b in zip(below, M[i], strict=True)]
+    return found
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("seed", range(4))
+def test_rounding_errors_of_designs_are_within_their_bounds(seed, dtype):
+    rng = np.random.default_rng(seed)
+    # columns of sizes 1 to 1e-4 make the information matrix ill-conditioned
+    V = (rng.standard_normal((30, 3)) * [1.0, 1e-1 if dtype == np.float32 else 1e-4, 1.0]).astype(
+        dtype
+    )
+    f, K = DOptimal(V), wp.sets.Simplex(30)
+    x = rng.dirichlet(np.ones(30)).astype(dtype)
+    at, determinant = f.evaluate(x), exact_determinant(exact_information(V, x))
+    exact = -(math.log(determinant.numerator) - math.log(determinant.denominator))
+    bound = f.value_error(x, at, K)
+    assert abs(at.value - exact) <= bound <= 1e-2
+    # the affine function is below f at another point, up to its error
+    below = f.minorant(at.dual, at.gradient, K)
+    other = rng.dirichlet(np.ones(30)).astype(dtype)
+    determinant = exact_determinant(exact_information(V, other))
+    value = -(math.log(determinant.numerator) - math.log(determinant.denominator))
+    assert below.level + float(other.astype(float) @ at.gradient) - below.error <= value

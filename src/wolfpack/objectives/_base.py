@@ -403,7 +403,9 @@ class LinearModel(Objective):
             reach = K.absolute_support(columns) if vectors else K.radius * norm(columns)
             offset = 2.0 * self.offset_size
             sizes = sizes_of(self.A, self.error, theta, 1.01 * float(reach))
-            second = 0.5 * self.loss_smoothness * sizes.product**2
+            # a loss that has no smoothness constant adds its second order to `value_error`
+            beta = self.loss_smoothness if math.isfinite(self.loss_smoothness) else 0.0
+            second = 0.5 * beta * sizes.product**2
             sizes = sizes._replace(offset=offset * sizes.reach, second_order=second)
         self._known_sizes = K, theta.dtype, sizes
         return sizes

@@ -16,14 +16,18 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..arrays import Array, epsilon, is_foreign, like, namespace, to_host
-from ..problem import Evaluation
+from ..arrays import Array, epsilon, is_foreign, like, namespace, norm, to_host
+from ..problem import Evaluation, Minorant
+from ..problem.rounding import UNIT, accumulation, unit_of
 from ._base import Objective, check_place
-from ._matrix import Matrix, as_matrix, entries, is_dense, place_of
+from ._matrix import Matrix, as_matrix, entries, is_dense, place_of, squares
+
+if TYPE_CHECKING:
+    from ..sets import Set
 
 _SPARSE = 4
 """Designs with at least so many times fewer entries than candidates are summed over these alone."""
@@ -70,6 +74,10 @@ class Design(Objective):
         """Return the second derivative of F at M applied to each matrix of a batch D."""
 
     @abstractmethod
+    def _conjugate_size(self, values: np.ndarray) -> float:
+        """Return how much F* changes, at most, when -Theta changes by its largest eigenvalue."""
+
+    @abstractmethod
     def _slope(self, M: Spectrum, roots: Spectrum) -> Callable[[float], float]:
         """Return t -> <grad F(M + t D), D> where `roots` is the spectrum of M^-1/2 D M^-1/2."""
 
@@ -109,6 +117,50 @@ class Design(Objective):
 
     def image_gradient(self, at: Evaluation) -> Array:
         return at.dual
+
+    def slope(self, dual: Array, averaged: bool) -> Array | None:
+        return self._quadratic_forms(dual) if averaged else None
+
+    def minorant(self, dual: Array, y: Array, K: Set) -> Minorant:
+        r"""Return v -> <y, v> - F*(Theta), which is below f for any negative definite Theta.
+
+        Entry i of y is computed up to :math:`2 c(d) u \|\Theta\|_F \|v_i\|^2`, and the conjugate is
+        that of a matrix within c(d) u of Theta.
+        """
+        number = self.conjugate_bound(dual)
+        if not math.isfinite(number):
+            return Minorant(-math.inf, None, 0.0)
+        values = np.linalg.eigvalsh(-dual)
+        reach = K.absolute_support(self._squares)
+        error = 2.0 * (accumulation(self.size) + 2.0) * unit_of(self.V) * norm(dual) * reach
+        error += self._algebra * self._conjugate_size(values)
+        return Minorant(-number, None, error)
+
+    def value_error(self, x: Array, at: Evaluation, K: Set) -> float:
+        r"""Return a bound on the error of F(M), where M is a computed sum.
+
+        M is computed up to :math:`c(n) u \sum_i |x_i| \|v_i\|^2`, and F changes by at most the norm
+        of Theta times that, twice if M is nearly singular.
+        """
+        size = float(abs(np.asarray(to_host(x))) @ self._squares)
+        candidates = self.V.shape[0]
+        moved = (accumulation(candidates) + 4.0) * unit_of(self.V) + self._algebra
+        norms = norm(at.dual) * math.sqrt(self.size)
+        return 2.0 * moved * norms * size + 8.0 * UNIT * (self.size + abs(at.value))
+
+    @property
+    def _squares(self) -> np.ndarray:
+        """||v_i||^2 for each candidate, on the host."""
+        if self._known_squares is None:
+            self._known_squares = (squares(self.A, 1),)
+        return self._known_squares[0]
+
+    _known_squares: tuple[np.ndarray] | None = None  # a tuple stays on the host when f moves
+
+    @property
+    def _algebra(self) -> float:
+        """Relative error of the small matrices' algebra, in double precision."""
+        return (4.0 * accumulation(self.size) + 8.0) * UNIT
 
     def hessian_product(self, x: Array, d: Array) -> Array:
         M = self._spectrum(self.image(x))
@@ -195,6 +247,9 @@ class DOptimal(Design):
         inverse = M.power(-1.0)
         return inverse @ D @ inverse
 
+    def _conjugate_size(self, values: np.ndarray) -> float:
+        return float((values[-1] / values + abs(np.log(values))).sum()) + self.size
+
     def _slope(self, M: Spectrum, roots: Spectrum) -> Callable[[float], float]:
         values = roots.values
         return lambda t: -float((values / (1.0 + t * values)).sum())
@@ -233,6 +288,9 @@ class AOptimal(Design):
         inverse, square = M.power(-1.0), M.power(-2.0)
         half = inverse @ D @ square
         return half + half.swapaxes(-1, -2)
+
+    def _conjugate_size(self, values: np.ndarray) -> float:
+        return float((values[-1] / np.sqrt(values) + 2.0 * np.sqrt(values)).sum())
 
     def _slope(self, M: Spectrum, roots: Spectrum) -> Callable[[float], float]:
         values, U = roots

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..arrays import Array, clip, inner, inners, lazy_inner, namespace, norm, xlogy
+from ..problem import Evaluation
 from ..problem.checks import check_positive
 from ._matrix import Matrix, Sizes
 from .finite_sum import FiniteSum, RowLoss, reduction_weight
+
+if TYPE_CHECKING:
+    from ..sets import Set
 
 _LARGEST_EXPONENT = {False: 709.0, True: 88.0}
 """What the exponential takes without overflow, and (True) in single precision."""
@@ -264,13 +269,24 @@ class Poisson(RowLoss):
             return ""
         return (
             f" The answer lies beyond Poisson's cap: <a_i, x> reaches {largest:.4g}, and beyond "
-            f"cap = {self.cap:.4g} f is a parabola instead of the exponential. Pass a larger cap or "
-            "cap=math.inf for none."
+            f"cap = {self.cap:.4g} f is a parabola instead of the exponential. Pass a larger cap, "
+            "or cap=math.inf for none."
         )
 
     def _largest(self, x: Array) -> float:
         z = self.A @ x
         return float(namespace(z).max(z))
+
+    def value_error(self, x: Array, at: Evaluation, K: Set) -> float:
+        error = super().value_error(x, at, K)
+        if not self.uncapped or self.in_double is not None:
+            return error
+        sizes = self._sizes(at.dual, K)
+        if sizes is None:
+            return error
+        # exp(z + e) <= exp(z) (1 + e + e^2) for e <= 1, and theta tells the means exp(z)
+        means = at.dual / self.weight + self.counts
+        return error + self.weight * float(namespace(means).max(means)) * sizes.product**2
 
     def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
         counts = self._of(self.counts, rows)

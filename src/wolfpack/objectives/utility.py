@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Array, device_sum, fetch, matmul, namespace, to_host
+from ..arrays import Array, device_sum, fetch, matmul, namespace, norm, to_host
+from ..problem import Evaluation, unit_of
+from ..problem.rounding import MODEL
 from ._base import LinearModel
-from ._matrix import Matrix
+from ._matrix import Matrix, Sizes
+
+if TYPE_CHECKING:
+    from ..sets import Set
 
 
 class LogUtility(LinearModel):
@@ -73,6 +79,27 @@ class LogUtility(LinearModel):
         if type(dual) is np.ndarray:
             return -1.0 - float(logarithms.sum(dtype=np.float64)) / self.n
         return -1.0 - fetch(device_sum(logarithms))[0] / self.n
+
+    def conjugate_and_error(self, dual: Array, length: float, sizes: Sizes) -> tuple[float, float]:
+        return self.conjugate_bound(dual), 4.0 * sizes.terms * (1.0 + self._mean_size(dual))
+
+    def value_error(self, x: Array, at: Evaluation, K: Set) -> float:
+        r"""Return a bound on the error of f(x): that of a `LinearModel`, and what is its own.
+
+        The logarithms may cancel. Beside the first order :math:`\|\theta\|\,\gamma\sigma` of an
+        error in R x there is the second one, at most :math:`T (\|\theta\|\,\gamma\sigma)^2`.
+        """
+        error = super().value_error(x, at, K)
+        sizes = None if self.in_double is not None else self._sizes(at.dual, K)
+        if sizes is None:
+            return error + MODEL * unit_of(x) * self._mean_size(at.dual)
+        second = self.n * (sizes.product * norm(at.dual)) ** 2
+        return error + second + sizes.terms * self._mean_size(at.dual)
+
+    def _mean_size(self, dual: Array) -> float:
+        """Return the mean of |log <r_t, x>|, which theta_t = -1/(T <r_t, x>) tells."""
+        logarithms = abs(namespace(dual).log(-self.n * dual))
+        return fetch(device_sum(logarithms))[0] / self.n
 
     def hessian_product(self, x: Array, d: Array) -> Array:
         z = matmul(self.A, x)
