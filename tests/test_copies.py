@@ -170,6 +170,7 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "Choice": lambda: choose(objectives.LeastSquares(A, B), sets.Simplex(5), {}),
     "LowRank": lambda: LowRank(A[:, :2], np.array([2.0, 1.0]), A[:4, :2]),
     "SparseMatrix": lambda: SparseMatrix(np.array([0]), np.array([1]), np.array([2.0]), (2, 2)),
+    "Norm": lambda: theory.Norm(1.0, 2.0, 4.0),
     "Estimate": lambda: theory.Estimate(1.0, 0.1),
     "Streams": lambda: Streams(7),
     "History": lambda: finished(method="fw").history,

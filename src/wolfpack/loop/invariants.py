@@ -78,14 +78,15 @@ def _check_hulls(state: Any, problem: Problem) -> None:
     for name, hull in _parts(state, "state"):
         if not (hasattr(hull, "weights") and hasattr(hull, "atoms")):
             continue
-        weights = np.asarray(hull.weights, dtype=np.float64)
+        weights, atoms = np.asarray(hull.weights, dtype=np.float64), hull.atoms
         if weights.min() < -_WEIGHTS or abs(weights.sum() - 1.0) > _WEIGHTS:
             raise Implausible(f"the weights of {name} are not those of a convex combination")
-        if hull.atoms is not None and len(hull.atoms) != len(weights) - 1:
-            raise Implausible(f"{name} has {len(hull.atoms)} vertices, {len(weights)} weights")
-        used = () if hull.atoms is None else np.flatnonzero(weights[1:])
-        for i in used:
-            _check_point(f"vertex {i} of {name}", hull.atoms.take(int(i)).to_dense(), problem)
+        if atoms is None:
+            continue
+        if len(atoms) != len(weights) - 1:
+            raise Implausible(f"{name} has {len(atoms)} vertices, {len(weights)} weights")
+        for i in np.flatnonzero(weights[1:]).tolist():
+            _check_point(f"vertex {i} of {name}", atoms.take(i).to_dense(), problem)
 
 
 def _check_values(snapshot: Snapshot, problem: Problem | CompositeProblem) -> None:
