@@ -11,6 +11,7 @@ from ..arrays import Array, describe, is_foreign
 from ..engines import EngineLike
 from ..loop import Callback, Limits, Result
 from ..loop.checkpoint import Checkpoint, Snapshot, read
+from ..loop.invariants import Implausible, check_invariants
 from ..loop.run import Options
 from ..loop.schedule import Schedule
 from ..objectives import Objective, as_objective
@@ -93,8 +94,11 @@ def resume(
             shown = replace(shown, schedule=Schedule(config.record_every or "auto"))
         else:
             config, task, shown = prepare_composite(config, config.settings, f, K, shown)
+        check_invariants(snapshot, task.problem)
     except OtherProblem as error:
         raise ValueError(f"{path} was written for another problem: {error}") from None
+    except Implausible as error:
+        raise ValueError(f"{path} cannot be the checkpoint of this run: {error}") from None
     return concluded(execute(config, task, shown, engine), raise_on_failure)
 
 
