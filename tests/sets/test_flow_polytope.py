@@ -168,3 +168,13 @@ def test_answers_are_not_checked_by_linear_programs(monkeypatch):
     K = FlowPolytope([(0, 1), (0, 2), (1, 3), (2, 3)], [(0, 3, 1.0)])
     monkeypatch.setattr(FlowPolytope, "violation", None)
     assert wp.minimize(f, K, method="corrective", m=4, tol=1e-6).success
+
+
+def test_kept_answers_are_minimisers_unless_a_cycle_is_negative():
+    edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "a")]
+    K = wp.sets.FlowPolytope(edges, [("a", "c", 2.0)])
+    costs = np.array([[-1.0, -1.0, -0.5, 3.0], [-1.0, -1.0, -0.5, 1.0]])
+    through, direct = K.lmo_or_nearby(costs).to_dense()
+    assert through.tolist() == [2.0, 2.0, 0.0, 0.0]
+    assert set(direct.tolist()) <= {0.0, 2.0}  # any routing: the cycle a-b-c-a costs -1
+    assert K.certify(costs[0], K.lmo_or_nearby(-costs[:1]).take(0)) <= -4.0

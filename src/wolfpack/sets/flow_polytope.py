@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -96,9 +96,12 @@ class FlowPolytope(ProgramSet):
     def _lmo(self, g: Array) -> Atoms:
         if self.capacity is not None:
             return super()._lmo(g)
+        return self._loaded(g, lambda cost: self._minimise(cost).x)
+
+    def _loaded(self, g: Array, load: Callable[[Array], Array]) -> Atoms:
+        """Return the flow that ``load`` gives for each direction."""
         g = np.asarray(g, dtype=np.float64)
-        answers = map_batch(self._minimise, g.reshape(-1, self.shape[0]))
-        x = np.array([answer.x for answer in answers])
+        x = np.array(map_batch(load, g.reshape(-1, self.shape[0])))
         # used edges first, unused ones with flow 0 after them
         width = max(1, int(np.count_nonzero(x, axis=1).max()))
         edges = np.argsort(x == 0, axis=1, kind="stable")[:, :width]
@@ -106,8 +109,18 @@ class FlowPolytope(ProgramSet):
         return answer.take(0) if g.ndim == 1 else answer
 
     def lmo_or_nearby(self, g: Array) -> Atoms:
-        # noise may make the cost of a cycle negative; any routing may be kept
-        return self._lmo(g if self.capacity is not None else np.maximum(g, 0.0))
+        if self.capacity is not None:
+            return self._lmo(g)
+        return self._loaded(g, self._load_or_nearby)
+
+    def _load_or_nearby(self, cost: Array) -> Array:
+        # Noise may make the cost of a cycle negative; then any routing may be kept. All other
+        # directions get their minimiser, since the one without noise certifies.
+        x = self._routing.load(cost)
+        if x is None:
+            x = self._routing.load(np.maximum(cost, 0.0))
+        assert x is not None
+        return x
 
     def _minimise(self, cost: Array) -> ProgramAnswer:
         x = self._routing.load(cost)
@@ -124,9 +137,12 @@ class FlowPolytope(ProgramSet):
         return ProgramAnswer(np.minimum(flows.reshape(origins, -1).sum(axis=0), self._limit), bound)
 
     def certify(self, g: Array, vertex: Atoms) -> float:
-        if self.capacity is None:
-            return float(vertex.dot(g)) - self._rounding(g)
-        return super().certify(g, vertex)
+        if self.capacity is not None:
+            return super().certify(g, vertex)
+        if g.min() >= 0:
+            return float(vertex.dot(g))
+        # The vertex may be an answer to a direction nearby.
+        return self._minimise(np.asarray(g, dtype=np.float64)).bound
 
     def _rounding(self, cost: Array) -> float:
         """Return what the rounding of the potentials may cost on all edges of all paths."""
