@@ -373,7 +373,7 @@ class LinearModel(Objective):
         error = sizes.product * norm(at.dual) + sizes.second_order
         return error + sizes.terms * (abs(at.value) + sizes.offset)
 
-    def _error_against(self, twin: Self, x: Array, value: float, K: Set | None) -> float:
+    def _error_against(self, twin: Self, x: Array, value: float, K: Set) -> float:
         """Return the distance of ``value`` from f(x) in double precision, and the error of that."""
         exact, theta = twin.loss(matmul(twin.A, x))
         exact = fetch(exact)[0]

@@ -31,8 +31,11 @@ class LimitReached(Exception):
     """
 
     def __init__(self, limit: str) -> None:
-        super().__init__(f"{limit} was reached")
+        super().__init__(limit)
         self.limit = limit
+
+    def __str__(self) -> str:
+        return f"{self.limit} was reached"
 
 
 @contextmanager
