@@ -34,9 +34,6 @@ class LimitReached(Exception):
         super().__init__(limit)
         self.limit = limit
 
-    def __str__(self) -> str:
-        return f"{self.limit} was reached"
-
 
 @contextmanager
 def counted(counts: Counts | None) -> Generator[None]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from .. import noise as noise_laws
-from ..arrays import Array, inner, to_host
+from ..arrays import Array, inner, namespace, sum_last, to_host
 from ..noise import Noise
 from ..problem import spend, under_way
 from . import _check
@@ -185,10 +185,10 @@ def mean_width(K: Set, directions: Iterable[Array]) -> Estimate:
         answers = K.lmo(-u)
         own = np.asarray(to_host(answers.dot(u)), dtype=np.float64)
         n, products = n + count, products + float(own.sum())
-        total_u = total_u + u.sum(0)
+        total_u = total_u + namespace(u).sum(u, axis=0)
         total_v = total_v + count * answers.mean()
         centre = total_v / n
-        values.append(own - np.asarray(to_host((u * centre).reshape(count, -1).sum(1))))
+        values.append(own - np.asarray(to_host(sum_last(u * centre, len(K.shape)))))
     if n < 2:
         raise ValueError(f"mean_width needs two directions at least, found {n}")
     value = (products - inner(total_u, total_v) / n) / (n - 1)
