@@ -364,6 +364,8 @@ def analytic_problem(rng: np.random.Generator) -> Problem:
     K, area = corner.K, f"{make.__name__}, {np.dtype(dtype).name}"
     vertex = np.asarray(K.lmo(rng.standard_normal(K.shape)))
     starts = [K.start().astype(dtype), vertex.astype(dtype)]
+    if getattr(f, "L", None) == 0.0:
+        options = {"L": 1.0}  # a constant function; Algorithm 2 needs a positive L
     return Problem(area, corner.name, f, K, value, value(corner.point), starts, options)
 
 

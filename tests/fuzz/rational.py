@@ -18,8 +18,8 @@ from fuzz.problem import Problem
 DISTANCES = (0.0, 1.0, 1e2, 1e3, 3e4, 1e6)
 WIDTHS = (1e-2, 1.0, 1.0, 30.0)
 RADII = (1.0, 1.0, 1e2, 1e4, 1e6)
-MAGNITUDES = (1.0, 1.0, 1.0, 1.0, 1e-20, 1e-9, 1e9)
-"""Factors of f; squares of single-precision numbers of size 1e-20 underflow."""
+MAGNITUDES = (1.0, 1.0, 1.0, 1.0, 1e-12, 1e-6, 1e9)
+"""Factors of the data of f."""
 
 
 @dataclass(frozen=True)

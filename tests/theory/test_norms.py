@@ -121,7 +121,7 @@ def collinear(d, seed=0, n=12):
 def test_theorem_2_holds_in_the_l1_norm_and_needs_fewer_rounds():
     f, K = collinear(200), sets.Simplex(200)
     x0 = np.eye(200)[0]
-    options = {"method": "pfw", "m": "exact", "alpha": 1e-2, "tol": 0}
+    options = {"method": "pfw", "m": "exact", "alpha": 1e-2, "tol": 0, "record_every": 1}
     best = wp.minimize(f, K, tol=1e-9).lower_bound
     gaps = {}
     for name in ("l1", "l2"):

@@ -239,7 +239,9 @@ class Corrective(Solver[State]):
         assert smoothing is not None
         unit = max(0.0, state.at.value - state.stall.bound)
         if smoothing.name != "lifted":
-            unit *= 1.0 / max(smoothing.stretch * scales.reach, 1e-300)
+            # Where K is a single point, as far as x can tell, no noise finds another vertex.
+            reach = smoothing.stretch * scales.reach
+            unit *= 1.0 / reach if reach > 0.0 else 0.0
         rungs = scales.rungs(count, state.k)
         return rungs, unit * np.exp2(rungs), unit * 2.0**scales.rung
 
