@@ -155,8 +155,7 @@ class ParallelFrankWolfe(Solver[State]):
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         at, alpha, least_m = problem.evaluate(x0), self.alpha, 1
         if alpha is None:
-            bound = problem.dual_bound(at.gradient, at.dual, oracles.lmo(at.gradient))
-            alpha, least_m = self._for_epsilon(problem, at.value - bound, oracles)
+            alpha, least_m = self._for_epsilon(problem, oracles)
         return self.restart(problem, 0, x0, at, alpha, oracles, least_m)
 
     def restart(
@@ -216,7 +215,8 @@ class ParallelFrankWolfe(Solver[State]):
     def constant_L(self, problem: Problem, oracles: Oracles) -> float:
         """Return L of the problem that the theorems are about, in ``norm``."""
         assert oracles.smoothing is not None
-        return oracles.smoothing.need_L(problem, self.name, self._norm(problem))
+        L = oracles.smoothing.need_L(problem, self.name, self._norm(problem))
+        return L or 1.0  # every constant is one of a linear f
 
     def _norm(self, problem: Problem) -> theory.Norm:
         return theory.norm_of(self.norm, problem.set.dimension)
@@ -240,8 +240,8 @@ class ParallelFrankWolfe(Solver[State]):
         """Which form of the theorems the constants belong to."""
         return self.M if isinstance(self.M, str) else self.constants
 
-    def _for_epsilon(self, problem: Problem, gap: float, oracles: Oracles) -> tuple[float, int]:
-        """Return Theorem 3's alpha for ``epsilon``, f(x_0) - min f <= gap, and its m."""
+    def _for_epsilon(self, problem: Problem, oracles: Oracles) -> tuple[float, int]:
+        """Return Theorem 3's alpha for ``epsilon``, and its m."""
         L, B, R = self._constants_of(problem, oracles)
         if min(B, R) <= 0.0:
             return self.epsilon, 1
@@ -258,7 +258,7 @@ class ParallelFrankWolfe(Solver[State]):
             R=R,
             M=B / R,
             m=m,
-            initial_gap=max(gap, self.epsilon),
+            initial_gap=0.0,  # it bears on the number of rounds, which nobody asks for here
             s1=oracles.bias,
             constants=self._strength,
             norm=self._norm(problem),

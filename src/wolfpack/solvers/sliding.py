@@ -86,7 +86,7 @@ class Sliding(Solver[State]):
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         k = state.k + 1
-        L, D = problem.need_L(self.name), problem.set.diameter
+        L, D = problem.need_L(self.name) or 1.0, problem.set.diameter  # 1 will do for a linear f
         gamma, beta, eta = 3 / (k + 2), 3 * L / (k + 1), L * D**2 / (k * (k + 1))
         state, gamma, z, at = self._look(problem, state, gamma)
         x = state.x
