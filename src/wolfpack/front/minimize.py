@@ -26,7 +26,7 @@ from ..noise import Noise
 from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
 from ..problem import Solver
-from ..problem.checks import check_positive
+from ..problem.checks import as_convexity, check_positive
 from ..sets import Set
 from .choose import METHODS, as_set, choose, make_solver
 from .config import Config, ConstrainedSettings, as_checkpoint, constrained_fingerprint
@@ -36,7 +36,8 @@ from .prepare import prepare_constrained
 POLICY = tuple(field.name for field in fields(Policy))
 """Options that say how long a round waits for its workers."""
 
-_COMMON_OPTIONS = ["L", "device", "record_every", "smoothing", "sampling", "block", *POLICY]
+_COMMON_OPTIONS = ["L", "device", "record_every", "checks", "smoothing", "sampling", "block"]
+_COMMON_OPTIONS += POLICY
 
 
 def minimize(
@@ -57,6 +58,7 @@ def minimize(
     checkpoint: str | PathLike[str] | Checkpoint | None = None,
     progress: bool | None = None,
     raise_on_failure: bool = False,
+    convex: bool | None = None,
     **options: Any,
 ) -> Result:
     r"""Minimise a smooth convex function over a compact convex set, with a certificate.
@@ -140,7 +142,8 @@ def minimize(
     objective = as_objective(f)
     region = as_set(K)
     limits = Limits(tol, rtol, max_rounds, max_seconds, max_lmo)
-    shown = Options(callback, progress, options.pop("record_every", 1))
+    checks = options.pop("checks", True)
+    shown = Options(callback, progress, options.pop("record_every", 1), checks=checks)
     L = options.pop("L", None)
     check_positive("L", L, optional=True)
     device = options.pop("device", None)
@@ -156,7 +159,7 @@ def minimize(
         method, remark = choice.method, f" method='auto' chose {choice.method!r}: {choice.reason}."
         options = choice.options | options
         m = options.pop("m", m)
-    settings = _settings(noise, L, options)
+    settings = _settings(noise, L, as_convexity(convex), checks, options)
     name, solver = make_solver(method, {"m": m, **options}, METHODS, _COMMON_OPTIONS)
     for_set = getattr(solver, "for_set", None)
     solver = solver if for_set is None else for_set(region)
@@ -177,7 +180,9 @@ def minimize(
     return concluded(result, raise_on_failure)
 
 
-def _settings(noise: Any, L: Any, options: dict[str, Any]) -> ConstrainedSettings:
+def _settings(
+    noise: Any, L: Any, convex: bool | None, checks: bool, options: dict[str, Any]
+) -> ConstrainedSettings:
     """Take the options that belong to no method out of ``options``."""
     return ConstrainedSettings(
         noise=noise,
@@ -186,6 +191,8 @@ def _settings(noise: Any, L: Any, options: dict[str, Any]) -> ConstrainedSetting
         policy=Policy(**{name: options.pop(name) for name in POLICY if name in options}),
         block=options.pop("block", None),
         L=None if L is None else float(L),
+        convex=convex,
+        checks=checks,
     )
 
 

@@ -49,12 +49,22 @@ def prepare_constrained(
     start: Array | None,
 ) -> PreparedRun:
     """Return the task of `minimize`; ``start`` is None for a run that is continued."""
-    problem = Problem(objective, K, settings.L)
+    convex = objective.convex if settings.convex is None else settings.convex
+    problem = Problem(objective, K, settings.L, convex=convex)
     smoothing = choose_smoothing(
         config.method, config.solver, objective, K, settings.noise, settings.smoothing
     )
     oracles = Oracles(problem, smoothing, config.seed, settings.sampling, settings.block)
-    return PreparedRun(problem, config.solver, start, oracles)
+    return PreparedRun(problem, config.solver, start, oracles, _assumes if convex is None else None)
+
+
+def _assumes(result: Result) -> None:
+    """Say what the certificate of an f that is not declared convex rests on."""
+    if math.isfinite(result.gap):
+        result.message += (
+            " This certificate assumes that f is convex, which was not declared: pass convex=True "
+            "if it is, convex=False to search for a stationary point."
+        )
 
 
 def prepare_composite(

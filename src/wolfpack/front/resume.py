@@ -93,7 +93,8 @@ def resume(
     try:
         if isinstance(config.settings, ConstrainedSettings):
             config, task = _constrained(config, config.settings, f, K, like, snapshot)
-            shown = replace(shown, record_every=config.record_every)
+            settings = config.settings
+            shown = replace(shown, record_every=config.record_every, checks=settings.checks)
         else:
             config, task, shown = prepare_composite(config, config.settings, f, K, shown, began)
     except OtherProblem as error:

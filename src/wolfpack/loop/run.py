@@ -54,6 +54,8 @@ class Options:
         What to continue from, instead of beginning.
     spent : float
         Seconds that preparing the run has taken; the clock begins with them.
+    checks : bool
+        Whether f and K are checked, where they are not the library's own.
     """
 
     callback: Callback | None = None
@@ -62,6 +64,7 @@ class Options:
     saver: Saver | None = None
     origin: Snapshot | None = None
     spent: float = 0.0
+    checks: bool = True
 
     def __post_init__(self) -> None:
         if self.callback is not None and not callable(self.callback):
@@ -146,6 +149,7 @@ class Course:
         problem, solver, oracles, tracker = self.problem, self.solver, self.oracles, self.tracker
         limits, every, saver = self.limits, self.options.record_every, self.options.saver
         compared = 0 if is_foreign(x0) else COMPARED_ROUNDS
+        self.monitor.watch(oracles, self.options.checks)
         self._begin(x0)
         while True:
             k = self.state.k
@@ -161,10 +165,13 @@ class Course:
                 tracker.see(self.state)
             if due:
                 bound = solver.lower_bound(problem, self.state, oracles)
+                if k == 0:
+                    self.monitor.begin(self.state, oracles)
+                self.monitor.note(self.state)
                 callback = self.options.callback
                 status = _record(self.state, bound, limit, tracker, limits, callback)
                 if status is not None:
-                    return status
+                    return self.monitor.verdict(status, self.state)
             self.progress.update(k, tracker, limits.tol)
             began = time.perf_counter()
             following = solver.step(problem, self.state, oracles)
@@ -195,7 +202,7 @@ def _message(status: Status, state: Any, tracker: Tracker, monitor: Monitor) -> 
     if status is Status.STALLED:
         floor = max(tracker.floor(state), tracker.gap)
         remarks.append(f"The floor is about {floor:.1e} here.")
-    if tracker.contradicted:
+    if tracker.contradicted and monitor.found is None:
         remarks.append(
             "A lower bound rose above a value of f: the oracle's answers are not minimisers over "
             "K, or f is not convex, or its gradient is wrong. No gap can be certified."

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from ..arrays import (
     own,
     same_place,
 )
-from ..problem import CapabilityError, Evaluation, Pending
+from ..problem import CapabilityError, Evaluation, Pending, is_own
 from ._matrix import Matrix, as_matrix, place_of
 from ._narrow import Narrow
 from ._spectrum import spectral_norm_squared
@@ -60,6 +60,11 @@ class Objective(ABC):
         Whether `evaluate` accepts a `wolfpack.arrays.LowRank` matrix x without making it dense.
     has_values : bool
         Whether f(x) can be computed; False where only random gradients are known.
+    tested : bool
+        Whether value and gradient are the library's own. Those of others are checked in a run.
+    convex : bool or None
+        Whether f is convex. None where it is not declared, as in a class of your own: the result
+        then says that its certificate assumes it.
     n : int
         Number of observations that one gradient reads; 1 when f is not a sum over observations.
     image_shape : tuple of int or None
@@ -102,6 +107,9 @@ class Objective(ABC):
     L1: float | None = None
     variance: float | None = None
     error: float = 0.0
+
+    tested: bool = cast("bool", property(lambda self: is_own(self)))
+    convex: bool | None = cast("bool | None", property(lambda self: self.tested or None))
 
     @abstractmethod
     def evaluate(self, x: Array) -> Evaluation:

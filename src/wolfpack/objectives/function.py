@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Array, is_foreign, same_place, spare
 from ..problem import Evaluation
-from ..problem.checks import as_constant, as_shape
+from ..problem.checks import as_constant, as_convexity, as_shape
 from ._base import Objective, conjugate_evaluation
 
 
@@ -25,6 +25,9 @@ class Function(Objective):
         Lipschitz constant of the gradient, if known.
     shape : int or tuple of int, optional
         Shape of x, if fixed.
+    convex : bool, optional
+        Whether the function is convex, if known. With False `wolfpack.minimize` searches for a
+        stationary point. With None its result says that the certificate assumes convexity.
 
     Examples
     --------
@@ -35,14 +38,18 @@ class Function(Objective):
     """
 
     checked = True
+    tested = False
+    convex: bool | None = None
 
     def __init__(
         self,
         fun: Callable[[Array], tuple[float, Array]],
         L: float | None = None,
         shape: tuple[int, ...] | None = None,
+        convex: bool | None = None,
     ) -> None:
         self.fun = fun
+        self.convex = as_convexity(convex)
         self.L, self.shape = as_constant(L), as_shape(shape)
 
     def evaluate(self, x: Array) -> Evaluation:

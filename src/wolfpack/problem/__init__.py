@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .checks import is_own
 from .composite import CompositeProblem
 from .constrained import Problem
 from .errors import CapabilityError, EndOfData, NonFiniteError
@@ -38,5 +39,6 @@ __all__ = [
     "Solver",
     "State",
     "Violation",
+    "is_own",
     "underflow",
 ]

@@ -39,6 +39,12 @@ class Objective(Protocol):
     has_values: bool
     """Whether f(x) can be computed; False where only random gradients are known."""
 
+    tested: bool
+    """Whether value and gradient are the library's own, which its tests compare."""
+
+    convex: bool | None
+    """Whether f is convex; None where nobody has said so."""
+
     n: int
     """Number of observations that one gradient reads."""
 
@@ -120,6 +126,11 @@ class Region(Protocol):
     """A compact convex set K with a linear oracle (see `wolfpack.sets.Set`)."""
 
     @property
+    def tested(self) -> bool:
+        """Whether the oracle is the library's own, which its tests compare."""
+        ...
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the points of K."""
         ...
@@ -157,6 +168,11 @@ class Region(Protocol):
 
     def has(self, capability: str) -> bool:
         """Tell whether K has the optional method of that name ("project", "k_best", "core")."""
+        ...
+
+    @property
+    def cheap_projection(self) -> bool:
+        """Whether `project`, where K has it, costs about as much as the oracle."""
         ...
 
     def project(self, x: Array) -> Array:

@@ -21,7 +21,7 @@ from ..arrays import (
     norm,
 )
 from ..atoms import Atoms, Dense
-from ..problem import CapabilityError
+from ..problem import CapabilityError, is_own
 from ._laws import NoiseLike
 
 T = TypeVar("T")
@@ -98,6 +98,11 @@ class Set(ABC):
     summary: str = "{K.sizes}"
     original: Self | None = None
     like: Array = None
+
+    @property
+    def tested(self) -> bool:
+        """Whether the oracle is the library's own. Answers of others are checked in a run."""
+        return is_own(self) if self.original is None else self.original.tested
 
     def __init_subclass__(cls, anywhere: bool = False, **kwargs: object) -> None:
         """Let methods be called with any library's arrays; ``anywhere`` says that they can be."""

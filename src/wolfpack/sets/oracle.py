@@ -53,6 +53,8 @@ class Oracle(Set):
     (True, False)
     """
 
+    tested = False
+
     def __init__(
         self,
         lmo: Callable[[Array], ArrayLike | Atoms],

@@ -1,0 +1,180 @@
+"""The checks of one run: what `minimize` tests by default of f and K that are not the library's.
+
+At the start, the slope of f along one segment of K. Along the way, each answer of the oracle
+against the answers before, and each tangent against the values of other rounds. Before a gap is
+handed out, a few values and answers at points that the run itself would not have looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, Structured, like, norm, same_type
+from ..problem import Evaluation, NonFiniteError, Problem
+from .convexity import Breach, Sample, Tangents, descend
+from .finding import Finding
+from .oracle import Witness
+from .slopes import blame_gradient, disproof, noise
+
+RIVALS = 3
+"""Points from which a lower value than the certificate allows is looked for, before it is given."""
+
+DESCENT = 3
+"""Steps that each of them takes."""
+
+
+class Audit:
+    """Tests of one run.
+
+    Parameters
+    ----------
+    problem : Problem
+        Evaluations are counted there.
+    lmo : callable
+        The oracle of the run, which counts its calls.
+    """
+
+    def __init__(self, problem: Problem, lmo: Callable[[Array], Any]) -> None:
+        self.problem, self._lmo = problem, lmo
+        self.gradient = not problem.objective.tested
+        self.convexity = problem.convex is None
+        self.witness = None if problem.set.tested else Witness(problem.set)
+        self.tangents = Tangents(problem)
+
+    @property
+    def active(self) -> bool:
+        """Whether there is anything to test."""
+        return self.gradient or self.convexity or self.witness is not None
+
+    def begin(self, x: Array, at: Evaluation, vertex: Any) -> Finding | None:
+        """Test the gradient at the first point, towards the oracle's first answer."""
+        if not self.gradient or isinstance(x, Structured):
+            return None
+        tip = point_of(vertex, x)
+        if self.witness is None:
+            tip = self._middle([tip, like(self.problem.set.start(), x)])
+        if norm(tip - x) <= 1e-12 * norm(x):
+            return None
+        found = disproof(self.problem, x, at, tip - x)
+        if found is None:
+            return None
+        points = [tip, *self._answers(x)]
+        return blame_gradient(self.problem, x, at, points)
+
+    def note(self, x: Array, at: Evaluation) -> Finding | None:
+        """Compare a round with those before."""
+        if not (self.gradient or self.convexity) or isinstance(x, Structured):
+            return None
+        found = self.tangents.add(x, at)
+        return None if found is None else self.explain(found)
+
+    def explain(self, found: Breach, where: str = "") -> Finding | None:
+        """Say whether the gradient or convexity is at fault for a value below a tangent.
+
+        None means that values of f scatter as much, so that nothing is proved.
+        """
+        (x, at), there, depth = found
+        d = there.x - x
+        if self.gradient:
+            points = [there.x, *(s.x for s in self.tangents.samples if s.x is not x)]
+            blamed = blame_gradient(self.problem, x, at, points[:6])
+            if blamed is not None:
+                return blamed
+        if depth <= 30.0 * noise(self.problem, x, at, d, 0.01):
+            return None
+        return Finding(
+            "convexity",
+            f"f is not convex: {where}{' ' if where else ''}it is {depth:.3g} below one of its "
+            "tangents. No gap can be certified; the value and the point are still valid. Pass convex=False to search for a "
+            "stationary point.",
+        )
+
+    def conclude(self, x: Array, at: Evaluation | None) -> Finding | None:
+        """Look for what would disprove a certificate at x, the best point of the run."""
+        problem = self.problem
+        if isinstance(x, Structured):
+            return None  # in factors, because it would be too large otherwise
+        try:
+            at = problem.evaluate(x) if at is None else at
+            answers = self._answers(x)
+            if self.witness is not None:
+                self._lmo(at.gradient)
+                self._lmo(-at.gradient)
+                self.witness.meet(x, "a point of the run")
+                if self.witness.finding is not None:
+                    return self.witness.finding
+            centre = self._middle(answers)
+            if self.gradient and norm(centre - x) > 0:
+                blamed = blame_gradient(problem, x, at, [centre, *answers[:2]])
+                if blamed is not None:
+                    return blamed
+            return self._search(Sample(x, at), centre, answers) if self.convexity else None
+        except NonFiniteError:
+            return None  # f has a domain, outside of which these tests cannot go
+
+    def _answers(self, x: Array) -> list[Array]:
+        """Return a few points of K, the same in every run."""
+        rng = np.random.Generator(np.random.Philox(key=7))
+        u = [like(rng.standard_normal(x.shape), x) for _ in range(2)]
+        found = [point_of(self._lmo(g), x) for one in u for g in (one, -one)]
+        if self.witness is None:
+            found.append(like(self.problem.set.start(), x))
+        else:
+            found += [point_of(vertex, x) for _, vertex, _ in self.witness.answers]
+        return found
+
+    def _middle(self, points: list[Array]) -> Array:
+        """Return a point between points of K, if possible one whose entries all differ from zero.
+
+        A segment to such a point shows errors of every entry of the gradient.
+        """
+        K, mean = self.problem.set, sum(points[1:], points[0]) / len(points)
+        if self.witness is not None or not (K.has("project") and K.cheap_projection):
+            return mean
+        rng = np.random.Generator(np.random.Philox(key=8))
+        shift = 0.25 * K.radius / K.dimension * rng.standard_normal(K.shape)
+        return same_type(K.project(mean + like(shift, mean)), mean)
+
+    def _search(self, best: Sample, centre: Array, answers: list[Array]) -> Finding | None:
+        """Look for values below tangents on the way to other points of K, and downhill from there.
+
+        Two wells have a hill between them: the chord from one to the other passes over it.
+        """
+        found = self._seen(best)
+        opposite = point_of(self._lmo(best.x - centre), best.x)
+        for rival in [opposite, *answers][:RIVALS]:
+            if found is not None:
+                return found
+            found = self._follow(best, rival)
+        return found
+
+    def _follow(self, best: Sample, rival: Array) -> Finding | None:
+        problem = self.problem
+        for t in (0.5, 1.0):
+            y = self._sample(best.x + t * (rival - best.x))
+            found = self._seen(y)
+            if found is not None:
+                return found
+        for _ in range(DESCENT):
+            target = point_of(self._lmo(y.at.gradient), y.x)
+            y, tried = descend(problem, y, target)
+            for one in tried:
+                found = self._seen(one)
+                if found is not None:
+                    return found
+        return self._seen(self._sample(0.5 * (best.x + y.x)))
+
+    def _sample(self, x: Array) -> Sample:
+        return Sample(x, self.problem.evaluate(x))
+
+    def _seen(self, sample: Sample) -> Finding | None:
+        found = self.tangents.add(*sample)
+        return None if found is None else self.explain(found)
+
+
+def point_of(vertex: Any, x: Array) -> Array:
+    """Return an answer of the oracle as an array of the type of x."""
+    return same_type(vertex.to_dense(), x)
