@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Structured, like, norm, same_type
+from ..arrays import Array, Structured, like, namespace, norm, same_type
 from ..problem import Evaluation, NonFiniteError, Problem
 from .convexity import Breach, Sample, Tangents, descend
 from .finding import Finding
@@ -22,7 +22,7 @@ from .slopes import blame_gradient, disproof, noise
 RIVALS = 3
 """Points from which a lower value than the certificate allows is looked for, before it is given."""
 
-DESCENT = 3
+DESCENT = 4
 """Steps that each of them takes."""
 
 
@@ -61,12 +61,13 @@ class Audit:
         found = disproof(self.problem, x, at, tip - x)
         if found is None:
             return None
-        points = [tip, *self._answers(x)]
+        points = [tip, *self._answers(x, at, vertex)]
         return blame_gradient(self.problem, x, at, points)
 
     def note(self, x: Array, at: Evaluation) -> Finding | None:
         """Compare a round with those before."""
-        if not (self.gradient or self.convexity) or isinstance(x, Structured):
+        unknown = self.gradient or self.convexity
+        if not unknown or self.problem.convex is False or isinstance(x, Structured):
             return None
         found = self.tangents.add(x, at)
         return None if found is None else self.explain(found)
@@ -88,43 +89,61 @@ class Audit:
         return Finding(
             "convexity",
             f"f is not convex: {where}{' ' if where else ''}it is {depth:.3g} below one of its "
-            "tangents. No gap can be certified; the value and the point are still valid. Pass convex=False to search for a "
-            "stationary point.",
+            "tangents. No gap can be certified; the value and the point are still valid. Pass "
+            "convex=False to search for a stationary point.",
         )
 
-    def conclude(self, x: Array, at: Evaluation | None) -> Finding | None:
-        """Look for what would disprove a certificate at x, the best point of the run."""
+    def conclude(self, x: Array, at: Evaluation | None, vertex: Any) -> Finding | None:
+        """Look for what would disprove a certificate at x, the best point of the run.
+
+        ``vertex`` is the last answer of the oracle.
+        """
         problem = self.problem
         if isinstance(x, Structured):
             return None  # in factors, because it would be too large otherwise
         try:
             at = problem.evaluate(x) if at is None else at
-            answers = self._answers(x)
+            answers = self._answers(x, at, vertex)
             if self.witness is not None:
                 self._lmo(at.gradient)
-                self._lmo(-at.gradient)
                 self.witness.meet(x, "a point of the run")
                 if self.witness.finding is not None:
                     return self.witness.finding
             centre = self._middle(answers)
             if self.gradient and norm(centre - x) > 0:
-                blamed = blame_gradient(problem, x, at, [centre, *answers[:2]])
+                others = [] if self._projects else answers[:2]
+                blamed = blame_gradient(problem, x, at, [centre, *others])
                 if blamed is not None:
                     return blamed
             return self._search(Sample(x, at), centre, answers) if self.convexity else None
         except NonFiniteError:
             return None  # f has a domain, outside of which these tests cannot go
 
-    def _answers(self, x: Array) -> list[Array]:
-        """Return a few points of K, the same in every run."""
-        rng = np.random.Generator(np.random.Philox(key=7))
-        u = [like(rng.standard_normal(x.shape), x) for _ in range(2)]
-        found = [point_of(self._lmo(g), x) for one in u for g in (one, -one)]
+    def _answers(self, x: Array, at: Evaluation, vertex: Any) -> list[Array]:
+        """Return a few points of K, the same in every run.
+
+        A set of others is asked here, and so is one without a middle of its own.
+        """
+        known = [point_of(vertex, x)]
         if self.witness is None:
-            found.append(like(self.problem.set.start(), x))
+            known.append(like(self.problem.set.start(), x))
+            if self._projects:
+                return known
         else:
-            found += [point_of(vertex, x) for _, vertex, _ in self.witness.answers]
-        return found
+            known += [point_of(v, x) for _, v, _ in self.witness.answers]
+        return known + [self._ask(u, x) for u in _directions(at.gradient)]
+
+    def _ask(self, g: Array, x: Array) -> Array:
+        """Return a vertex for a direction that the run itself need not ever ask."""
+        if self.witness is not None:
+            return point_of(self._lmo(g), x)
+        self.problem.counts.nlmo += 1
+        return point_of(self.problem.set.lmo_or_nearby(g[None, ...]).take(0), x)
+
+    @property
+    def _projects(self) -> bool:
+        K = self.problem.set
+        return self.witness is None and K.has("project") and K.cheap_projection
 
     def _middle(self, points: list[Array]) -> Array:
         """Return a point between points of K, if possible one whose entries all differ from zero.
@@ -132,7 +151,7 @@ class Audit:
         A segment to such a point shows errors of every entry of the gradient.
         """
         K, mean = self.problem.set, sum(points[1:], points[0]) / len(points)
-        if self.witness is not None or not (K.has("project") and K.cheap_projection):
+        if not self._projects:
             return mean
         rng = np.random.Generator(np.random.Philox(key=8))
         shift = 0.25 * K.radius / K.dimension * rng.standard_normal(K.shape)
@@ -144,28 +163,43 @@ class Audit:
         Two wells have a hill between them: the chord from one to the other passes over it.
         """
         found = self._seen(best)
-        opposite = point_of(self._lmo(best.x - centre), best.x)
-        for rival in [opposite, *answers][:RIVALS]:
+        if found is not None:
+            return found
+        rivals = answers
+        if self._projects:
+            asked = [best.x - centre, *_directions(best.at.gradient)][:RIVALS]
+            rivals = [self._ask(g, best.x) for g in asked]
+        elif _mixed(best.at.gradient):
+            rivals = [self._ask(best.x - centre, best.x), *answers]
+        for rival in rivals[:RIVALS]:
+            found = self._follow(best, rival)
             if found is not None:
                 return found
-            found = self._follow(best, rival)
-        return found
+        return None
 
     def _follow(self, best: Sample, rival: Array) -> Finding | None:
-        problem = self.problem
+        """Sample f on the way to a rival, downhill from there, and on the way back."""
+        y = best
         for t in (0.5, 1.0):
             y = self._sample(best.x + t * (rival - best.x))
             found = self._seen(y)
             if found is not None:
                 return found
         for _ in range(DESCENT):
-            target = point_of(self._lmo(y.at.gradient), y.x)
-            y, tried = descend(problem, y, target)
+            y, tried = descend(self.problem, y, self._target(y))
             for one in tried:
                 found = self._seen(one)
                 if found is not None:
                     return found
         return self._seen(self._sample(0.5 * (best.x + y.x)))
+
+    def _target(self, y: Sample) -> Array:
+        """Return a point of K that lies downhill from y."""
+        K, g = self.problem.set, y.at.gradient
+        if not self._projects:
+            return point_of(self._lmo(g), y.x)
+        reach = K.diameter / max(norm(g), 1e-300)
+        return same_type(K.project(y.x - reach * g), y.x)
 
     def _sample(self, x: Array) -> Sample:
         return Sample(x, self.problem.evaluate(x))
@@ -178,3 +212,23 @@ class Audit:
 def point_of(vertex: Any, x: Array) -> Array:
     """Return an answer of the oracle as an array of the type of x."""
     return same_type(vertex.to_dense(), x)
+
+
+def _mixed(g: Array) -> bool:
+    """Tell whether g has entries of both signs."""
+    xp = namespace(g)
+    return bool(xp.min(g) < 0.0 < xp.max(g))
+
+
+def _directions(g: Array) -> list[Array]:
+    """Return a few random directions whose entries have the signs of those of g.
+
+    Some oracles answer no others: shortest paths need lengths that are not negative.
+    """
+    rng = np.random.Generator(np.random.Philox(key=7))
+    u = [like(rng.standard_normal(tuple(g.shape)), g) for _ in range(2)]
+    if _mixed(g):
+        return [sign * one for one in u for sign in (1.0, -1.0)]
+    xp = namespace(g)
+    sign = 1.0 if float(xp.max(g)) > 0.0 else -1.0 if float(xp.min(g)) < 0.0 else 1.0
+    return [sign * abs(one) for one in u] + [g * xp.exp(one) for one in u]

@@ -18,8 +18,8 @@ from .finding import Finding
 KEPT = 8
 """Answers that a run remembers; a new one is compared with each of them."""
 
-_INEXACT = 1e-6
-"""Relative error of an answer that is not held against the oracle."""
+_INEXACT = 1e-2
+"""Relative error that makes an oracle wrong. A smaller one makes it inexact, which is remarked."""
 
 
 class Witness:
@@ -29,10 +29,21 @@ class Witness:
     `Region.certify` is compared, not the answer's own value.
     """
 
-    def __init__(self, K: Region) -> None:
+    def __init__(self, K: Region, kept: int = KEPT) -> None:
         self.K = K
-        self.answers: deque[tuple[Array, Any, float]] = deque(maxlen=KEPT)
+        self.answers: deque[tuple[Array, Any, float]] = deque(maxlen=kept)
         self.finding: Finding | None = None
+        self.inexact = 0.0
+
+    @property
+    def remark(self) -> str:
+        """What is to be said of an oracle that is inexact but not wrong."""
+        if not self.inexact:
+            return ""
+        return (
+            f"Answers of the oracle were improved upon by up to {self.inexact:.1e}, and the gap "
+            "may be too small by as much: declare it with Oracle(..., error=...)."
+        )
 
     def __call__(self, g: Array, vertex: Any) -> None:
         """Take the oracle's answer to g."""
@@ -54,8 +65,10 @@ class Witness:
                 self._disproved(g, claimed, value, name)
 
     def _beaten(self, g: Array, claimed: float, value: float) -> bool:
-        scale = norm(g) * self.K.radius
-        return claimed - value > max(_INEXACT, 1e3 * epsilon(g)) * scale
+        scale, excess = norm(g) * self.K.radius, claimed - value
+        if excess > max(1e-9, 1e3 * epsilon(g)) * scale:
+            self.inexact = max(self.inexact, excess)
+        return excess > max(_INEXACT, 1e3 * epsilon(g)) * scale
 
     def _disproved(self, g: Array, claimed: float, value: float, name: str) -> None:
         direction = to_host(g).reshape(-1)

@@ -147,7 +147,7 @@ def describe(
     middle = sorted(ratios)[len(ratios) // 2]
     alike = math.isfinite(middle)
     alike = alike and max(abs(r - middle) for r in ratios) <= 0.02 * max(1.0, abs(middle))
-    if norm(at.gradient) == 0.0:
+    if all(s.promised == 0.0 for s in seen):
         text += " It is zero at a point where f is not flat."
         return Finding("gradient", text)
     entries = wrong_entries(problem, x, at)

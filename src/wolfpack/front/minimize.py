@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from os import PathLike
 from typing import Any
 
@@ -28,10 +28,12 @@ from ..objectives._move import on_device
 from ..problem import Solver
 from ..problem.checks import as_convexity, check_positive
 from ..sets import Set
+from ..solvers import Descending
 from .choose import METHODS, as_set, choose, make_solver
 from .config import Config, ConstrainedSettings, as_checkpoint, constrained_fingerprint
 from .execute import concluded, execute
 from .prepare import prepare_constrained
+from .starts import best_of, check_starts, random_start
 
 POLICY = tuple(field.name for field in fields(Policy))
 """Options that say how long a round waits for its workers."""
@@ -59,6 +61,7 @@ def minimize(
     progress: bool | None = None,
     raise_on_failure: bool = False,
     convex: bool | None = None,
+    starts: int = 1,
     **options: Any,
 ) -> Result:
     r"""Minimise a smooth convex function over a compact convex set, with a certificate.
@@ -142,6 +145,10 @@ def minimize(
     objective = as_objective(f)
     region = as_set(K)
     limits = Limits(tol, rtol, max_rounds, max_seconds, max_lmo)
+    declared = objective.convex if as_convexity(convex) is None else convex
+    check_starts(starts, declared)
+    if starts > 1 and checkpoint is not None:
+        raise ValueError("a checkpoint holds one run: leave checkpoint out, or starts")
     checks = options.pop("checks", True)
     shown = Options(callback, progress, options.pop("record_every", 1), checks=checks)
     L = options.pop("L", None)
@@ -151,18 +158,22 @@ def minimize(
         objective = on_device(objective, device)
         x0 = x0 if x0 is None or is_foreign(x0) else like(x0, objective.like)
     with without_graphs(x0):
-        start = _starting_point(objective, region, x0)
+        start = starting_point(objective, region, x0)
     region = region.at(start)
     remark = ""
     if isinstance(method, str) and method == "auto":
-        choice = choose(objective, region, {"m": m, "noise": noise, "engine": engine, **options})
+        given = {"m": m, "noise": noise, "engine": engine, "convex": convex}
+        choice = choose(objective, region, given | options)
         method, remark = choice.method, f" method='auto' chose {choice.method!r}: {choice.reason}."
         options = choice.options | options
         m = options.pop("m", m)
-    settings = _settings(noise, L, as_convexity(convex), checks, options)
+    settings = _settings(noise, L, convex, checks, options)
     name, solver = make_solver(method, {"m": m, **options}, METHODS, _COMMON_OPTIONS)
     for_set = getattr(solver, "for_set", None)
-    solver = solver if for_set is None else for_set(region)
+    if declared is False:
+        solver = Descending(solver)
+    elif for_set is not None:
+        solver = for_set(region)
     config = Config(
         method=name,
         solver=solver,
@@ -174,8 +185,15 @@ def minimize(
     )
     if config.checkpoint is not None:
         config = config.identified(constrained_fingerprint(objective, region))
-    task = prepare_constrained(config, settings, objective, region, start)
-    result = execute(config, task, shown, engine)
+
+    def run(number: int, limits: Limits) -> Result:
+        """Return the result of one start; the first is x0."""
+        x, calls = (start, 0) if number == 0 else random_start(region, seed, number, start)
+        task = prepare_constrained(config, settings, objective, region, x)
+        task.problem.counts.nlmo = calls
+        return execute(replace(config, limits=limits), task, shown, engine)
+
+    result = run(0, limits) if starts == 1 else best_of(starts, limits, run)
     result.message += remark
     return concluded(result, raise_on_failure)
 
@@ -196,7 +214,7 @@ def _settings(
     )
 
 
-def _starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
+def starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
     """Return a feasible start, checked, that no solver will write to."""
     if objective.shape is not None and tuple(objective.shape) != tuple(K.shape):
         raise ValueError(f"f takes x of shape {objective.shape}, K has shape {K.shape}")

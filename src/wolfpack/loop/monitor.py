@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from .tracker import Tracker
 
 CLAIMS = (
     Status.CONVERGED,
+    Status.STATIONARY,
     Status.STALLED,
     Status.MAX_ROUNDS,
     Status.MAX_SECONDS,
@@ -41,6 +43,7 @@ class Monitor:
     tracker: Tracker
     remarks: list[str] = field(default_factory=list[str])
     seen: set[str] = field(default_factory=set[str])
+    oracles: Oracles | None = None
     audit: Audit | None = None
     found: Finding | None = None
 
@@ -50,15 +53,20 @@ class Monitor:
         if not (isinstance(problem, Problem) and isinstance(oracles, Oracles)):
             return
         audit = Audit(problem, oracles.lmo)
-        if checks and problem.convex is not False and audit.active:
-            self.audit, oracles.witness = audit, audit.witness
+        if checks and audit.active:
+            self.audit, self.oracles, oracles.witness = audit, oracles, audit.witness
 
-    def begin(self, state: Any, oracles: Any) -> None:
+    def latest(self, state: Any) -> Any:
+        """Return the last answer of the oracle; it is asked where there is none."""
+        oracles = self.oracles
+        assert oracles is not None
+        return oracles.lmo(state.at.gradient) if oracles.last is None else oracles.last[1]
+
+    def begin(self, state: Any) -> None:
         """Test the gradient at the starting point, once the oracle has answered something."""
         if self.audit is None or state.at is None or not self.audit.gradient:
             return
-        _, vertex = oracles.last or (None, oracles.lmo(state.at.gradient))
-        self._take(self.audit.begin(state.x, state.at, vertex))
+        self._take(self.audit.begin(state.x, state.at, self.latest(state)))
 
     def compare(self, state: Any, following: Any) -> None:
         """Check the descent and convexity inequalities between two states."""
@@ -69,6 +77,8 @@ class Monitor:
         violation = problem.violation(at, state.x, at_next, following.x)
         if violation is None or violation.what in self.seen:
             return
+        if violation.what == "convexity" and self.tracker.stationarity is not None:
+            return  # nobody has said that f is convex
         rounds = f"between rounds {state.k} and {following.k}"
         if violation.what == "convexity":
             if isinstance(problem, Problem):
@@ -106,7 +116,10 @@ class Monitor:
         claims = status in CLAIMS or status is Status.CONTRADICTION
         if audit is not None and self.found is None and claims:
             at = state.at if state.x is tracker.x else None
-            self._take(audit.conclude(tracker.x, at))
+            self._take(audit.conclude(tracker.x, at, self.latest(state)))
+            witness = audit.witness
+            if self.found is None and witness is not None and witness.remark:
+                self.remarks.append(witness.remark)
         return Status.CONTRADICTION if self.found is not None else status
 
     def _explain(self, problem: Problem, states: tuple[Any, Any], rounds: str) -> None:
@@ -122,6 +135,8 @@ class Monitor:
             return
         self.found = found
         self.tracker.convex, self.tracker.contradicted = False, True
+        if self.tracker.stationarity is not None:
+            self.tracker.stationarity = math.inf
         self.remarks.append(found.text)
         if found.culprit == "convexity":
             warnings.warn(found.text, ConvexityWarning, stacklevel=2)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from dataclasses import dataclass
 from typing import Any
 
-from ..arrays import Array, is_foreign, read_only
+from ..arrays import Array, inner, is_foreign, read_only
 from ..engines import EngineFailure
 from ..gradients import Gradients
 from ..problem import (
@@ -31,6 +32,9 @@ COMPARED_ROUNDS = 100
 """The first rounds are all compared with what L and convexity promise, later only the recorded
 ones. On another device a comparison would have to be waited for, so that only recorded rounds are
 compared there."""
+
+IDLE_ROUNDS = 20
+"""Rounds without a lower value after which a run on a function that is not convex has stalled."""
 
 _ENDED_BY_LIMIT = (Status.MAX_ROUNDS, Status.MAX_SECONDS, Status.STALLED)
 
@@ -164,9 +168,9 @@ class Course:
             else:
                 tracker.see(self.state)
             if due:
-                bound = solver.lower_bound(problem, self.state, oracles)
+                bound = self._bound()
                 if k == 0:
-                    self.monitor.begin(self.state, oracles)
+                    self.monitor.begin(self.state)
                 self.monitor.note(self.state)
                 callback = self.options.callback
                 status = _record(self.state, bound, limit, tracker, limits, callback)
@@ -186,6 +190,19 @@ class Course:
                 self.monitor.compare(self.previous, self.state)
         self.tracker.see(self.state)
 
+    def _bound(self) -> float:
+        """Return the lower bound of the round; without convexity, measure stationarity instead."""
+        tracker, state, oracles = self.tracker, self.state, self.oracles
+        if tracker.stationarity is None:
+            return self.solver.lower_bound(self.problem, state, oracles)
+        assert isinstance(self.problem, Problem)
+        assert isinstance(oracles, Oracles)
+        g, known = state.at.gradient, oracles.last
+        vertex = known[1] if known is not None and known[0] is g else oracles.lmo(g)
+        slack = inner(g, state.x) - self.problem.set.certify(g, vertex)
+        tracker.stationarity = max(0.0, slack)
+        return -math.inf
+
     def _begin(self, x0: Array) -> None:
         """Make the first state, or take the one that the run is continued from."""
         if self.options.origin is not None:
@@ -201,6 +218,8 @@ def _message(status: Status, state: Any, tracker: Tracker, monitor: Monitor) -> 
     remarks = [status.advice, *monitor.remarks]
     if status is Status.STALLED:
         floor = max(tracker.floor(state), tracker.gap)
+        if tracker.stationarity is not None:
+            floor = tracker.stationarity
         remarks.append(f"The floor is about {floor:.1e} here.")
     if tracker.contradicted and monitor.found is None:
         remarks.append(
@@ -244,6 +263,11 @@ def _record(
         return Status.CONTRADICTION
     if limits.satisfied(tracker.fun, gap):
         return Status.CONVERGED
+    if tracker.stationarity is not None:
+        if limits.satisfied(tracker.fun, tracker.stationarity):
+            return Status.STATIONARY
+        if tracker.idle >= IDLE_ROUNDS:
+            return Status.STALLED
     if gap <= floor or getattr(state, "stalled", False):
         return Status.STALLED
     return limit

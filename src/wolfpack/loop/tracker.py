@@ -16,7 +16,11 @@ from .status import Status
 
 @dataclass
 class Tracker:
-    """The best point, the best bound, the clock and the history of a run; its engine's log."""
+    """The best point, the best bound, the clock and the history of a run; its engine's log.
+
+    ``stationarity`` is the Frank-Wolfe gap at the best point where f is not convex, None where it
+    is; ``idle`` counts the rounds since the best point was found.
+    """
 
     problem: Problem | CompositeProblem
     log: EngineLog | None = None
@@ -27,6 +31,12 @@ class Tracker:
     contradicted: bool = False
     seconds: float = 0.0
     history: History = field(default_factory=History)
+    stationarity: float | None = None
+    idle: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.problem, Problem) and self.problem.convex is False:
+            self.convex, self.stationarity = False, math.inf
 
     @property
     def gap(self) -> float:
@@ -39,7 +49,11 @@ class Tracker:
         """Keep the state's point if it is the best so far, or if no value is known (NaN)."""
         at = state.at
         if at is not None and (self.x is None or not at.value >= self.fun):
-            self.x, self.fun = state.x, at.value
+            self.x, self.fun, self.idle = state.x, at.value, 0
+        else:
+            self.idle += 1
+            if self.stationarity is not None and at is not None and at.value == self.fun:
+                self.x = state.x  # the point at which stationarity is measured
 
     def record(self, state: Any, bound: float) -> tuple[float, float]:
         """Take the round's lower bound and add a row to the history; return gap and floor."""
@@ -76,12 +90,13 @@ class Tracker:
     def result(self, state: Any, status: Status | None, message: str) -> Result:
         """Return the result so far; ``status`` is None while the run goes on."""
         counts = self.problem.counts
+        found = {} if self.stationarity is None else {"stationarity": self.stationarity}
         return Result(
             x=self.x,
             fun=self.fun,
             gap=self.gap,
             lower_bound=self.lower_bound if self.convex else -math.inf,
-            success=status is Status.CONVERGED,
+            success=status in (Status.CONVERGED, Status.STATIONARY),
             status=status,
             message=message,
             nit=state.k,
@@ -91,4 +106,5 @@ class Tracker:
             seconds=self.seconds,
             history=self.history,
             state=state,
+            **found,
         )

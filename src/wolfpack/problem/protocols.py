@@ -158,6 +158,10 @@ class Region(Protocol):
         """Answer one direction as `lmo` does, without checking it."""
         ...
 
+    def lmo_or_nearby(self, g: Array) -> Any:
+        """Answer a batch of directions, each of which may be moved to one that can be answered."""
+        ...
+
     def certify(self, g: Array, vertex: Any) -> float:
         """Return a lower bound on min <g, v> over K, given the oracle's answer to ``g``."""
         ...

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Array
+from ..arrays import Array, norm
 from ..atoms import Atoms, Dense
+from ..problem.checks import as_nonnegative
 from ._arguments import Shape, as_positive, as_shape
 from ._base import Set
 from ._batch import map_batch
@@ -32,6 +33,9 @@ class Oracle(Set):
     batched : bool
         Whether ``lmo`` also accepts a batch of directions ``(batch, *shape)``; else it is called
         for one after the other, and a batch of its answers is dense.
+    error : float
+        What an answer may miss: <g, lmo(g)> exceeds the minimum by at most error ||g|| radius.
+        Certificates subtract it. 0, the default, is an exact oracle.
     contains : callable, optional
         ``contains(x)`` tells whether x is in the set.
     anywhere : bool
@@ -40,9 +44,9 @@ class Oracle(Set):
 
     Notes
     -----
-    Certificates assume that the answers are exact. Without ``contains``, membership is judged with
-    the oracle, by Wolfe's algorithm: up to 1,000 calls, a few in low dimension. A point counts as
-    outside only if a direction proves it.
+    Certificates assume that the answers are exact, up to ``error``. Without ``contains``,
+    membership is judged with the oracle, by Wolfe's algorithm: up to 1,000 calls, a few in low
+    dimension. A point counts as outside only if a direction proves it.
 
     Examples
     --------
@@ -63,6 +67,7 @@ class Oracle(Set):
         *,
         diameter: float | None = None,
         batched: bool = False,
+        error: float = 0.0,
         contains: Callable[[Array], bool] | None = None,
         anywhere: bool = False,
     ) -> None:
@@ -75,6 +80,7 @@ class Oracle(Set):
         self.r = self.radius = as_positive(radius, "radius")
         if diameter is not None:
             self.diameter = min(2.0 * self.r, as_positive(diameter, "diameter"))
+        self.error = as_nonnegative(error, "error")
         self.batched = batched
         self.one_by_one = not batched
         self.batch_hint = None if batched else 1
@@ -119,6 +125,9 @@ class Oracle(Set):
         if array.ndim == 0:
             raise TypeError(f"{self}: lmo must answer an array, found {type(answer).__name__}")
         return array
+
+    def certify(self, g: Array, vertex: Atoms) -> float:
+        return super().certify(g, vertex) - self.error * norm(g) * self.r
 
     def violation(self, x: Array) -> float:
         if self.member is None:
