@@ -23,7 +23,13 @@ def culprits(f, K, x=None):
 
 @pytest.mark.parametrize(
     "K",
-    [SIMPLEX, wp.sets.L1Ball(D), wp.sets.L2Ball(D), wp.sets.Birkhoff(3), wp.sets.Permutahedron(D)],
+    [
+        SIMPLEX,
+        wp.sets.L1Ball(D),
+        wp.sets.L2Ball(D),
+        wp.sets.Birkhoff(3),
+        wp.sets.Permutahedron(np.arange(5.0)),
+    ],
     ids=str,
 )
 def test_nothing_is_found_where_nothing_is_wrong(K):

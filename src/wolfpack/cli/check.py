@@ -65,7 +65,8 @@ def check(
 ) -> None:
     """Check a problem file, and say what it will do and cost.
 
-    Gradient, oracle and convexity are tested as by wolfpack.check. Nothing is written. Times are measured on a few calls and a short trial.
+    Gradient, oracle and convexity are tested as by wolfpack.check. Nothing is written. Times are
+    measured on a few calls and a short trial.
     """
     from ..front.check import check as examine
     from ..problem_file import measure
@@ -89,6 +90,8 @@ def check(
     console.print(said, markup=False)
     console.print(_cost_table(cost, task))
     console.print(str(report), markup=False, soft_wrap=True)
+    if not report.ok:
+        raise typer.Exit(1)
 
 
 def _cost_table(cost: Cost, task: Task) -> Table:

@@ -38,8 +38,8 @@ from .starts import best_of, check_starts, random_start
 POLICY = tuple(field.name for field in fields(Policy))
 """Options that say how long a round waits for its workers."""
 
-_COMMON_OPTIONS = ["L", "device", "record_every", "checks", "smoothing", "sampling", "block"]
-_COMMON_OPTIONS += POLICY
+_COMMON_OPTIONS = ["L", "device", "record_every", "checks", "smoothing"]
+_COMMON_OPTIONS.extend(["sampling", "block", *POLICY])
 
 
 def minimize(
@@ -64,7 +64,7 @@ def minimize(
     starts: int = 1,
     **options: Any,
 ) -> Result:
-    r"""Minimise a smooth convex function over a compact convex set, with a certificate.
+    r"""Minimise a smooth function over a compact convex set; with a certificate if it is convex.
 
     *Solves* :math:`\min_{x \in K} f(x)` through gradients of f and linear oracles of K alone.
 
@@ -114,10 +114,21 @@ def minimize(
         Show a progress line: always, never, or (None) on a terminal when the run lasts.
     raise_on_failure : bool
         Raise `ConvergenceError` instead of returning an unsuccessful result.
+    convex : bool, optional
+        True declares f convex, which the certificate needs. False searches for a stationary point:
+        f decreases in every round until the Frank-Wolfe gap at x, ``res.stationarity``, is at most
+        ``tol``; ``res.gap`` is infinite. None, the default, is what the objective declares. For a
+        callable that declares nothing f is taken to be convex, tested for it before a gap is
+        returned, and the message says so.
+    starts : int
+        With ``convex=False``, the number of starts: x0 first, then random points of K that the seed
+        determines. The best result is returned, with all of them in ``res.starts``. Limits on
+        rounds and oracle calls hold for each start, ``max_seconds`` for all together.
     **options
         ``L`` (smoothness constant, when the objective does not know it), ``device`` (where to run,
         in PyTorch's words: "cuda" moves dense NumPy data there), ``record_every`` (certify
-        and record every so many rounds), ``smoothing`` ("ambient", "lifted" or "image": noise on
+        and record every so many rounds), ``checks`` (False leaves functions and oracles of your own
+        unchecked, see `wolfpack.check`), ``smoothing`` ("ambient", "lifted" or "image": noise on
         coordinates, on the scores of vertices, on the observations), ``sampling`` ("iid",
         "antithetic" or "sobol"), ``block`` (answers per block of draws, the unit of work that is
         given to a worker), ``oracle_timeout``, ``stragglers``, ``quorum``, ``mode`` and

@@ -92,8 +92,8 @@ def resume(
     shown = Options(callback, progress, origin=snapshot)
     try:
         if isinstance(config.settings, ConstrainedSettings):
-            config, task = _constrained(config, config.settings, f, K, like, snapshot)
             settings = config.settings
+            config, task = _constrained(config, settings, f, K, like, snapshot)
             shown = replace(shown, record_every=config.record_every, checks=settings.checks)
         else:
             config, task, shown = prepare_composite(config, config.settings, f, K, shown, began)

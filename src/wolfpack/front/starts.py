@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from ..arrays import Array, Streams, like, same_type
 from ..loop import Limits, Result
@@ -61,7 +62,8 @@ def best_of(starts: int, limits: Limits, run: Callable[[int, Limits], Result]) -
     best = min(results, key=lambda result: result.fun)
     total = Result(best)
     for name in ("nfev", "njev", "nlmo", "seconds"):
-        total[name] = sum(result[name] for result in results)
+        counts: list[Any] = [result[name] for result in results]
+        total[name] = sum(counts)
     total.starts = results
     good = sum(result.success for result in results)
     total.message += f" It is the best of {len(results)} starts, of which {good} ended stationary."

@@ -57,8 +57,6 @@ class Oracle(Set):
     (True, False)
     """
 
-    tested = False
-
     def __init__(
         self,
         lmo: Callable[[Array], ArrayLike | Atoms],
@@ -125,6 +123,10 @@ class Oracle(Set):
         if array.ndim == 0:
             raise TypeError(f"{self}: lmo must answer an array, found {type(answer).__name__}")
         return array
+
+    @property
+    def tested(self) -> bool:
+        return False
 
     def certify(self, g: Array, vertex: Atoms) -> float:
         return super().certify(g, vertex) - self.error * norm(g) * self.r
