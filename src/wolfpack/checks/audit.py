@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Structured, like, namespace, norm, same_type
+from ..arrays import Array, Structured, inner, like, namespace, norm, same_type
 from ..problem import Evaluation, NonFiniteError, Problem
 from .convexity import Breach, Sample, Tangents, descend
 from .finding import Finding
@@ -24,6 +24,10 @@ RIVALS = 3
 
 DESCENT = 4
 """Steps that each of them takes."""
+
+
+QUESTIONS = 6
+"""Oracle calls that these steps may take together, on sets without a cheap projection."""
 
 
 class Audit:
@@ -41,20 +45,22 @@ class Audit:
         self.problem, self._lmo = problem, lmo
         self.gradient = not problem.objective.tested
         self.convexity = problem.convex is None
-        self.witness = None if problem.set.tested else Witness(problem.set)
+        self.foreign = not problem.set.tested
+        self.witness = Witness(problem.set, compares=self.foreign)
         self.tangents = Tangents(problem)
+        self.questions = QUESTIONS
 
     @property
     def active(self) -> bool:
         """Whether there is anything to test."""
-        return self.gradient or self.convexity or self.witness is not None
+        return self.gradient or self.convexity or self.foreign
 
     def begin(self, x: Array, at: Evaluation, vertex: Any) -> Finding | None:
         """Test the gradient at the first point, towards the oracle's first answer."""
         if not self.gradient or isinstance(x, Structured):
             return None
         tip = point_of(vertex, x)
-        if self.witness is None:
+        if not self.foreign:
             tip = self._middle([tip, like(self.problem.set.start(), x)])
         if norm(tip - x) <= 1e-12 * norm(x):
             return None
@@ -104,8 +110,7 @@ class Audit:
         try:
             at = problem.evaluate(x) if at is None else at
             answers = self._answers(x, at, vertex)
-            if self.witness is not None:
-                self._lmo(at.gradient)
+            if self.foreign:
                 self.witness.meet(x, "a point of the run")
                 if self.witness.finding is not None:
                     return self.witness.finding
@@ -120,22 +125,22 @@ class Audit:
             return None  # f has a domain, outside of which these tests cannot go
 
     def _answers(self, x: Array, at: Evaluation, vertex: Any) -> list[Array]:
-        """Return a few points of K, the same in every run.
+        """Return points of K, the farthest from x first.
 
-        A set of others is asked here, and so is one without a middle of its own.
+        They are those that the run has met. Only where these are few is the oracle asked for more.
         """
-        known = [point_of(vertex, x)]
-        if self.witness is None:
-            known.append(like(self.problem.set.start(), x))
-            if self._projects:
-                return known
-        else:
-            known += [point_of(v, x) for _, v, _ in self.witness.answers]
-        return known + [self._ask(u, x) for u in _directions(at.gradient)]
+        met = [] if self._projects else [one for _, one, _ in self.witness.answers]
+        points = [point_of(one, x) for one in (vertex, *met)]
+        if not self.foreign:
+            points.append(like(self.problem.set.start(), x))
+        known = _distinct(points)
+        if not self._projects and len(known) <= RIVALS:
+            known = _distinct(known + [self._ask(u, x) for u in _directions(at.gradient)])
+        return sorted(known, key=lambda point: -norm(point - x))
 
     def _ask(self, g: Array, x: Array) -> Array:
         """Return a vertex for a direction that the run itself need not ever ask."""
-        if self.witness is not None:
+        if self.foreign:
             return point_of(self._lmo(g), x)
         self.problem.counts.nlmo += 1
         return point_of(self.problem.set.lmo_or_nearby(g[None, ...]).take(0), x)
@@ -143,7 +148,7 @@ class Audit:
     @property
     def _projects(self) -> bool:
         K = self.problem.set
-        return self.witness is None and K.has("project") and K.cheap_projection
+        return not self.foreign and K.has("project") and K.cheap_projection
 
     def _middle(self, points: list[Array]) -> Array:
         """Return a point between points of K, if possible one whose entries all differ from zero.
@@ -169,15 +174,13 @@ class Audit:
         if self._projects:
             asked = [best.x - centre, *_directions(best.at.gradient)][:RIVALS]
             rivals = [self._ask(g, best.x) for g in asked]
-        elif _mixed(best.at.gradient):
-            rivals = [self._ask(best.x - centre, best.x), *answers]
         for rival in rivals[:RIVALS]:
-            found = self._follow(best, rival)
+            found = self._follow(best, rival, answers)
             if found is not None:
                 return found
         return None
 
-    def _follow(self, best: Sample, rival: Array) -> Finding | None:
+    def _follow(self, best: Sample, rival: Array, answers: list[Array]) -> Finding | None:
         """Sample f on the way to a rival, downhill from there, and on the way back."""
         y = best
         for t in (0.5, 1.0):
@@ -186,18 +189,21 @@ class Audit:
             if found is not None:
                 return found
         for _ in range(DESCENT):
-            y, tried = descend(self.problem, y, self._target(y))
+            y, tried = descend(self.problem, y, self._target(y, answers))
             for one in tried:
                 found = self._seen(one)
                 if found is not None:
                     return found
         return self._seen(self._sample(0.5 * (best.x + y.x)))
 
-    def _target(self, y: Sample) -> Array:
+    def _target(self, y: Sample, answers: list[Array]) -> Array:
         """Return a point of K that lies downhill from y."""
         K, g = self.problem.set, y.at.gradient
         if not self._projects:
-            return point_of(self._lmo(g), y.x)
+            if self.questions > 0:
+                self.questions -= 1
+                answers.append(point_of(self._lmo(g), y.x))
+            return min(answers, key=lambda point: inner(g, point))
         reach = K.diameter / max(norm(g), 1e-300)
         return same_type(K.project(y.x - reach * g), y.x)
 
@@ -212,6 +218,15 @@ class Audit:
 def point_of(vertex: Any, x: Array) -> Array:
     """Return an answer of the oracle as an array of the type of x."""
     return same_type(vertex.to_dense(), x)
+
+
+def _distinct(points: list[Array]) -> list[Array]:
+    """Return points without repetitions."""
+    found: list[Array] = []
+    for point in points:
+        if all(norm(point - one) > 0.0 for one in found):
+            found.append(point)
+    return found
 
 
 def _mixed(g: Array) -> bool:

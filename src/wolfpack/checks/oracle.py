@@ -25,12 +25,14 @@ _INEXACT = 1e-2
 class Witness:
     """Remembers the last answers of an oracle, and what disproves it.
 
-    ``finding`` is the first thing that was wrong. An inexact oracle may declare what it has missed:
-    `Region.certify` is compared, not the answer's own value.
+    ``finding`` is the first thing that was wrong. Without ``compares`` it only remembers. An
+    inexact oracle may declare what it has missed: `Region.certify` is compared, not the answer's
+    own value.
     """
 
-    def __init__(self, K: Region, kept: int = KEPT) -> None:
+    def __init__(self, K: Region, kept: int = KEPT, compares: bool = True) -> None:
         self.K = K
+        self.compares = compares
         self.answers: deque[tuple[Array, Any, float]] = deque(maxlen=kept)
         self.finding: Finding | None = None
         self.inexact = 0.0
@@ -48,6 +50,9 @@ class Witness:
     def __call__(self, g: Array, vertex: Any) -> None:
         """Take the oracle's answer to g."""
         if self.finding is not None:
+            return
+        if not self.compares:
+            self.answers.append((g, vertex, 0.0))
             return
         claimed = self.K.certify(g, vertex)
         for former, v, claim in self.answers:

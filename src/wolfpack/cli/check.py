@@ -89,7 +89,7 @@ def check(
     said = str(choice) if choice else f"method {cost.method!r}, named in the file"
     console.print(said, markup=False)
     console.print(_cost_table(cost, task))
-    console.print(str(report), markup=False, soft_wrap=True)
+    console.print(str(report), markup=False)
     if not report.ok:
         raise typer.Exit(1)
 

@@ -105,8 +105,7 @@ class Monitor:
         """Compare a round with others than the one before, in rounds 0, 1, 2, 4, 8 and so on."""
         if self.audit is None or state.at is None:
             return
-        if self.audit.witness is not None:
-            self._take(self.audit.witness.finding)
+        self._take(self.audit.witness.finding)
         if state.k & (state.k - 1) == 0:
             self._take(self.audit.note(state.x, state.at))
 
@@ -117,9 +116,8 @@ class Monitor:
         if audit is not None and self.found is None and claims:
             at = state.at if state.x is tracker.x else None
             self._take(audit.conclude(tracker.x, at, self.latest(state)))
-            witness = audit.witness
-            if self.found is None and witness is not None and witness.remark:
-                self.remarks.append(witness.remark)
+            if self.found is None and audit.witness.remark:
+                self.remarks.append(audit.witness.remark)
         return Status.CONTRADICTION if self.found is not None else status
 
     def _explain(self, problem: Problem, states: tuple[Any, Any], rounds: str) -> None:
