@@ -103,6 +103,7 @@ def test_theorem_a1(name, growth):
     gaps, last = [], 100
     for seed in range(4):
         run = {"method": "anytime", "m": m, "kappa": 1.0, "L": f.L, "tol": 0, "max_rounds": last}
+        run["record_every"] = 1
         res = wp.minimize(f, K, x0, smoothing=smoothing, seed=seed, **run)
         gaps.append(res.history["fun"] - res.history["lower_bound"])
     rounds = np.array([10, 30, last])
@@ -135,6 +136,7 @@ def test_bounds_are_valid_and_iterates_feasible():
             m=3,
             tol=0,
             max_rounds=200,
+            record_every=1,
             callback=lambda r, K=K, seen=outside: seen.append(K.violation(r.state.x)),
         )
         assert max(outside) <= 1e-12
@@ -276,9 +278,8 @@ def test_every_accepted_step_passes_the_step_test(problem):
     f, K, x0 = problem()
     noise = "lifted" if K.closed_forms[0] == "lifted" else "gumbel"
     states = []
-    wp.minimize(
-        f, K, x0, method="anytime", tol=0, max_rounds=60, callback=lambda r: states.append(r.state)
-    )
+    run = {"method": "anytime", "tol": 0, "max_rounds": 60, "record_every": 1}
+    wp.minimize(f, K, x0, callback=lambda r: states.append(r.state), **run)
     for before, after in itertools.pairwise(states):
         tau, alpha = 3 / (before.k + 4), after.alpha
         v = (1 - tau) * before.y + tau * before.at.gradient
@@ -302,6 +303,35 @@ def test_step_test_doubles_a_kappa_that_is_too_small():
     state = solver.init(problem, x0, oracles)
     bold = state._replace(control=state.control._replace(kappa=1e-9))
     assert solver.step(problem, bold, oracles).control.kappa > 1e-4
+
+
+@pytest.mark.parametrize(("floor", "fall"), [(0.0, 0.8), (0.24, 0.8), (0.26, 0.95), (0.9, 0.95)])
+def test_kappa_falls_after_a_round_that_passes(floor, fall):
+    """By a twentieth near the kappa that failed last, by a fifth far above it."""
+    f, K, x0 = paper_simplex()
+    problem = Problem(f, K)
+    way = wp.smoothing.make_smoothing("ambient", f, K, wp.noise.get("gumbel"))
+    oracles = wp.smoothing.Oracles(problem, way)
+    solver = wp.solvers.Anytime()
+    state = solver.init(problem, x0, oracles)
+    state = state._replace(control=state.control._replace(kappa=1.0, floor=floor))
+    control = solver.step(problem, state, oracles).control
+    assert control.kappa == pytest.approx(fall)
+    assert control.floor == pytest.approx(0.99 * floor)
+
+
+def test_a_kappa_that_failed_is_remembered_as_the_floor():
+    f, K, x0 = paper_simplex()
+    problem = Problem(f, K)
+    way = wp.smoothing.make_smoothing("ambient", f, K, wp.noise.get("gumbel"))
+    oracles = wp.smoothing.Oracles(problem, way)
+    solver = wp.solvers.Anytime()
+    state = solver.init(problem, x0, oracles)
+    state = state._replace(control=state.control._replace(kappa=2.0**-40))
+    control = solver.step(problem, state, oracles).control
+    accepted = control.kappa / 0.95  # a power of two, just above the last one that failed
+    assert np.log2(accepted) == pytest.approx(round(np.log2(accepted)))
+    assert control.floor == pytest.approx(0.99 * accepted / 2)
 
 
 def test_kappa_remembers_a_failure_for_a_while():

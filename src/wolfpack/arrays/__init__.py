@@ -59,6 +59,7 @@ from ._ops import (
     normal_cdf,
     softmax,
     softplus,
+    sums_are_wide,
     xlogy,
 )
 from ._place import (
@@ -79,6 +80,7 @@ from ._place import (
     to_host,
     zeros,
 )
+from ._sparse import check_sparse
 from ._streams import Streams
 from ._structured import LowRank, SparseMatrix, Structured
 from ._types import Array, Index
@@ -100,6 +102,7 @@ __all__ = [
     "bincount",
     "check_finite",
     "check_shape",
+    "check_sparse",
     "choose",
     "clip",
     "concat",
@@ -149,6 +152,7 @@ __all__ = [
     "softplus",
     "spare",
     "sum_last",
+    "sums_are_wide",
     "take",
     "take_along",
     "to_host",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Structured, inner, like, namespace, norm, same_type
-from ..problem import Evaluation, NonFiniteError, Problem
+from ..problem import Evaluation, LimitReached, NonFiniteError, Problem
 from .convexity import Breach, Sample, Tangents, descend
 from .finding import Finding
 from .oracle import Witness
@@ -121,8 +121,8 @@ class Audit:
                 if blamed is not None:
                     return blamed
             return self._search(Sample(x, at), centre, answers) if self.convexity else None
-        except NonFiniteError:
-            return None  # f has a domain, outside of which these tests cannot go
+        except (NonFiniteError, LimitReached):
+            return None  # outside the domain of f, or beyond a limit, these tests cannot go
 
     def _answers(self, x: Array, at: Evaluation, vertex: Any) -> list[Array]:
         """Return points of K, the farthest from x first.
@@ -142,7 +142,7 @@ class Audit:
         """Return a vertex for a direction that the run itself need not ever ask."""
         if self.foreign:
             return point_of(self._lmo(g), x)
-        self.problem.counts.nlmo += 1
+        self.problem.counts.ask()
         return point_of(self.problem.set.lmo_or_nearby(g[None, ...]).take(0), x)
 
     @property

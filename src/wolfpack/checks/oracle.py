@@ -44,7 +44,7 @@ class Witness:
             return ""
         return (
             f"Answers of the oracle were improved upon by up to {self.inexact:.1e}, and the gap "
-            "may be too small by as much: declare it with Oracle(..., error=...)."
+            "may be too small by as much: declare it with Oracle(..., inexact=...)."
         )
 
     def __call__(self, g: Array, vertex: Any) -> None:

@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, nullcontext
 from typing import ClassVar, Generic, Self
 
+from ..problem import under_way
 from ..smoothing.job import Job, Partial, Question
 from ._messages import Reply
 from ._pace import Deadline, Pace, shares
@@ -44,6 +45,13 @@ class WorkerPool(Engine, ABC, Generic[Address]):
         self._pace = Pace()
         self._round = Round(NO_ROUND, needs_all=True)
         self._stats = Stats(0)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Make copies new engines with the same settings, which start workers of their own."""
+        raise TypeError(
+            f"{type(self).__name__} cannot be copied or pickled, because it holds an object of "
+            "yours that lives in this process: make a new engine where it is used"
+        )
 
     @abstractmethod
     def _start(self, job: Job) -> None:
@@ -153,7 +161,11 @@ class WorkerPool(Engine, ABC, Generic[Address]):
         now = self._round
         wait = 1.0 if timeout is None else min(1.0, timeout / 4)
         free, count, deadline = self.workers, len(self.workers), None
+        counts = under_way()
         while len(now.done) < wanted:
+            if counts is not None and counts.limited:
+                counts.check_time()
+                wait = min(wait, max(1e-3, counts.deadline - time.perf_counter()))
             self._maintain()
             if now.lost_worker or len(self.workers) != count:
                 free, count, now.lost_worker = self.workers, len(self.workers), False

@@ -12,10 +12,9 @@ from scipy.sparse import csr_array, diags_array, hstack, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..arrays import Array
+from ..arrays import Array, check_sparse
 from ..front.composite import minimize_composite
 from ..gradients import ExactGradients
-from ..loop import Result
 from ..objectives.finite_sum import FiniteSum
 from ..problem.checks import check_count
 from ..regularizers import ElasticNet, Euclidean, Regularizer, Shifted, SquaredNorm
@@ -56,11 +55,13 @@ class AcceleratedLinear(BaseEstimator):
     def _data(self, X: Array, y: Array, reset: bool = True, **kind: bool) -> tuple[Array, Array]:
         """Return checked rows and targets; without ``reset``, with the columns of earlier ones."""
         reset = reset or not hasattr(self, "n_features_in_")
+        _check_structure(X)
         return validate_data(self, X, y, reset=reset, **_ROWS, **kind)
 
     def _scores(self, X: Array) -> Array:
         """Return the linear model's values, for every row."""
         check_is_fitted(self, "coef_")
+        _check_structure(X)
         X = validate_data(self, X, reset=False, **_ROWS)
         return X @ self.coef_.T + self.intercept_
 
@@ -91,19 +92,13 @@ class AcceleratedLinear(BaseEstimator):
             beta="search" if whole and self.loss != "squared_error" else None,
             variance_reduction=not whole,
             seed=seed_of(self.random_state),
-            max_rounds=self.max_iter * n,  # a round reads at least a row; the callback counts them
-            callback=self._stop_after_max_iter,
+            max_passes=self.max_iter,
             progress=False,
         )
         warn_unless_certified(res, self.tol, f"max_iter = {self.max_iter} passes")
         self.result_ = res
         self.n_iter_ = max(1, math.ceil(res.passes))
         self._keep(res.x)
-
-    def _stop_after_max_iter(self, now: Result) -> None:
-        # Rounds are recorded about once a pass, so we stop at the record nearest to max_iter.
-        if now.nit and now.state.reading.rows >= (self.max_iter - 0.5) * self._n:
-            raise StopIteration
 
     def _partial_fit(self, X: Array, y: Array, weights: Array | None) -> None:
         """Run one pass over the given rows, the stream of Algorithm 1's converging form."""
@@ -154,7 +149,6 @@ class AcceleratedLinear(BaseEstimator):
 
     def _set_bias(self, X: Array, weights: Array | None) -> None:
         """Choose the constant feature: as long as a typical row, at least 1."""
-        self._n = X.shape[0]
         squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
         typical = math.sqrt(float(np.average(np.asarray(squares).reshape(-1), weights=weights)))
         self._bias = max(1.0, typical) if self.fit_intercept else None
@@ -231,3 +225,9 @@ class _Now(ExactGradients):
 
     batch = 1
     exact = False
+
+
+def _check_structure(X: Array) -> None:
+    """Refuse sparse rows whose indices are out of range, before anything is computed with them."""
+    if issparse(X):
+        check_sparse(X, "X")

@@ -135,7 +135,7 @@ class _Examination:
         witness = Witness(self.problem.set, kept=len(directions))
         answers: list[Any] = []
         for g in directions:
-            self.problem.counts.nlmo += 1
+            self.problem.counts.ask()
             try:
                 answer = K.lmo(g)
             except Exception as error:
@@ -194,7 +194,7 @@ class _Examination:
 
     def _batched(self, K: Any, directions: list[Array], answers: list[Any]) -> Iterator[Finding]:
         batch = K.lmo(namespace(self.start).stack(directions))
-        self.problem.counts.nlmo += len(directions)
+        self.problem.counts.ask(len(directions))
         for i, (g, one) in enumerate(zip(directions, answers, strict=True)):
             alone, among = float(one.dot(g)), float(batch.take(i).dot(g))
             if abs(alone - among) > _TOLERANCE * norm(g) * max(K.radius, 1e-300):

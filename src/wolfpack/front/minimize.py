@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -22,17 +25,20 @@ from ..engines import EngineLike, Policy
 from ..loop import Callback, Limits, Result
 from ..loop.checkpoint import Checkpoint
 from ..loop.run import Options
+from ..loop.schedule import Schedule
 from ..noise import Noise
 from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
-from ..problem import Solver
+from ..problem import Counts, LimitReached, Problem, Solver, counted
 from ..problem.checks import as_convexity, check_positive
 from ..sets import Set
 from ..solvers import Descending
 from .choose import METHODS, as_set, choose, make_solver
-from .config import Config, ConstrainedSettings, as_checkpoint, constrained_fingerprint
+from .config import Config, ConstrainedSettings, as_checkpoint
 from .execute import concluded, execute
+from .fingerprint import constrained_fingerprint
 from .prepare import prepare_constrained
+from .start import search_start
 from .starts import best_of, check_starts, random_start
 
 POLICY = tuple(field.name for field in fields(Policy))
@@ -75,8 +81,9 @@ def minimize(
     K : Set
         A set of `wolfpack.sets`; `wolfpack.sets.Oracle` wraps a linear oracle of your own.
     x0 : array, optional
-        Feasible starting point; the set's own by default. It is never written to. Integers become
-        float64; float32 and float64 are kept.
+        Feasible starting point, at which f is finite. By default it is the set's own or, if f is
+        not finite there, a point inside K that is searched for. It is never written to. Integers
+        become float64; float32 and float64 are kept.
     method : str or solver object
         "auto" (see `wolfpack.explain`), "anytime" (accelerated, nothing to choose), "corrective"
         (keeps vertices and weighs them), "projected" (accelerated projected gradient), "pfw"
@@ -100,13 +107,14 @@ def minimize(
     seed : int
         Same seed, same bits.
     max_rounds, max_seconds, max_lmo : optional
-        Limits; 100,000 rounds when none is given. They are looked at between rounds, so that the
-        last round may overstep ``max_seconds`` and ``max_lmo``; ``max_seconds`` counts the
-        solver's own time, without certificates, history and callbacks.
+        Limits; 100,000 rounds when none is given. ``max_seconds`` is the caller's clock: all that
+        happens from the call on counts, and a round in progress is cut, so that the run ends within
+        one evaluation of f or one call of the oracle. ``max_lmo`` counts every oracle call, also
+        those of certificates and of estimates of constants, and is never exceeded.
     callback : callable, optional
         Called as ``callback(intermediate_result)`` after each recorded round. Raising StopIteration
-        ends the run. Its ``x`` is a read-only view of the best point; its ``state`` is the
-        solver's own, not to be written to.
+        ends the run. The arrays of its ``x`` (the best point) and ``state`` are read-only, and its
+        ``history`` is the one so far: nothing in it can change the run.
     checkpoint : str, Path or Checkpoint, optional
         File to save the run to, every 30 seconds and at its end; `wolfpack.Checkpoint` chooses how
         often. `wolfpack.resume` continues from it.
@@ -126,12 +134,13 @@ def minimize(
         rounds and oracle calls hold for each start, ``max_seconds`` for all together.
     **options
         ``L`` (smoothness constant, when the objective does not know it), ``device`` (where to run,
-        in PyTorch's words: "cuda" moves dense NumPy data there), ``record_every`` (certify
-        and record every so many rounds), ``checks`` (False leaves functions and oracles of your own
-        unchecked, see `wolfpack.check`), ``smoothing`` ("ambient", "lifted" or "image": noise on
-        coordinates, on the scores of vertices, on the observations), ``sampling`` ("iid",
-        "antithetic" or "sobol"), ``block`` (answers per block of draws, the unit of work that is
-        given to a worker), ``oracle_timeout``, ``stragglers``, ``quorum``, ``mode`` and
+        in PyTorch's words: "cuda" moves dense NumPy data there), ``record_every`` (certify and
+        record every so many rounds; "auto", the default, keeps certificates to about a tenth of a
+        run and records every round where they are free), ``checks`` (False leaves functions and
+        oracles of your own unchecked, see `wolfpack.check`), ``smoothing`` ("ambient", "lifted" or
+        "image": noise on coordinates, on the scores of vertices, on the observations), ``sampling``
+        ("iid", "antithetic" or "sobol"), ``block`` (answers per block of draws, the unit of work
+        that is given to a worker), ``oracle_timeout``, ``stragglers``, ``quorum``, ``mode`` and
         ``staleness`` (see `wolfpack.engines.Policy`), and the options of the method.
 
     Returns
@@ -153,6 +162,7 @@ def minimize(
     >>> res.success, bool(res.gap <= 1e-3)
     (True, True)
     """
+    began = time.perf_counter()
     objective = as_objective(f)
     region = as_set(K)
     limits = Limits(tol, rtol, max_rounds, max_seconds, max_lmo)
@@ -161,14 +171,16 @@ def minimize(
     if starts > 1 and checkpoint is not None:
         raise ValueError("a checkpoint holds one run: leave checkpoint out, or starts")
     checks = options.pop("checks", True)
-    shown = Options(callback, progress, options.pop("record_every", 1), checks=checks)
+    schedule = Schedule(options.pop("record_every", "auto"))
+    shown = Options(callback, progress, schedule, began=began, checks=checks)
     L = options.pop("L", None)
     check_positive("L", L, optional=True)
     device = options.pop("device", None)
     if device is not None:
         objective = on_device(objective, device)
         x0 = x0 if x0 is None or is_foreign(x0) else like(x0, objective.like)
-    with without_graphs(x0):
+    counts = _counts_of_preparation(limits, began)
+    with without_graphs(x0), counted(counts):
         start = starting_point(objective, region, x0)
     region = region.at(start)
     remark = ""
@@ -190,7 +202,7 @@ def minimize(
         solver=solver,
         seed=seed,
         limits=limits,
-        record_every=shown.record_every,
+        record_every=schedule.every,
         settings=settings,
         checkpoint=as_checkpoint(checkpoint),
     )
@@ -199,10 +211,15 @@ def minimize(
 
     def run(number: int, limits: Limits) -> Result:
         """Return the result of one start; the first is x0."""
-        x, calls = (start, 0) if number == 0 else random_start(region, seed, number, start)
-        task = prepare_constrained(config, settings, objective, region, x)
-        task.problem.counts.nlmo = calls
-        return execute(replace(config, limits=limits), task, shown, engine)
+        x, used, options = start, counts, shown
+        if number > 0:
+            x, calls = random_start(region, seed, number, start)
+            used, options = Counts(nlmo=calls), replace(shown, began=time.perf_counter())
+        task = prepare_constrained(config, settings, objective, region, x, used)
+        if x0 is None or number > 0:
+            assert isinstance(task.problem, Problem)
+            options = replace(options, search=partial(search_start, task.problem, region, x))
+        return execute(replace(config, limits=limits), task, options, engine)
 
     result = run(0, limits) if starts == 1 else best_of(starts, limits, run)
     result.message += remark
@@ -225,6 +242,17 @@ def _settings(
     )
 
 
+def _counts_of_preparation(limits: Limits, began: float) -> Counts:
+    """Return the counts of a run, with what may be spent on checking the starting point."""
+    counts = Counts()
+    seconds, calls = limits.max_seconds, limits.max_lmo
+    counts.allow(
+        math.inf if seconds is None else began + seconds,
+        math.inf if calls is None else max(1, calls // 10),
+    )
+    return counts
+
+
 def starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
     """Return a feasible start, checked, that no solver will write to."""
     if objective.shape is not None and tuple(objective.shape) != tuple(K.shape):
@@ -238,7 +266,10 @@ def starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
     if is_foreign(start) and describe(start).split()[1] not in ("float32", "float64"):
         raise TypeError(f"x0 must be float32 or float64, found {describe(start)}")
     start = check_shape(check_finite(start, "x0"), K.shape, "x0")
-    violation = K.violation(start)
+    try:
+        violation = K.violation(start)
+    except LimitReached:  # Where only many oracle calls can judge it, x0 is taken on trust.
+        violation = 0.0
     if not violation <= 1e-6 * max(1.0, K.radius):
         raise ValueError(
             f"x0 is outside {K}: it violates the constraints by {violation:.3g}; "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -23,9 +22,10 @@ from ..gradients import (
 from ..gradients.rows import Blocks
 from ..loop import Result
 from ..loop.run import Options
+from ..loop.schedule import Schedule
 from ..objectives import Function, Objective, Stochastic
 from ..objectives.finite_sum import FiniteSum
-from ..problem import CompositeProblem, Problem
+from ..problem import CompositeProblem, Counts, Problem, counted
 from ..problem.checks import check_count, check_positive
 from ..regularizers import Mirror, Regularizer, Same, Shifted
 from ..regularizers.pairs import as_mirror, composite_problem
@@ -34,8 +34,9 @@ from ..smoothing import Oracles
 from ..solvers import SearchedComposite, StochasticComposite
 from ..solvers.composite import BetaSearch, DriftRestart, Policies, StepBound
 from .choose import choose_smoothing
-from .config import CompositeSettings, Config, ConstrainedSettings, composite_fingerprint
+from .config import CompositeSettings, Config, ConstrainedSettings
 from .execute import PreparedRun
+from .fingerprint import composite_fingerprint
 
 _SHRINK = 0.5  # factor by which steps shrink when a run with fixed blocks stalls
 _SEARCH_FACTOR = 1.5  # safety factor of a beta that is searched from minibatches
@@ -47,24 +48,25 @@ def prepare_constrained(
     objective: Objective,
     K: Set,
     start: Array | None,
+    counts: Counts,
 ) -> PreparedRun:
     """Return the task of `minimize`; ``start`` is None for a run that is continued."""
     convex = objective.convex if settings.convex is None else settings.convex
-    problem = Problem(objective, K, settings.L, convex=convex)
+    problem = Problem(objective, K, settings.L, counts, convex=convex)
     smoothing = choose_smoothing(
         config.method, config.solver, objective, K, settings.noise, settings.smoothing
     )
     oracles = Oracles(problem, smoothing, config.seed, settings.sampling, settings.block)
-    return PreparedRun(problem, config.solver, start, oracles, _assumes if convex is None else None)
 
+    def conclude(result: Result) -> None:
+        result.message += objective.remark(result.x)
+        if convex is None and math.isfinite(result.gap):
+            result.message += (
+                " This certificate assumes that f is convex, which was not declared: pass "
+                "convex=True if it is, convex=False to search for a stationary point."
+            )
 
-def _assumes(result: Result) -> None:
-    """Say what the certificate of an f that is not declared convex rests on."""
-    if math.isfinite(result.gap):
-        result.message += (
-            " This certificate assumes that f is convex, which was not declared: pass convex=True "
-            "if it is, convex=False to search for a stationary point."
-        )
+    return PreparedRun(problem, config.solver, start, oracles, conclude)
 
 
 def prepare_composite(
@@ -73,24 +75,22 @@ def prepare_composite(
     G: object,
     H: Regularizer,
     options: Options,
-    began: float,
 ) -> tuple[Config, PreparedRun, Options]:
-    """Return the task of `minimize_composite`, with the config and the options completed.
-
-    ``began`` is when the call began, by `time.perf_counter`: preparing is on the clock.
-    """
+    """Return the task of `minimize_composite`, with the config and the options completed."""
     _check_regularizer(H)
-    smooth, scales = G if isinstance(G, Objective) else _as_smooth(G, settings.beta), None
+    given = G if isinstance(G, Objective) else _as_smooth(G, settings.beta)
+    smooth, scales = given, None
     if settings.scale is not None:
         smooth, scales = _rescaled(smooth, settings.scale)
     y0 = settings.y0 if settings.y0 is None or scales is None else settings.y0 / scales
     y0, w = _first_point(smooth, H, y0, settings.w)
     if config.checkpoint is not None or config.fingerprint is not None:
-        config = config.identified(composite_fingerprint(G, H, y0))
+        config = config.identified(composite_fingerprint(given, H, y0))
     assert isinstance(config.solver, StochasticComposite)
     solver, gradients = _solver_and_gradients(config, settings, config.solver, smooth, H, w)
     problem = CompositeProblem(smooth, H, w, w.step(H))
-    policies, beta = _policies(settings, solver, gradients, problem, y0)
+    with counted(problem.counts):
+        policies, beta = _policies(settings, solver, gradients, problem, y0)
     problem = replace(problem, L=beta)
     if solver.policies == Policies() != policies:
         solver = replace(solver, policies=policies)
@@ -103,14 +103,16 @@ def prepare_composite(
         _add_noise_level(result, problem, bound, estimated, gradients, y0, settings.variance)
         if chosen:
             result.message += " Small batches would save nothing: all rows and a searched beta."
+        result.message += smooth.remark(result.x)
         result.passes = result.state.reading.rows / gradients.per_pass
         if scales is not None:
             result.x, result.scale = like(scales, result.x) * result.x, scales
 
-    every = config.record_every
-    every = _once_per_pass(solver, gradients) if every is None else every
-    shown = replace(options, record_every=every, spent=time.perf_counter() - began)
-    return config, PreparedRun(problem, solver, y0, gradients, conclude), shown
+    schedule = Schedule("auto", _once_per_pass(solver, gradients), patient=False)
+    if config.record_every not in (None, "auto"):
+        schedule = Schedule(config.record_every)
+    task = PreparedRun(problem, solver, y0, gradients, conclude)
+    return config, task, replace(options, schedule=schedule)
 
 
 def _as_smooth(G: object, beta: float | str | None) -> Objective:

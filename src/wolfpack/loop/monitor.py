@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..checks import Audit, Finding, Sample, breach
-from ..problem import Problem
+from ..problem import LimitReached, Problem
 from ..smoothing import Oracles
 from .status import Status
 from .tracker import Tracker
@@ -115,7 +116,9 @@ class Monitor:
         claims = status in CLAIMS or status is Status.CONTRADICTION
         if audit is not None and self.found is None and claims:
             at = state.at if state.x is tracker.x else None
-            self._take(audit.conclude(tracker.x, at, self.latest(state)))
+            with contextlib.suppress(LimitReached):  # a limit leaves no room for the last check
+                self._take(audit.conclude(tracker.x, at, self.latest(state)))
+            tracker.amend()
             if self.found is None and audit.witness.remark:
                 self.remarks.append(audit.witness.remark)
         return Status.CONTRADICTION if self.found is not None else status

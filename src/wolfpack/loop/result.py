@@ -13,10 +13,11 @@ from scipy.optimize import OptimizeResult
 
 from ..arrays import Array, LowRank, to_host
 from ..engines import EngineLog
+from ..files import replacing
 from .history import History
 from .status import Status
 
-_SAVED = ("fun", "gap", "lower_bound", "nit", "nfev", "njev", "nlmo", "seconds")
+_SAVED = ("fun", "gap", "lower_bound", "nit", "nfev", "njev", "nlmo", "seconds", "solver_seconds")
 _SAVED += ("success", "status", "message", "method")
 
 
@@ -42,7 +43,9 @@ class Result(OptimizeResult):
     nit, nfev, njev, nlmo : int
         Rounds, values, gradients and oracle calls.
     seconds : float
-        Time spent by the solver, certificates and history not counted.
+        Time since the call: the user's clock. A resumed run adds the time of the run before.
+    solver_seconds : float
+        The solver's own share of it, without preparation, certificates, history and callbacks.
     history : History
         Columns recorded along the run.
     state : object
@@ -69,6 +72,7 @@ class Result(OptimizeResult):
     njev: int
     nlmo: int
     seconds: float
+    solver_seconds: float
     history: History
     state: Any
     engine: EngineLog | None
@@ -110,7 +114,8 @@ class Result(OptimizeResult):
 
         The file holds ``x``, or for an answer of low rank its factors ``U``, ``S`` and ``V`` with x
         = U diag(S) V', each column of the history under ``history_<name>``, and ``header``, the
-        numbers and texts as JSON.
+        numbers and texts as JSON. It appears when it is complete: a full disk leaves the old
+        file.
 
         Returns
         -------
@@ -121,7 +126,7 @@ class Result(OptimizeResult):
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
         columns: Any = {f"history_{name}": column for name, column in self.history.items()}
         columns |= _parts(self.x)
-        with path.open("wb") as file:
+        with replacing(path) as file:
             np.savez(file, header=np.array(json.dumps(self._header())), **columns)
         return path
 
@@ -155,6 +160,8 @@ def load(path: str | Path) -> Result:
             prefix = "history_"
             columns = {k[len(prefix) :]: data[k] for k in data.files if k.startswith(prefix)}
             header["status"] = Status(header["status"])
+            # Files of earlier versions have the solver's share alone.
+            header.setdefault("solver_seconds", header["seconds"])
             x = LowRank(data["U"], data["S"], data["V"]) if "U" in data.files else data["x"]
             return Result(x=x, history=History.from_columns(columns), **header)
     except (KeyError, ValueError, zipfile.BadZipFile, EOFError) as error:

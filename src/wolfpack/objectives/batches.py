@@ -1,7 +1,7 @@
 r"""Data that come in minibatches: lists, generators, data loaders.
 
 G is the mean loss over all rows of a source, and a round uses the next minibatches. Where the
-source can be read again, a pass over it evaluates and certifies G, off the clock.
+source can be read again, a pass over it evaluates and certifies G.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ class Batches(Objective):
     True
     """
 
+    _derived = ("first", "length", "counted")  # A source may shuffle, so that these differ.
+
     def __init__(
         self,
         loss: str | Callable[..., FiniteSum],
@@ -102,7 +104,7 @@ class Batches(Objective):
             raise ValueError("loss='poisson' needs cap=..., the same for all minibatches")
         self._make = LOSSES[loss] if isinstance(loss, str) else loss
         self._options = options | ({"reduction": "mean"} if isinstance(loss, str) else {})
-        self._source = source
+        self.source = source
         self._beta = beta
         self.first: list[FiniteSum] = []
         self.repeats = not isinstance(source, Iterator)
@@ -122,8 +124,8 @@ class Batches(Objective):
         if not self.first:
             raise ValueError("the source of minibatches is empty")
         found = None
-        if isinstance(self._source, Sized):
-            found = len(self._source)
+        if isinstance(self.source, Sized):
+            found = len(self.source)
         elif self.repeats and len(self.first) < KEPT_BATCHES:
             found = len(self.first)
         self.counted = found is not None
@@ -134,7 +136,7 @@ class Batches(Objective):
 
     def open(self) -> Iterator[FiniteSum]:
         """Return an iterator over the losses of the minibatches, from the beginning."""
-        source = self._source() if callable(self._source) else self._source
+        source = self.source() if callable(self.source) else self.source
         for number, pair in enumerate(source):
             yield self._loss(number, pair)
 

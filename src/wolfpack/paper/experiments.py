@@ -98,6 +98,7 @@ def solve(run: Run, rounds: int, callback: Callable[[Result], None] | None = Non
         L=None if run.L == "estimated" else run.smoothness(on),
         callback=callback,
         progress=False,
+        record_every=1,
         **dict(run.options),
     )
     # every round is recorded, so a round is its own index
@@ -111,9 +112,12 @@ def bound(curve: Curve, rounds: np.ndarray) -> np.ndarray:
 
     The sharp bound is for the same run, so it has the run's own M; it differs by the variance
     (R^2/m, not 4 R^2/m) and by the weights A_k themselves in place of an exponential below them.
+    "lower" is what every method exceeds that mixes so many answers (Theorem B2).
     """
     run = curve.run
     on = instance(run.problem)
+    if curve.bound == "lower":
+        return theory.lower_bound(rounds, target=on.target)
     alpha, m = run.option("alpha"), run.option("m")
     return theory.bound_pfw(
         rounds,

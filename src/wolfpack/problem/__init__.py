@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from .budget import LimitReached, affordable, counted, spend, spend_gradients, tick, under_way
 from .checks import is_own
 from .composite import CompositeProblem
 from .constrained import Problem
 from .errors import CapabilityError, EndOfData, NonFiniteError
-from .evaluation import CompositeEvaluation, Counts, Evaluation, Pending, Violation, underflow
+from .evaluation import CompositeEvaluation, Counts, Evaluation, Pending, Violation
 from .protocols import (
     Finisher,
     MirrorMap,
     Objective,
     Observer,
+    Priced,
     Region,
     SetDependent,
     SimpleTerm,
     Solver,
     State,
 )
+from .rounding import Minorant, accumulation, sum_unit, underflow, unit_of
 
 __all__ = [
     "CapabilityError",
@@ -27,11 +30,14 @@ __all__ = [
     "EndOfData",
     "Evaluation",
     "Finisher",
+    "LimitReached",
+    "Minorant",
     "MirrorMap",
     "NonFiniteError",
     "Objective",
     "Observer",
     "Pending",
+    "Priced",
     "Problem",
     "Region",
     "SetDependent",
@@ -39,6 +45,15 @@ __all__ = [
     "Solver",
     "State",
     "Violation",
+    "accumulation",
+    "affordable",
+    "counted",
     "is_own",
+    "spend",
+    "spend_gradients",
+    "sum_unit",
+    "tick",
+    "under_way",
     "underflow",
+    "unit_of",
 ]

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..files import staging, write_text
+
 _COMMON = """
 [method]
 name = "auto"            # 'wolfpack info' lists the methods; 'wolfpack check' says what auto does
@@ -18,13 +20,13 @@ name = "auto"            # 'wolfpack info' lists the methods; 'wolfpack check' s
 tol = {tol}               # certified gap: f(x) is proved to be within tol of the minimum
 # rtol = 1e-3            # the same relative to |f(x)|
 max_rounds = 20000
-# max_seconds = 60
+# max_seconds = 60       # on the clock, from the start of the command's run
 # max_lmo = 100000       # oracle calls
 
 [run]
 seed = 0                 # same seed, same result, on every engine
 # engine = "auto"        # where oracles run: threads:4, processes:4, dask, ray, mpi; this process
-# record_every = 10      # certify and record every so many rounds
+# record_every = 10      # certify and record every so many rounds; by cost otherwise
 
 [output]
 # folder = "my-results"  # '<name of this file>-out' otherwise; --out goes before both
@@ -133,6 +135,7 @@ def write_starter(path: Path, kind: str = "lasso") -> list[Path]:
     data = path.with_name(f"{path.stem}-data{starter.suffix}")
     text = _HEAD.format(file=path.name, title=starter.title)
     text += starter.text.format(data=data.name) + _COMMON.format(tol=starter.tol)
-    starter.write(data)
-    path.write_text(text, encoding="utf-8")
+    with staging(path.parent) as stage:
+        starter.write(stage / data.name)
+        write_text(stage / path.name, text)
     return [path, data]

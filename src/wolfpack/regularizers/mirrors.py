@@ -22,7 +22,7 @@ import numpy as np
 from ..arrays import Array, as_float_array, check_finite, inner, to_host
 from ..problem import CapabilityError
 from ._base import HostMethods, Regularizer
-from .entropy import entropy, on_simplex
+from .entropy import entropy, entropy_slope
 from .squared_pnorm import exponent, half_square, half_square_gradient
 
 Step = Callable[[Array, float], Array]
@@ -136,12 +136,7 @@ class EntropyMirror(Mirror):
         return entropy(y)
 
     def phi_gradient(self, y: Array) -> Array:
-        if not (on_simplex(y) and y.min() > 0):
-            raise ValueError(
-                "the entropy's gradient needs positive entries of sum 1 (y0 in the interior of the "
-                f"simplex), found a smallest entry {y.min():.3g} and a sum {y.sum():.6g}"
-            )
-        return np.log(y)
+        return entropy_slope(y)
 
 
 class PNormMirror(Mirror):
@@ -189,7 +184,7 @@ class Same(Mirror):
         The simple term of the problem.
     slope : array, optional
         s, a subgradient of H at the start of the run; by default 0, so that w is minimised where H
-        is.
+        is. With ``y0`` it is H's own (`Regularizer.subgradient`), where H tells one.
     """
 
     geometry = "same"
@@ -206,6 +201,8 @@ class Same(Mirror):
         return self.H.value(y)
 
     def phi_gradient(self, y: Array) -> Array:
+        if self.H.has("subgradient"):
+            return self.H.subgradient(y)
         raise CapabilityError(
             f"w = H = {self.H!r} cannot be shifted to y0: leave y0 out, or pass Same(H, slope=s) "
             "with s a subgradient of H at y0"

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
-from typing import Self, TypeVar, cast
+from typing import ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ..arrays import (
     norm,
 )
 from ..atoms import Atoms, Dense
-from ..problem import CapabilityError, is_own
+from ..problem import CapabilityError, is_own, spend
 from ._laws import NoiseLike
 
 T = TypeVar("T")
@@ -50,6 +50,9 @@ class Set(ABC):
     batch_hint : int or None
         How many directions a worker should get at least; 1 for expensive oracles. With None, the
         default, the library chooses by the dimension.
+    proof_calls : int
+        What `certify` costs, in oracle calls, roughly; 0, the default, where it is far cheaper.
+        Rounds are certified the more rarely the more it costs.
     default_noise : str
         Law of the perturbation to use when the user names none; "gaussian" by default.
     closed_forms : tuple of str
@@ -90,6 +93,7 @@ class Set(ABC):
     releases_gil: bool = False
     one_by_one: bool = False
     batch_hint: int | None = None
+    proof_calls: int = 0
     default_noise: str = "gaussian"
     closed_forms: tuple[str, ...] = ()
     cheap_projection: bool = True
@@ -98,6 +102,8 @@ class Set(ABC):
     summary: str = "{K.sizes}"
     original: Self | None = None
     like: Array = None
+    # These follow from the other attributes; a checkpoint's fingerprint of K leaves them out.
+    _derived: ClassVar[tuple[str, ...]] = ("radius", "diameter", "log_count", "original", "like")
 
     @property
     def tested(self) -> bool:
@@ -132,6 +138,13 @@ class Set(ABC):
     """The largest distance of two points of K, or a number that is not smaller.
 
     Twice the radius by default. A set that knows better sets it in ``__init__``."""
+
+    centred_radius: float = cast("float", cached_property(lambda self: _centred_radius(self)))
+    """The largest distance of a point of K from the best centre, or a number that is not smaller.
+
+    The constants of smoothing need it, and the centre may be any point. By default it is the
+    smaller of the radius, which is about 0, and of Jung's bound, D sqrt(d/(2(d+1))) for the
+    diameter D. A set that knows better sets it in ``__init__``."""
 
     dimension: int = cast("int", cached_property(lambda self: math.prod(self.shape)))
     """Number of entries of a point of K."""
@@ -184,6 +197,7 @@ class Set(ABC):
 
         By default it is the oracle's answer to zero. A point in the middle of K is better.
         """
+        spend(1)
         return self._lmo(np.zeros(self.shape)).to_dense()
 
     def lmo_or_nearby(self, g: Array) -> Atoms:
@@ -314,6 +328,11 @@ class Set(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.summary.format(K=self)})"
+
+
+def _centred_radius(K: Set) -> float:
+    d = K.dimension
+    return min(K.radius, K.diameter * math.sqrt(d / (2.0 * (d + 1.0))))
 
 
 _DISPATCHED = ("violation", "smoothed", "smoothed_support", "draw", "k_best")

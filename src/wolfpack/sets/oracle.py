@@ -33,9 +33,9 @@ class Oracle(Set):
     batched : bool
         Whether ``lmo`` also accepts a batch of directions ``(batch, *shape)``; else it is called
         for one after the other, and a batch of its answers is dense.
-    error : float
-        What an answer may miss: <g, lmo(g)> exceeds the minimum by at most error ||g|| radius.
-        Certificates subtract it. 0, the default, is an exact oracle.
+    inexact : float
+        How far answers may be from the best: <g, v> is at most min <g, .> + inexact ||g|| radius.
+        Certificates are lowered by it. 0, the default, says that answers are exact.
     contains : callable, optional
         ``contains(x)`` tells whether x is in the set.
     anywhere : bool
@@ -44,9 +44,11 @@ class Oracle(Set):
 
     Notes
     -----
-    Certificates assume that the answers are exact, up to ``error``. Without ``contains``,
-    membership is judged with the oracle, by Wolfe's algorithm: up to 1,000 calls, a few in low
-    dimension. A point counts as outside only if a direction proves it.
+    Certificates assume that the answers are as exact as ``inexact`` says; a lower bound above a
+    value of f, which worse answers lead to, ends a run with status ``contradiction``.
+
+    Without ``contains``, membership is judged with the oracle, by Wolfe's algorithm: up to 1,000
+    calls, a few in low dimension. A point counts as outside only if a direction proves it.
 
     Examples
     --------
@@ -65,7 +67,7 @@ class Oracle(Set):
         *,
         diameter: float | None = None,
         batched: bool = False,
-        error: float = 0.0,
+        inexact: float = 0.0,
         contains: Callable[[Array], bool] | None = None,
         anywhere: bool = False,
     ) -> None:
@@ -78,7 +80,7 @@ class Oracle(Set):
         self.r = self.radius = as_positive(radius, "radius")
         if diameter is not None:
             self.diameter = min(2.0 * self.r, as_positive(diameter, "diameter"))
-        self.error = as_nonnegative(error, "error")
+        self.inexact = as_nonnegative(inexact, "inexact")
         self.batched = batched
         self.one_by_one = not batched
         self.batch_hint = None if batched else 1
@@ -86,6 +88,10 @@ class Oracle(Set):
         # without it, judging one point takes many calls of the oracle
         self.cheap_violation = contains is not None
         self.anywhere = anywhere
+
+    @property
+    def tested(self) -> bool:
+        return False
 
     def _lmo(self, g: Array) -> Atoms:
         if g.ndim == len(self.shape) or self.batched:
@@ -124,12 +130,9 @@ class Oracle(Set):
             raise TypeError(f"{self}: lmo must answer an array, found {type(answer).__name__}")
         return array
 
-    @property
-    def tested(self) -> bool:
-        return False
-
     def certify(self, g: Array, vertex: Atoms) -> float:
-        return super().certify(g, vertex) - self.error * norm(g) * self.r
+        value = super().certify(g, vertex)
+        return value - self.inexact * norm(g) * self.r if self.inexact else value
 
     def violation(self, x: Array) -> float:
         if self.member is None:

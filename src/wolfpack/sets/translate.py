@@ -47,6 +47,7 @@ class Translate(Combination):
                 f"offset must have the shape {K.shape} of {K}, found {array.shape}"
             ) from None
         self.radius, self.diameter = K.radius + norm(self.offset), K.diameter
+        self.centred_radius = K.centred_radius
 
     @property
     def K(self) -> Set:

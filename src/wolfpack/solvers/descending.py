@@ -83,6 +83,16 @@ class Descending(Solver[Any]):
         """The number of oracles that it asks in a round, where that is an option."""
         return getattr(self.inner, "m", None)
 
+    @property
+    def certificate_calls(self) -> int:
+        """Oracle calls that measuring stationarity takes."""
+        return getattr(self.inner, "certificate_calls", 0)
+
+    @property
+    def round_calls(self) -> int:
+        """Oracle calls of a round."""
+        return getattr(self.inner, "round_calls", 1)
+
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> Any:
         return self.inner.init(problem, x0, oracles)
 

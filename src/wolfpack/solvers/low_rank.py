@@ -181,12 +181,13 @@ class LowRankCorrective(Solver[State]):
         With an ``average``, one of the m pairs is that of the averaged gradient.
         """
         K, count = problem.set, self.m - (average is not None)
-        problem.counts.nlmo += self.m
+        problem.counts.ask(self.m)
         answers = K.k_best(at.gradient, count)
         bound = problem.dual_bound(at.gradient, at.dual, answers.take(0))
         if average is not None:
             pair = K.k_best(average.y, 1)
-            bound = max(bound, problem.dual_bound(average.y, average.dual, pair.take(0)))
+            mean = problem.dual_bound(average.y, average.dual, pair.take(0), averaged=True)
+            bound = max(bound, mean)
             answers = join([answers, pair])
         assert isinstance(answers, RankOne)
         return answers, bound

@@ -19,7 +19,12 @@ from . import _check
 
 
 def next_weight(
-    A_k: float, beta: float, mu: float, nu: float, exact: bool = False
+    A_k: float,
+    beta: float,
+    mu: float,
+    nu: float,
+    exact: bool = False,
+    rho: float | None = None,
 ) -> tuple[float, float]:
     """A_{k+1} and tau_k = 1 - A_k / A_{k+1} (Algorithm 1, first two lines).
 
@@ -36,6 +41,8 @@ def next_weight(
         this function in every round.
     exact : bool
         Whether gradients are free of noise: rho = 0 and the larger weights of Proposition P2.
+    rho : float, optional
+        Another share for noise than sqrt(mu beta): any rho_k > 0 of Proposition P2 (Theorem C4).
 
     Notes
     -----
@@ -44,8 +51,11 @@ def next_weight(
     = tau / (1 + beta / A_{k+1}).
     """
     if A_k == 0.0:
-        return nu if exact else nu / (1.0 + sqrt(mu / beta)), 1.0
-    growth, tau = _growth(mu + beta * nu / A_k, beta, 0.0 if exact else mu)
+        share = sqrt(mu / beta) if rho is None else rho / beta
+        return nu if exact else nu / (1.0 + share), 1.0
+    # Products of square roots do not overflow in any unit of beta and mu.
+    own = sqrt(mu) * sqrt(beta) if rho is None else rho
+    growth, tau = _growth(mu + beta * nu / A_k, beta, 0.0 if exact else own)
     return A_k * growth, tau
 
 
@@ -72,25 +82,20 @@ def capped_weight(
     return (A_next, tau) if tau <= max_tau else (A_k * (1.0 + step), max_tau)
 
 
-def _growth(e: float, beta: float, mu: float) -> tuple[float, float]:
-    """A_{k+1} / A_k and tau_k as functions of e = mu + beta nu / A_k; both increase with e.
-
-    ``mu`` stands for rho = sqrt(mu beta) alone: 0 for rho = 0.
-    """
-    # Products of square roots, and hypot, do not overflow in any unit of beta and mu.
-    rho = sqrt(mu) * sqrt(beta)
+def _growth(e: float, beta: float, rho: float) -> tuple[float, float]:
+    """A_{k+1} / A_k and tau_k as functions of e = mu + beta nu / A_k; both increase with e."""
     root = hypot(rho + e, 2.0 * sqrt(beta) * sqrt(e))
     return (2.0 * beta + rho + e + root) / (2.0 * (beta + rho)), 2.0 * e / (rho + e + root)
 
 
-def step_weights(n: int, beta: float, mu: float, nu: float) -> np.ndarray:
+def step_weights(n: int, beta: float, mu: float, nu: float, rho: float | None = None) -> np.ndarray:
     """A_0, ..., A_n of Algorithm 1; with mu = nu = 1/L and beta = R M / alpha, of Algorithm 2.
 
     Parameters
     ----------
     n : int
         Last index, >= 0.
-    beta, mu, nu : float
+    beta, mu, nu, rho : float
         As in `next_weight`. Weights beyond the range of a float are infinite.
 
     Examples
@@ -104,7 +109,7 @@ def step_weights(n: int, beta: float, mu: float, nu: float) -> np.ndarray:
     A = np.zeros(last + 1)
     A_k = 0.0
     for k in range(1, last + 1):
-        A_k, _ = next_weight(A_k, beta, mu, nu)
+        A_k, _ = next_weight(A_k, beta, mu, nu, rho=rho)
         A[k] = A_k
     return A
 
@@ -120,7 +125,7 @@ def log_weight_bound(k: np.ndarray, beta: float, mu: float, nu: float, sharp: bo
     """
     log_A_1 = np.log(nu) - log1p(sqrt(mu / beta))
     if sharp:
-        growth, tau = _growth(mu, beta, mu)
+        growth, tau = _growth(mu, beta, sqrt(mu) * sqrt(beta))
         rate = -log1p(-tau) if tau < 0.5 else log(growth)
     else:
         rate = sqrt(mu) / (4.0 * (sqrt(beta) + sqrt(mu)))

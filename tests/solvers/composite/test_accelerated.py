@@ -200,6 +200,7 @@ def test_batches_that_follow_the_measured_variance():
     G, H = SMOOTH["logistic"][0](), SquaredNorm(MU)
     best = wp.minimize_composite(G, H, tol=1e-10)
     options = {"method": "converging", "batch": "auto", "tol": 0, "max_rounds": 60}
+    options["record_every"] = 1
 
     def noisy(sigma, **more):
         def draw(y, rng):
@@ -214,7 +215,7 @@ def test_batches_that_follow_the_measured_variance():
     np.testing.assert_allclose(m[32:] / np.arange(34, 62), c, rtol=0.5)
     assert np.all(quiet.history["m"][8:] <= 0.5 * loud.history["m"][8:])
     assert loud.fun - best.fun <= 0.1 * (noisy(1.0, batch=1).fun - best.fun)
-    rows = wp.minimize_composite(G, H, **options, record_every=1)
+    rows = wp.minimize_composite(G, H, **options)
     assert rows.history["m"].max() == N
 
 
@@ -263,6 +264,12 @@ def test_any_start_by_the_shift():
     # for the ridge w = H has nu = mu, and its subgradient at z0 is mu z0
     same = run_from(z0, H, Same(H, slope=MU * z0))
     assert np.linalg.norm(same - z0) < np.linalg.norm(run_from(z0, H, "same") - z0)
+    np.testing.assert_allclose(run_from(z0, H, "same", z0), same, atol=1e-13)
+    # for the entropy it is mu log z0, and w = H is mu times the relative entropy
+    for w in ("same", Same(E, slope=MU * np.log(z0))):
+        np.testing.assert_allclose(
+            run_from(z0, E, w, z0 if w == "same" else None), entropic, atol=1e-12
+        )
 
 
 def test_dtypes_and_shapes():
@@ -333,7 +340,16 @@ BAD = [
     ({"beta": "search", "method": "converging"}, ValueError, "pass method='accelerated'"),
     ({"variance_reduction": "sag"}, ValueError, "must be a bool or one of 'saga', 'svrg'"),
     ({"w": "mirror"}, ValueError, "w must be one of"),
-    ({"w": "same", "y0": np.ones(D)}, CapabilityError, r"Same\(H, slope=s\)"),
+    (
+        {"H": ElasticNet(0.1, MU), "w": "same", "y0": np.ones(D)},
+        CapabilityError,
+        r"Same\(H, slope=s\)",
+    ),
+    (
+        {"H": Entropy(MU), "w": "same", "y0": np.eye(D)[0]},
+        ValueError,
+        "y0 in the interior of the simplex",
+    ),
     ({"w": Euclidean(np.zeros(D + 1))}, ValueError, r"minimiser z0 of w must have shape \(6,\)"),
     ({"beta": 0.0}, ValueError, "beta must be a positive finite number"),
     ({"beta": -1}, ValueError, "beta must be a positive finite number"),

@@ -22,6 +22,7 @@ COPIED = (
     "polytope",
     "releases_gil",
     "one_by_one",
+    "proof_calls",
     "batch_hint",
     "default_noise",
     "closed_forms",
@@ -66,6 +67,10 @@ class Twin(Set, anywhere=True):
     @property
     def diameter(self) -> float:
         return self.K.diameter
+
+    @property
+    def centred_radius(self) -> float:
+        return self.K.centred_radius
 
     def at(self, x: Array) -> Set:
         return self if is_foreign(x) else self.K

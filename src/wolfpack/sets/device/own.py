@@ -20,7 +20,7 @@ class OracleTwin(Exact, Twin, anywhere=True):
         return Dense(namespace(g).stack(answers), self.shape)
 
     def certify(self, g: Array, vertex: Atoms) -> float:
-        return super().certify(g, vertex) - self.K.error * norm(g) * self.K.r
+        return super().certify(g, vertex) - self.K.inexact * norm(g) * self.K.r
 
     def _ask(self, g: Array) -> Atoms:
         """Return the checked answer to ``g``; what the callable raises is raised, with a note."""

@@ -40,16 +40,15 @@ def replay(
     compiled = oracles.compiled
     if compiled is None:
         compiled = oracles.compiled = Compiled(_round(solver, problem, state, oracles))
-    counts.nfev += 1
-    counts.njev += 1
-    counts.nlmo += m if isinstance(m, int) else 1
+    counts.evaluated()
+    counts.ask(m if isinstance(m, int) else 1)
     scalars = tau, alpha
     given = (
         np.concatenate([scalars, oracles.uniforms(m, state.k)]) if isinstance(m, int) else scalars
     )
     arrays = state.x, state.at.gradient, state.y, state.dual
     (x, gradient, y, dual, theta), (value, product, *numbers) = compiled(given, arrays)
-    at, _ = problem.settle(Evaluation(Pending(value, product), gradient, theta))
+    at, _ = problem.settle(Evaluation(Pending(value, product), gradient, theta), x)
     return Step(None, None, x, y, dual, at, alpha, math.nan, numbers)
 
 
