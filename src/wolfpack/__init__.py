@@ -14,6 +14,7 @@ from . import (
     solvers,
     theory,
 )
+from .front.check import check
 from .front.choose import explain
 from .front.composite import minimize_composite
 from .front.execute import ConvergenceError
@@ -32,6 +33,7 @@ __all__ = [
     "Result",
     "Status",
     "arrays",
+    "check",
     "engines",
     "estimators",
     "explain",

@@ -157,7 +157,8 @@ def test_all_that_happens_after_the_call_is_on_the_clock(clock):
 
 def test_the_solver_has_its_own_share(clock):
     counted_ = Counted(clock, f=0.5, lmo=0.25)
-    res = counted_.minimize("fw", max_rounds=4, callback=lambda now: counted_._wait(1.0))
+    options: dict[str, Any] = {"callback": lambda now: counted_._wait(1.0), "checks": False}
+    res = counted_.minimize("fw", max_rounds=4, **options)
     assert res.solver_seconds == 5 * 0.75
     assert res.seconds == 5 * 1.75
     assert res.to_dict()["solver_seconds"] == res.solver_seconds
@@ -192,7 +193,8 @@ def test_a_round_on_an_engine_is_cut():
 def test_preparation_is_on_the_clock_and_counted(clock):
     counted_ = Counted(clock, lmo=1.0)
     K = wp.sets.Oracle(counted_.lmo, shape=D, radius=1.0)
-    res = wp.minimize(counted_.f, K, method="fw", tol=0, max_rounds=3)  # K.start() asks the oracle
+    # K.start() asks the oracle
+    res = wp.minimize(counted_.f, K, method="fw", tol=0, max_rounds=3, checks=False)
     assert res.nlmo == counted_.answers == 5
     assert res.seconds == 5.0
     counted_.answers = 0
@@ -240,7 +242,7 @@ def test_a_second_run_counts_as_the_first():
 
 def test_both_clocks_go_on_after_resume(clock, tmp_path):
     counted_, path = Counted(clock, lmo=1.0), tmp_path / "run.ckpt"
-    first = counted_.minimize("anytime", max_rounds=6, checkpoint=path)
+    first = counted_.minimize("anytime", max_rounds=6, checkpoint=path, checks=False)
     spent, answers = first.seconds, counted_.answers
     clock.now += 100.0
     res = wp.resume(path, counted_.f, counted_.K, max_rounds=10**6, max_seconds=spent + 10.0)
@@ -295,7 +297,7 @@ def test_a_run_inside_a_run_has_limits_of_its_own():
     inner_calls = []
 
     def f(x: np.ndarray) -> tuple[float, np.ndarray]:
-        inner = Counted().minimize("fw", max_rounds=5)
+        inner = Counted().minimize("fw", max_rounds=5, checks=False)
         inner_calls.append(inner.nlmo)
         return 0.5 * float((x - GOAL) @ (x - GOAL)), x - GOAL
 

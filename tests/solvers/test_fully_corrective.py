@@ -75,7 +75,14 @@ def test_traffic_needs_fewer_shortest_paths_than_any_line_search():
     street = Traffic()
     calls = {
         method: wp.minimize(
-            street.f, street.K, street.x0, method=method, tol=0, rtol=1e-4, max_rounds=60
+            street.f,
+            street.K,
+            street.x0,
+            method=method,
+            tol=0,
+            rtol=1e-4,
+            max_rounds=60,
+            convex=True,
         ).nlmo
         for method in ("fcfw", "conjugate", "biconjugate", "bpcg")
     }

@@ -65,18 +65,23 @@ def check(
 ) -> None:
     """Check a problem file, and say what it will do and cost.
 
-    Nothing is written. Times are measured on a few calls and a short trial.
+    Gradient, oracle and convexity are tested as by wolfpack.check. Nothing is written. Times are
+    measured on a few calls and a short trial.
     """
+    from ..front.check import check as examine
     from ..problem_file import measure
 
     task = read_task(problem, access_of(data_root, max_data))
     with bad_input(problem):
         cost = measure(task)
+        report = examine(task.objective, task.set, quiet=True)
     choice = task.choice
     if as_json:
         plain: dict[str, Any] = {"title": task.title, "set": repr(task.set), **asdict(cost)}
         plain["options"] = choice.options if choice else {}
         plain["reason"] = choice.reason if choice else "named in the file"
+        plain["ok"] = report.ok
+        plain["findings"] = [found._asdict() for found in report.findings]
         print(json.dumps(plain, indent=2))
         return
     console = Console(highlight=False)
@@ -84,6 +89,9 @@ def check(
     said = str(choice) if choice else f"method {cost.method!r}, named in the file"
     console.print(said, markup=False)
     console.print(_cost_table(cost, task))
+    console.print(str(report), markup=False)
+    if not report.ok:
+        raise typer.Exit(1)
 
 
 def _cost_table(cost: Cost, task: Task) -> Table:

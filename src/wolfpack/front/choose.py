@@ -101,8 +101,8 @@ def explain(
     ----------
     f, K : as for `wolfpack.minimize`
     **settings
-        Arguments of `wolfpack.minimize`, of which ``m``, ``noise``, ``smoothing`` and ``engine``
-        bear on the choice.
+        Arguments of `wolfpack.minimize`, of which ``m``, ``noise``, ``smoothing``, ``engine`` and
+        ``convex`` bear on the choice.
 
     Returns
     -------
@@ -139,6 +139,13 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
     def chosen(method: str, reason: str, **options: Any) -> Choice:
         return Choice(method, options, reason, facts)
 
+    convex = settings.get("convex")
+    if (objective.convex if convex is None else convex) is False:
+        if projects:
+            return chosen("projected", f"f is not convex, and {name} has a cheap exact projection")
+        if K.polytope:
+            return chosen("bpcg", f"f is not convex, and {name} is a polytope")
+        return chosen("fw", "f is not convex, and Frank-Wolfe with backtracking descends anywhere")
     noisy = [option for option in _NOISE_OPTIONS if settings.get(option) is not None]
     noisy += ["noise"] if settings.get("noise", "auto") != "auto" else []
     noisy += ["m"] if isinstance(m, str) else []

@@ -20,7 +20,8 @@ class ConstrainedSettings:
     """Arguments of `minimize` alone, as the user gave them.
 
     ``block`` is the number of answers per block of draws, ``policy`` how long a round waits for its
-    workers, ``L`` the smoothness constant.
+    workers, ``L`` the smoothness constant, ``convex`` whether f is convex, ``checks`` whether f and
+    K are checked where they are not the library's own.
     """
 
     noise: str | Noise | None
@@ -29,6 +30,8 @@ class ConstrainedSettings:
     block: int | None
     policy: Policy
     L: float | None
+    convex: bool | None = None
+    checks: bool = True
 
 
 @dataclass(frozen=True)

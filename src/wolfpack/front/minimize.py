@@ -30,19 +30,22 @@ from ..noise import Noise
 from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
 from ..problem import Counts, LimitReached, Problem, Solver, counted
-from ..problem.checks import check_positive
+from ..problem.checks import as_convexity, check_positive
 from ..sets import Set
+from ..solvers import Descending
 from .choose import METHODS, as_set, choose, make_solver
 from .config import Config, ConstrainedSettings, as_checkpoint
 from .execute import concluded, execute
 from .fingerprint import constrained_fingerprint
 from .prepare import prepare_constrained
 from .start import search_start
+from .starts import best_of, check_starts, random_start
 
 POLICY = tuple(field.name for field in fields(Policy))
 """Options that say how long a round waits for its workers."""
 
-_COMMON_OPTIONS = ["L", "device", "record_every", "smoothing", "sampling", "block", *POLICY]
+_COMMON_OPTIONS = ["L", "device", "record_every", "checks", "smoothing"]
+_COMMON_OPTIONS.extend(["sampling", "block", *POLICY])
 
 
 def minimize(
@@ -63,9 +66,11 @@ def minimize(
     checkpoint: str | PathLike[str] | Checkpoint | None = None,
     progress: bool | None = None,
     raise_on_failure: bool = False,
+    convex: bool | None = None,
+    starts: int = 1,
     **options: Any,
 ) -> Result:
-    r"""Minimise a smooth convex function over a compact convex set, with a certificate.
+    r"""Minimise a smooth function over a compact convex set; with a certificate if it is convex.
 
     *Solves* :math:`\min_{x \in K} f(x)` through gradients of f and linear oracles of K alone.
 
@@ -117,11 +122,22 @@ def minimize(
         Show a progress line: always, never, or (None) on a terminal when the run lasts.
     raise_on_failure : bool
         Raise `ConvergenceError` instead of returning an unsuccessful result.
+    convex : bool, optional
+        True declares f convex, which the certificate needs. False searches for a stationary point:
+        f decreases in every round until the Frank-Wolfe gap at x, ``res.stationarity``, is at most
+        ``tol``; ``res.gap`` is infinite. None, the default, is what the objective declares. For a
+        callable that declares nothing f is taken to be convex, tested for it before a gap is
+        returned, and the message says so.
+    starts : int
+        With ``convex=False``, the number of starts: x0 first, then random points of K that the seed
+        determines. The best result is returned, with all of them in ``res.starts``. Limits on
+        rounds and oracle calls hold for each start, ``max_seconds`` for all together.
     **options
         ``L`` (smoothness constant, when the objective does not know it), ``device`` (where to run,
         in PyTorch's words: "cuda" moves dense NumPy data there), ``record_every`` (certify and
         record every so many rounds; "auto", the default, keeps certificates to about a tenth of a
-        run and records every round where they are free), ``smoothing`` ("ambient", "lifted" or
+        run and records every round where they are free), ``checks`` (False leaves functions and
+        oracles of your own unchecked, see `wolfpack.check`), ``smoothing`` ("ambient", "lifted" or
         "image": noise on coordinates, on the scores of vertices, on the observations), ``sampling``
         ("iid", "antithetic" or "sobol"), ``block`` (answers per block of draws, the unit of work
         that is given to a worker), ``oracle_timeout``, ``stragglers``, ``quorum``, ``mode`` and
@@ -150,8 +166,13 @@ def minimize(
     objective = as_objective(f)
     region = as_set(K)
     limits = Limits(tol, rtol, max_rounds, max_seconds, max_lmo)
+    declared = objective.convex if as_convexity(convex) is None else convex
+    check_starts(starts, declared)
+    if starts > 1 and checkpoint is not None:
+        raise ValueError("a checkpoint holds one run: leave checkpoint out, or starts")
+    checks = options.pop("checks", True)
     schedule = Schedule(options.pop("record_every", "auto"))
-    shown = Options(callback, progress, schedule, began=began)
+    shown = Options(callback, progress, schedule, began=began, checks=checks)
     L = options.pop("L", None)
     check_positive("L", L, optional=True)
     device = options.pop("device", None)
@@ -160,18 +181,22 @@ def minimize(
         x0 = x0 if x0 is None or is_foreign(x0) else like(x0, objective.like)
     counts = _counts_of_preparation(limits, began)
     with without_graphs(x0), counted(counts):
-        start = _starting_point(objective, region, x0)
+        start = starting_point(objective, region, x0)
     region = region.at(start)
     remark = ""
     if isinstance(method, str) and method == "auto":
-        choice = choose(objective, region, {"m": m, "noise": noise, "engine": engine, **options})
+        given = {"m": m, "noise": noise, "engine": engine, "convex": convex}
+        choice = choose(objective, region, given | options)
         method, remark = choice.method, f" method='auto' chose {choice.method!r}: {choice.reason}."
         options = choice.options | options
         m = options.pop("m", m)
-    settings = _settings(noise, L, options)
+    settings = _settings(noise, L, convex, checks, options)
     name, solver = make_solver(method, {"m": m, **options}, METHODS, _COMMON_OPTIONS)
     for_set = getattr(solver, "for_set", None)
-    solver = solver if for_set is None else for_set(region)
+    if declared is False:
+        solver = Descending(solver)
+    elif for_set is not None:
+        solver = for_set(region)
     config = Config(
         method=name,
         solver=solver,
@@ -183,16 +208,27 @@ def minimize(
     )
     if config.checkpoint is not None:
         config = config.identified(constrained_fingerprint(objective, region))
-    task = prepare_constrained(config, settings, objective, region, start, counts)
-    if x0 is None:
-        assert isinstance(task.problem, Problem)
-        shown = replace(shown, search=partial(search_start, task.problem, region, start))
-    result = execute(config, task, shown, engine)
+
+    def run(number: int, limits: Limits) -> Result:
+        """Return the result of one start; the first is x0."""
+        x, used, options = start, counts, shown
+        if number > 0:
+            x, calls = random_start(region, seed, number, start)
+            used, options = Counts(nlmo=calls), replace(shown, began=time.perf_counter())
+        task = prepare_constrained(config, settings, objective, region, x, used)
+        if x0 is None or number > 0:
+            assert isinstance(task.problem, Problem)
+            options = replace(options, search=partial(search_start, task.problem, region, x))
+        return execute(replace(config, limits=limits), task, options, engine)
+
+    result = run(0, limits) if starts == 1 else best_of(starts, limits, run)
     result.message += remark
     return concluded(result, raise_on_failure)
 
 
-def _settings(noise: Any, L: Any, options: dict[str, Any]) -> ConstrainedSettings:
+def _settings(
+    noise: Any, L: Any, convex: bool | None, checks: bool, options: dict[str, Any]
+) -> ConstrainedSettings:
     """Take the options that belong to no method out of ``options``."""
     return ConstrainedSettings(
         noise=noise,
@@ -201,6 +237,8 @@ def _settings(noise: Any, L: Any, options: dict[str, Any]) -> ConstrainedSetting
         policy=Policy(**{name: options.pop(name) for name in POLICY if name in options}),
         block=options.pop("block", None),
         L=None if L is None else float(L),
+        convex=convex,
+        checks=checks,
     )
 
 
@@ -215,7 +253,7 @@ def _counts_of_preparation(limits: Limits, began: float) -> Counts:
     return counts
 
 
-def _starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
+def starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
     """Return a feasible start, checked, that no solver will write to."""
     if objective.shape is not None and tuple(objective.shape) != tuple(K.shape):
         raise ValueError(f"f takes x of shape {objective.shape}, K has shape {K.shape}")

@@ -51,7 +51,8 @@ def prepare_constrained(
     counts: Counts,
 ) -> PreparedRun:
     """Return the task of `minimize`; ``start`` is None for a run that is continued."""
-    problem = Problem(objective, K, settings.L, counts)
+    convex = objective.convex if settings.convex is None else settings.convex
+    problem = Problem(objective, K, settings.L, counts, convex=convex)
     smoothing = choose_smoothing(
         config.method, config.solver, objective, K, settings.noise, settings.smoothing
     )
@@ -59,6 +60,11 @@ def prepare_constrained(
 
     def conclude(result: Result) -> None:
         result.message += objective.remark(result.x)
+        if convex is None and math.isfinite(result.gap):
+            result.message += (
+                " This certificate assumes that f is convex, which was not declared: pass "
+                "convex=True if it is, convex=False to search for a stationary point."
+            )
 
     return PreparedRun(problem, config.solver, start, oracles, conclude)
 

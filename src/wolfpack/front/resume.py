@@ -90,8 +90,10 @@ def resume(
     shown = Options(callback, progress, origin=snapshot, began=began)
     try:
         if isinstance(config.settings, ConstrainedSettings):
-            config, task = _constrained(config, config.settings, f, K, like, snapshot)
-            shown = replace(shown, schedule=Schedule(config.record_every or "auto"))
+            settings = config.settings
+            config, task = _constrained(config, settings, f, K, like, snapshot)
+            schedule = Schedule(config.record_every or "auto")
+            shown = replace(shown, schedule=schedule, checks=settings.checks)
         else:
             config, task, shown = prepare_composite(config, config.settings, f, K, shown)
         check_invariants(snapshot, task.problem)

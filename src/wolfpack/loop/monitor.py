@@ -1,12 +1,28 @@
-"""Compares consecutive rounds with what smoothness and convexity promise."""
+"""Compares rounds with what smoothness and convexity promise, and runs the checks of f and K."""
 
 from __future__ import annotations
 
+import contextlib
+import math
 import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..checks import Audit, Finding, Sample, breach
+from ..problem import LimitReached, Problem
+from ..smoothing import Oracles
+from .status import Status
 from .tracker import Tracker
+
+CLAIMS = (
+    Status.CONVERGED,
+    Status.STATIONARY,
+    Status.STALLED,
+    Status.MAX_ROUNDS,
+    Status.MAX_SECONDS,
+    Status.MAX_LMO,
+)
+"""Statuses of a run that hands out its gap; before that the gap is checked."""
 
 
 class SmoothnessWarning(UserWarning):
@@ -19,34 +35,109 @@ class ConvexityWarning(UserWarning):
 
 @dataclass
 class Monitor:
-    """Warns once of each promise that two rounds have broken, and remembers the remarks."""
+    """Warns once of each promise that was broken, and remembers the remarks.
+
+    ``audit`` tests what is not the library's own, f or K; None where everything is, and for
+    composite problems. ``found`` is what ends a run of `minimize` with a contradiction.
+    """
 
     tracker: Tracker
     remarks: list[str] = field(default_factory=list[str])
     seen: set[str] = field(default_factory=set[str])
+    oracles: Oracles | None = None
+    audit: Audit | None = None
+    found: Finding | None = None
+
+    def watch(self, oracles: Any, checks: bool) -> None:
+        """Set up the checks of a run of `minimize` whose clean answers come from ``oracles``."""
+        problem = self.tracker.problem
+        if not (isinstance(problem, Problem) and isinstance(oracles, Oracles)):
+            return
+        audit = Audit(problem, oracles.lmo)
+        if checks and audit.active:
+            self.audit, self.oracles, oracles.witness = audit, oracles, audit.witness
+
+    def latest(self, state: Any) -> Any:
+        """Return the last answer of the oracle; it is asked where there is none."""
+        oracles = self.oracles
+        assert oracles is not None
+        return oracles.lmo(state.at.gradient) if oracles.last is None else oracles.last[1]
+
+    def begin(self, state: Any) -> None:
+        """Test the gradient at the starting point, once the oracle has answered something."""
+        if self.audit is None or state.at is None or not self.audit.gradient:
+            return
+        self._take(self.audit.begin(state.x, state.at, self.latest(state)))
 
     def compare(self, state: Any, following: Any) -> None:
         """Check the descent and convexity inequalities between two states."""
         at, at_next = state.at, following.at
         if at is None:
             return
-        found = self.tracker.problem.violation(at, state.x, at_next, following.x)
-        if found is None or found.what in self.seen:
+        problem = self.tracker.problem
+        violation = problem.violation(at, state.x, at_next, following.x)
+        if violation is None or violation.what in self.seen:
             return
-        self.seen.add(found.what)
-        if found.what == "convexity":
+        if violation.what == "convexity" and self.tracker.stationarity is not None:
+            return  # nobody has said that f is convex
+        rounds = f"between rounds {state.k} and {following.k}"
+        if violation.what == "convexity":
+            if isinstance(problem, Problem):
+                self._explain(problem, (state, following), rounds)
+                return
             self.tracker.convex = False
             text = (
-                f"f is not convex: between rounds {state.k} and {following.k} it fell below its "
-                "tangent. No gap can be certified; the value and the point are still valid."
+                f"f is not convex: {rounds} it fell below its tangent. No gap can be certified; "
+                "the value and the point are still valid."
             )
             warnings.warn(text, ConvexityWarning, stacklevel=2)
         else:
-            name = found.what
+            name = violation.what
             text = (
-                f"{name} = {found.constant:.6g} is too small: between rounds {state.k} and "
-                f"{following.k} f grew more than {name} allows. The certificate holds, the rate "
-                f"does not: pass a larger {name}."
+                f"{name} = {violation.constant:.6g} is too small: {rounds} f grew more than {name} "
+                "allows. The certificate holds, the rate does not: pass a larger "
+                f"{name}."
             )
             warnings.warn(text, SmoothnessWarning, stacklevel=2)
+        self.seen.add(violation.what)
         self.remarks.append(text)
+
+    def note(self, state: Any) -> None:
+        """Compare a round with others than the one before, in rounds 0, 1, 2, 4, 8 and so on."""
+        if self.audit is None or state.at is None:
+            return
+        self._take(self.audit.witness.finding)
+        if state.k & (state.k - 1) == 0:
+            self._take(self.audit.note(state.x, state.at))
+
+    def verdict(self, status: Status, state: Any) -> Status:
+        """Return the status of a run that would end with this one, after a last check."""
+        tracker, audit = self.tracker, self.audit
+        claims = status in CLAIMS or status is Status.CONTRADICTION
+        if audit is not None and self.found is None and claims:
+            at = state.at if state.x is tracker.x else None
+            with contextlib.suppress(LimitReached):  # a limit leaves no room for the last check
+                self._take(audit.conclude(tracker.x, at, self.latest(state)))
+            tracker.amend()
+            if self.found is None and audit.witness.remark:
+                self.remarks.append(audit.witness.remark)
+        return Status.CONTRADICTION if self.found is not None else status
+
+    def _explain(self, problem: Problem, states: tuple[Any, Any], rounds: str) -> None:
+        """Find out what a value below a tangent proves."""
+        audit = self.audit or Audit(problem, lambda g: None)
+        one, other = (Sample(state.x, state.at) for state in states)
+        found = breach(problem, one, other)
+        self._take(None if found is None else audit.explain(found, rounds))
+
+    def _take(self, found: Finding | None) -> None:
+        """Keep the first finding, and withdraw the certificate."""
+        if found is None or self.found is not None:
+            return
+        self.found = found
+        self.tracker.convex, self.tracker.contradicted = False, True
+        if self.tracker.stationarity is not None:
+            self.tracker.stationarity = math.inf
+        self.remarks.append(found.text)
+        if found.culprit == "convexity":
+            warnings.warn(found.text, ConvexityWarning, stacklevel=2)

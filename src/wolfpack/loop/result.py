@@ -50,6 +50,11 @@ class Result(OptimizeResult):
         Columns recorded along the run.
     state : object
         The solver's last state.
+    stationarity : float
+        Only with ``convex=False``: the Frank-Wolfe gap at x, the most that a first-order step could
+        promise. ``gap`` is infinite then, and ``success`` is True if this is within the tolerance.
+    starts : list of Result
+        Only with ``starts``: the result of each start, in the order of the starts.
     engine : EngineLog or None
         What the engine did, round by round and worker by worker.
     """
@@ -71,6 +76,9 @@ class Result(OptimizeResult):
     history: History
     state: Any
     engine: EngineLog | None
+    # only with convex=False
+    stationarity: float
+    starts: list[Result]
     # only of minimize_composite
     beta: float
     mu: float
@@ -82,7 +90,8 @@ class Result(OptimizeResult):
 
     def __repr__(self) -> str:
         # a state holds several arrays of x's size, which no one wants to read
-        return repr(OptimizeResult({k: v for k, v in self.items() if k != "state"}))
+        hidden = ("state", "starts")
+        return repr(OptimizeResult({k: v for k, v in self.items() if k not in hidden}))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the solver's state, as plain numbers, strings and lists.
@@ -96,6 +105,8 @@ class Result(OptimizeResult):
     def _header(self) -> dict[str, Any]:
         """Return the numbers and texts of `_SAVED` as plain Python values."""
         header = {name: self[name] for name in _SAVED}
+        if "stationarity" in self:
+            header["stationarity"] = self.stationarity
         return header | {"success": bool(self.success), "status": str(self.status)}
 
     def save(self, path: str | Path) -> Path:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..arrays import Array, is_foreign
+from ..arrays import Array, inner, is_foreign
 from ..engines import EngineFailure
 from ..gradients import Gradients
 from ..problem import (
@@ -39,6 +39,9 @@ COMPARED_ROUNDS = 100
 ones. On another device a comparison would have to be waited for, so that only recorded rounds are
 compared there."""
 
+IDLE_ROUNDS = 20
+"""Rounds without a lower value after which a run on a function that is not convex has stalled."""
+
 _ENDED_BY_LIMIT = (Status.MAX_ROUNDS, Status.MAX_SECONDS, Status.STALLED)
 
 
@@ -63,6 +66,8 @@ class Options:
     search : callable, optional
         Returns another start than x0, and a remark, where f is not finite at x0. None for an x0
         that the user has chosen.
+    checks : bool
+        Whether f and K are checked, where they are not the library's own.
     """
 
     callback: Callback | None = None
@@ -72,6 +77,7 @@ class Options:
     origin: Snapshot | None = None
     began: float = field(default_factory=time.perf_counter)
     search: Callable[[], tuple[Array, str]] | None = None
+    checks: bool = True
 
     def __post_init__(self) -> None:
         if self.callback is not None and not callable(self.callback):
@@ -181,6 +187,7 @@ class Course:
     def follow(self, x0: Array) -> Status:
         """Make rounds until the run must end, and return why."""
         try:
+            self.monitor.watch(self.oracles, self.options.checks)
             self._begin(x0)
             return self._rounds(0 if is_foreign(x0) else COMPARED_ROUNDS)
         except LimitReached as reached:
@@ -188,7 +195,9 @@ class Course:
                 text = f"The limit is max_passes = {self.limits.max_passes}."
                 self.monitor.remarks.append(text)
                 return self._close(Status.MAX_ROUNDS, x0)
-            return self._close(Status(reached.limit), x0)
+            status = self._close(Status(reached.limit), x0)
+            late = reached.limit == "max_seconds"  # nothing more is paid for
+            return status if late else self.monitor.verdict(status, self.state)
 
     def _rounds(self, compared: int) -> Status:
         problem, solver, oracles, tracker = self.problem, self.solver, self.oracles, self.tracker
@@ -211,9 +220,13 @@ class Course:
             else:
                 tracker.see(self.state)
             if due:
-                status = self._record(self._bound(), limit)
+                bound = self._bound()
+                if k == 0:
+                    self.monitor.begin(self.state)
+                self.monitor.note(self.state)
+                status = self._record(bound, limit)
                 if status is not None:
-                    return status
+                    return self.monitor.verdict(status, self.state)
             self.progress.update(k, tracker, limits.tol)
             began = time.perf_counter()
             following = solver.step(problem, self.state, oracles)
@@ -227,6 +240,25 @@ class Course:
             if self.previous is not None:
                 self.monitor.compare(self.previous, self.state)
         self.tracker.see(self.state)
+
+    def _measure_stationarity(self) -> float:
+        """Measure the Frank-Wolfe gap at x where f is not convex; there is no lower bound."""
+        state, oracles = self.state, self.oracles
+        assert isinstance(self.problem, Problem)
+        assert isinstance(oracles, Oracles)
+        g, known = state.at.gradient, oracles.last
+        vertex = known[1] if known is not None and known[0] is g else oracles.lmo(g)
+        slack = inner(g, state.x) - self.problem.set.certify(g, vertex)
+        self.tracker.stationarity = max(0.0, slack)
+        return -math.inf
+
+    def _certify(self) -> float:
+        """Return what the solver proves of the state."""
+        if self.tracker.stationarity is not None:
+            return self._measure_stationarity()
+        if isinstance(self.state, FirstPoint):
+            return self._first_bound(self.state.at)
+        return self.solver.lower_bound(self.problem, self.state, self.oracles)
 
     def _begin(self, x0: Array) -> None:
         """Make the first state, or take the one that the run is continued from."""
@@ -278,12 +310,10 @@ class Course:
         """Return the state's lower bound, for which oracle calls were kept in reserve."""
         counts = self.problem.counts
         if self._max_lmo == math.inf and not isinstance(self.state, FirstPoint):
-            return self.solver.lower_bound(self.problem, self.state, self.oracles)
+            return self._certify()
         before, counts.max_lmo = counts.max_lmo, self._max_lmo
         try:
-            if isinstance(self.state, FirstPoint):
-                return self._first_bound(self.state.at)
-            return self.solver.lower_bound(self.problem, self.state, self.oracles)
+            return self._certify()
         finally:
             counts.max_lmo = before
 
@@ -339,6 +369,10 @@ class Course:
         goal = self.limits.goal(tracker.fun)
         if gap <= goal:
             return Status.CONVERGED
+        if tracker.stationarity is not None:
+            if tracker.stationarity <= goal:
+                return Status.STATIONARY
+            return Status.STALLED if tracker.idle >= IDLE_ROUNDS else limit
         # a goal must exceed the floor by a little to be worth waiting for
         at_floor = gap <= 2.0 * floor and goal < 1.0625 * floor
         if at_floor or getattr(state, "stalled", False):
@@ -350,8 +384,11 @@ def _message(status: Status, state: Any, tracker: Tracker, monitor: Monitor) -> 
     """Return why the run ended, and what was remarked along the way."""
     remarks = [status.advice, *monitor.remarks]
     if status is Status.STALLED:
-        remarks.append(f"The floor is about {max(tracker.floor(), tracker.gap):.1e} here.")
-    if tracker.contradicted:
+        floor = max(tracker.floor(), tracker.gap)
+        if tracker.stationarity is not None:
+            floor = tracker.stationarity
+        remarks.append(f"The floor is about {floor:.1e} here.")
+    if tracker.contradicted and monitor.found is None:
         remarks.append(
             "A lower bound rose above a value of f: the oracle's answers are not minimisers over "
             "K, or f is not convex, or its gradient is wrong. No gap can be certified."

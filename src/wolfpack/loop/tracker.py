@@ -17,7 +17,11 @@ from .status import Status
 
 @dataclass
 class Tracker:
-    """The best point, the best bound, the clock and the history of a run; its engine's log."""
+    """The best point, the best bound, the clock and the history of a run; its engine's log.
+
+    ``stationarity`` is the Frank-Wolfe gap at the best point where f is not convex, None where it
+    is; ``idle`` counts the rounds since the best point was found.
+    """
 
     problem: Problem | CompositeProblem
     log: EngineLog | None = None
@@ -32,6 +36,12 @@ class Tracker:
     spent: float = 0.0  # seconds of the runs that this one continues
     solver_seconds: float = 0.0
     history: History = field(default_factory=History)
+    stationarity: float | None = None
+    idle: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.problem, Problem) and self.problem.convex is False:
+            self.convex, self.stationarity = False, math.inf
 
     @property
     def seconds(self) -> float:
@@ -66,6 +76,11 @@ class Tracker:
         at = state.at
         if at is not None and (self.x is None or not at.value >= self.fun):
             self.x, self.at, self.fun, self.value_error = state.x, at, at.value, None
+            self.idle = 0
+        else:
+            self.idle += 1
+            if self.stationarity is not None and at is not None and at.value == self.fun:
+                self.x, self.at = state.x, at  # the point at which stationarity is measured
 
     def improve(self, x: Array, fun: float) -> None:
         """Take a better point that a solver has made of the best one after the run."""
@@ -98,6 +113,15 @@ class Tracker:
         self.history.add(row, () if self.log is None else self.log.recorded())
         return gap, floor
 
+    def amend(self) -> None:
+        """Bring the last row of the history up to what the last checks have counted and found."""
+        rows, counts = self.history.rows, self.problem.counts
+        if rows:
+            row = list(rows[-1])
+            row[4:8] = self.gap, counts.nfev, counts.njev, counts.nlmo
+            self.history.rows = rows.view(len(rows) - 1)
+            self.history.rows.append(row)
+
     @property
     def unrecorded(self) -> tuple[float, ...]:
         """What the engine did since the last row of the history."""
@@ -111,12 +135,13 @@ class Tracker:
     def result(self, state: Any, status: Status | None, message: str) -> Result:
         """Return the result so far; ``status`` is None while the run goes on."""
         counts = self.problem.counts
+        found = {} if self.stationarity is None else {"stationarity": self.stationarity}
         return Result(
             x=self.x,
             fun=self.fun,
             gap=self.gap,
             lower_bound=self.lower_bound,
-            success=status is Status.CONVERGED,
+            success=status in (Status.CONVERGED, Status.STATIONARY),
             status=status,
             message=message,
             nit=state.k,
@@ -127,4 +152,5 @@ class Tracker:
             solver_seconds=self.solver_seconds,
             history=self.history,
             state=state,
+            **found,
         )

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self, cast
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from ..arrays import (
     own,
     same_place,
 )
-from ..problem import CapabilityError, Evaluation, Minorant, Pending, unit_of
+from ..problem import CapabilityError, Evaluation, Minorant, Pending, is_own, unit_of
 from ..problem.rounding import MODEL
 from ._double import as_double, double_twin
 from ._matrix import Matrix, Sizes, as_matrix, has_rows, place_of, sizes_of, squares
@@ -63,6 +63,11 @@ class Objective(ABC):
         Whether `evaluate` accepts a `wolfpack.arrays.LowRank` matrix x without making it dense.
     has_values : bool
         Whether f(x) can be computed; False where only random gradients are known.
+    tested : bool
+        Whether value and gradient are the library's own. Those of others are checked in a run.
+    convex : bool or None
+        Whether f is convex. None where it is not declared, as in a class of your own: the result
+        then says that its certificate assumes it.
     joint : bool
         Whether value and gradient are computed by one call, as those of a callable are. Where a
         method needs one of them, both are then counted.
@@ -116,6 +121,9 @@ class Objective(ABC):
     error: float = 0.0
     # These follow from the other attributes; a checkpoint's fingerprint of f leaves them out.
     _derived: ClassVar[tuple[str, ...]] = ("like", "checked", "error", "L", "L1")
+
+    tested: bool = cast("bool", property(lambda self: is_own(self)))
+    convex: bool | None = cast("bool | None", property(lambda self: self.tested or None))
 
     @abstractmethod
     def evaluate(self, x: Array) -> Evaluation:

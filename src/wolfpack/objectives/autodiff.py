@@ -108,6 +108,7 @@ class _Differentiated(Objective):
     """
 
     checked = True
+    convex = None
     title: str
     module: str
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Array, is_foreign, same_place, spare
 from ..problem import Evaluation
-from ..problem.checks import as_constant, as_nonnegative, as_shape
+from ..problem.checks import as_constant, as_convexity, as_nonnegative, as_shape
 from ._base import Objective, conjugate_evaluation
 
 
@@ -25,6 +25,9 @@ class Function(Objective):
         Lipschitz constant of the gradient, if known.
     shape : int or tuple of int, optional
         Shape of x, if fixed.
+    convex : bool, optional
+        Whether the function is convex, if known. With False `wolfpack.minimize` searches for a
+        stationary point. With None its result says that the certificate assumes convexity.
     error : float
         Relative rounding error of values and of the entries of gradients. Certificates count it.
         They assume at least 64 rounding units, about 1.4e-14 in double precision; pass more if
@@ -39,6 +42,8 @@ class Function(Objective):
     """
 
     checked = True
+    tested = False
+    convex: bool | None = None
     joint = True
 
     def __init__(
@@ -47,8 +52,10 @@ class Function(Objective):
         L: float | None = None,
         shape: tuple[int, ...] | None = None,
         error: float = 0.0,
+        convex: bool | None = None,
     ) -> None:
         self.fun = fun
+        self.convex = as_convexity(convex)
         self.L, self.shape = as_constant(L), as_shape(shape)
         self.error = as_nonnegative(error, "error")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .budget import LimitReached, affordable, counted, spend, spend_gradients, tick, under_way
+from .checks import is_own
 from .composite import CompositeProblem
 from .constrained import Problem
 from .errors import CapabilityError, EndOfData, NonFiniteError
@@ -47,6 +48,7 @@ __all__ = [
     "accumulation",
     "affordable",
     "counted",
+    "is_own",
     "spend",
     "spend_gradients",
     "sum_unit",

@@ -63,6 +63,13 @@ def as_constant(L: Any) -> float | None:
     return number
 
 
+def as_convexity(convex: Any) -> bool | None:
+    """Return whether a function is convex: True, False, or None where nobody has said so."""
+    if convex is None or isinstance(convex, bool):
+        return convex
+    raise TypeError(f"convex must be True, False or None, found {convex!r}")
+
+
 def as_shape(shape: Any) -> tuple[int, ...] | None:
     """Return the shape of x, (n,) for an integer n, None where any shape is allowed."""
     if shape is None:
@@ -75,6 +82,11 @@ def as_shape(shape: Any) -> tuple[int, ...] | None:
     if min(found, default=1) < 1 or any(isinstance(size, bool) for size in sizes):
         raise ValueError(f"shape must have positive sizes, found {shape!r}")
     return found
+
+
+def is_own(part: object) -> bool:
+    """Tell whether the class of a part of a problem belongs to the library."""
+    return type(part).__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 def _finite(value: Any) -> float:

@@ -34,6 +34,8 @@ class Problem:
         The set K.
     L : float or None
         The user's smoothness constant.
+    convex : bool or None
+        Whether f is convex; None where nobody has said so.
     counts : Counts
         Evaluations and oracle calls so far.
     """
@@ -42,6 +44,7 @@ class Problem:
     set: Region
     L: float | None = None
     counts: Counts = field(default_factory=Counts)
+    convex: bool | None = True
 
     def evaluate(self, x: Array) -> Evaluation:
         """Evaluate f at ``x``, count it, and refuse what is not finite.

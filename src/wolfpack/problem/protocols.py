@@ -48,6 +48,12 @@ class Objective(Protocol):
     has_values: bool
     """Whether f(x) can be computed; False where only random gradients are known."""
 
+    tested: bool
+    """Whether value and gradient are the library's own, which its tests compare."""
+
+    convex: bool | None
+    """Whether f is convex; None where nobody has said so."""
+
     n: int
     """Number of observations that one gradient reads."""
 
@@ -141,6 +147,11 @@ class Region(Protocol):
     """A compact convex set K with a linear oracle (see `wolfpack.sets.Set`)."""
 
     @property
+    def tested(self) -> bool:
+        """Whether the oracle is the library's own, which its tests compare."""
+        ...
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the points of K."""
         ...
@@ -173,6 +184,10 @@ class Region(Protocol):
         """Answer one direction as `lmo` does, without checking it."""
         ...
 
+    def lmo_or_nearby(self, g: Array) -> Any:
+        """Answer a batch of directions, each of which may be moved to one that can be answered."""
+        ...
+
     def certify(self, g: Array, vertex: Any) -> float:
         """Return a lower bound on min <g, v> over K, given the oracle's answer to ``g``."""
         ...
@@ -183,6 +198,11 @@ class Region(Protocol):
 
     def has(self, capability: str) -> bool:
         """Tell whether K has the optional method of that name ("project", "k_best", "core")."""
+        ...
+
+    @property
+    def cheap_projection(self) -> bool:
+        """Whether `project`, where K has it, costs about as much as the oracle."""
         ...
 
     def project(self, x: Array) -> Array:

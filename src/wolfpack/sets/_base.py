@@ -21,7 +21,7 @@ from ..arrays import (
     norm,
 )
 from ..atoms import Atoms, Dense
-from ..problem import CapabilityError, spend
+from ..problem import CapabilityError, is_own, spend
 from ._laws import NoiseLike
 
 T = TypeVar("T")
@@ -104,6 +104,11 @@ class Set(ABC):
     like: Array = None
     # These follow from the other attributes; a checkpoint's fingerprint of K leaves them out.
     _derived: ClassVar[tuple[str, ...]] = ("radius", "diameter", "log_count", "original", "like")
+
+    @property
+    def tested(self) -> bool:
+        """Whether the oracle is the library's own. Answers of others are checked in a run."""
+        return is_own(self) if self.original is None else self.original.tested
 
     def __init_subclass__(cls, anywhere: bool = False, **kwargs: object) -> None:
         """Let methods be called with any library's arrays; ``anywhere`` says that they can be."""

@@ -44,6 +44,10 @@ class Combination(Set):
         coordinate = (law for law in self.closed_forms if law != LIFTED)
         self.default_noise = next(coordinate, parts[0].default_noise)
 
+    @property
+    def tested(self) -> bool:
+        return super().tested and all(part.tested for part in self.parts)
+
     def has(self, capability: str) -> bool:
         if not super().has(capability):
             return False

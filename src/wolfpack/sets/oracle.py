@@ -89,6 +89,10 @@ class Oracle(Set):
         self.cheap_violation = contains is not None
         self.anywhere = anywhere
 
+    @property
+    def tested(self) -> bool:
+        return False
+
     def _lmo(self, g: Array) -> Atoms:
         if g.ndim == len(self.shape) or self.batched:
             return self._ask(g)

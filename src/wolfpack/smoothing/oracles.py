@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -35,7 +35,8 @@ class Oracles:
     """Linear oracles of one problem with one smoothing and one seed.
 
     The problem's set is asked, and its counts are kept. ``smoothing`` is None when the method
-    perturbs no question. For ``seed``, ``sampling`` and ``block`` see `Job`.
+    perturbs no question. For ``seed``, ``sampling`` and ``block`` see `Job`. ``last`` is the last
+    direction that was asked without noise, with its answer; a ``witness`` is shown all of those.
     """
 
     def __init__(
@@ -55,6 +56,8 @@ class Oracles:
         self.driver: Driver | None = None
         self.compiled: Compiled | None = None
         self._given: Array = None
+        self.last: tuple[Array, Atoms] | None = None
+        self.witness: Callable[[Array, Atoms], None] | None = None
 
     @property
     def noisy(self) -> bool:
@@ -118,10 +121,15 @@ class Oracles:
         """Return the clean answer to ``g``."""
         self.problem.counts.ask()
         if self.driver is not None and self.driver.guards:
-            return cast("Atoms", self.driver.clean(g))
-        if self.job is not None:
-            return self.job.clean(g)
-        return self.problem.set._lmo(g)
+            answer = cast("Atoms", self.driver.clean(g))
+        elif self.job is not None:
+            answer = self.job.clean(g)
+        else:
+            answer = self.problem.set._lmo(g)
+        self.last = g, answer
+        if self.witness is not None:
+            self.witness(g, answer)
+        return answer
 
     def mean(self, v: Array, alpha: float, m: int | str, k: int) -> Array:
         """Return the mean answer to -v perturbed m times with scale alpha, in round k.

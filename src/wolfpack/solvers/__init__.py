@@ -8,6 +8,7 @@ from .blended_pairwise import BlendedPairwise
 from .composite import ConvergingComposite, SearchedComposite, StochasticComposite
 from .conjugate import Conjugate
 from .corrective import Corrective
+from .descending import Descending
 from .frank_wolfe import FrankWolfe
 from .fully_corrective import FullyCorrective
 from .lazy import LazyFrankWolfe
@@ -28,6 +29,7 @@ __all__ = [
     "Conjugate",
     "ConvergingComposite",
     "Corrective",
+    "Descending",
     "FrankWolfe",
     "FullyCorrective",
     "LazyFrankWolfe",

@@ -54,6 +54,10 @@ class Twin(Set, anywhere=True):
         return getattr(self.K, name)
 
     @property
+    def tested(self) -> bool:
+        return self.K.tested
+
+    @property
     def radius(self) -> float:
         return self.K.radius
 

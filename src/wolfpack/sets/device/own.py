@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...arrays import fetch, is_foreign, namespace, rows
+from ...arrays import fetch, is_foreign, namespace, norm, rows
 from ...atoms import Atoms, Dense
 from .._base import Array
 from ._base import Exact, Twin
@@ -18,6 +18,9 @@ class OracleTwin(Exact, Twin, anywhere=True):
             return self._ask(g)
         answers = [self._ask(rows(g, i)).to_dense() for i in range(g.shape[0])]
         return Dense(namespace(g).stack(answers), self.shape)
+
+    def certify(self, g: Array, vertex: Atoms) -> float:
+        return super().certify(g, vertex) - self.K.inexact * norm(g) * self.K.r
 
     def _ask(self, g: Array) -> Atoms:
         """Return the checked answer to ``g``; what the callable raises is raised, with a note."""

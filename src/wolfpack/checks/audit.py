@@ -1,0 +1,249 @@
+"""The checks of one run: what `minimize` tests by default of f and K that are not the library's.
+
+At the start, the slope of f along one segment of K. Along the way, each answer of the oracle
+against the answers before, and each tangent against the values of other rounds. Before a gap is
+handed out, a few values and answers at points that the run itself would not have looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, Structured, inner, like, namespace, norm, same_type
+from ..problem import Evaluation, LimitReached, NonFiniteError, Problem
+from .convexity import Breach, Sample, Tangents, descend
+from .finding import Finding
+from .oracle import Witness
+from .slopes import blame_gradient, disproof, noise
+
+RIVALS = 3
+"""Points from which a lower value than the certificate allows is looked for, before it is given."""
+
+DESCENT = 4
+"""Steps that each of them takes."""
+
+
+QUESTIONS = 6
+"""Oracle calls that these steps may take together, on sets without a cheap projection."""
+
+
+class Audit:
+    """Tests of one run.
+
+    Parameters
+    ----------
+    problem : Problem
+        Evaluations are counted there.
+    lmo : callable
+        The oracle of the run, which counts its calls.
+    """
+
+    def __init__(self, problem: Problem, lmo: Callable[[Array], Any]) -> None:
+        self.problem, self._lmo = problem, lmo
+        self.gradient = not problem.objective.tested
+        self.convexity = problem.convex is None
+        self.foreign = not problem.set.tested
+        self.witness = Witness(problem.set, compares=self.foreign)
+        self.tangents = Tangents(problem)
+        self.questions = QUESTIONS
+
+    @property
+    def active(self) -> bool:
+        """Whether there is anything to test."""
+        return self.gradient or self.convexity or self.foreign
+
+    def begin(self, x: Array, at: Evaluation, vertex: Any) -> Finding | None:
+        """Test the gradient at the first point, towards the oracle's first answer."""
+        if not self.gradient or isinstance(x, Structured):
+            return None
+        tip = point_of(vertex, x)
+        if not self.foreign:
+            tip = self._middle([tip, like(self.problem.set.start(), x)])
+        if norm(tip - x) <= 1e-12 * norm(x):
+            return None
+        found = disproof(self.problem, x, at, tip - x)
+        if found is None:
+            return None
+        points = [tip, *self._answers(x, at, vertex)]
+        return blame_gradient(self.problem, x, at, points)
+
+    def note(self, x: Array, at: Evaluation) -> Finding | None:
+        """Compare a round with those before."""
+        unknown = self.gradient or self.convexity
+        if not unknown or self.problem.convex is False or isinstance(x, Structured):
+            return None
+        found = self.tangents.add(x, at)
+        return None if found is None else self.explain(found)
+
+    def explain(self, found: Breach, where: str = "") -> Finding | None:
+        """Say whether the gradient or convexity is at fault for a value below a tangent.
+
+        None means that values of f scatter as much, so that nothing is proved.
+        """
+        (x, at), there, depth = found
+        d = there.x - x
+        if self.gradient:
+            points = [there.x, *(s.x for s in self.tangents.samples if s.x is not x)]
+            blamed = blame_gradient(self.problem, x, at, points[:6])
+            if blamed is not None:
+                return blamed
+        if depth <= 30.0 * noise(self.problem, x, at, d, 0.01):
+            return None
+        return Finding(
+            "convexity",
+            f"f is not convex: {where}{' ' if where else ''}it is {depth:.3g} below one of its "
+            "tangents. No gap can be certified; the value and the point are still valid. Pass "
+            "convex=False to search for a stationary point.",
+        )
+
+    def conclude(self, x: Array, at: Evaluation | None, vertex: Any) -> Finding | None:
+        """Look for what would disprove a certificate at x, the best point of the run.
+
+        ``vertex`` is the last answer of the oracle.
+        """
+        problem = self.problem
+        if isinstance(x, Structured):
+            return None  # in factors, because it would be too large otherwise
+        try:
+            at = problem.evaluate(x) if at is None else at
+            answers = self._answers(x, at, vertex)
+            if self.foreign:
+                self.witness.meet(x, "a point of the run")
+                if self.witness.finding is not None:
+                    return self.witness.finding
+            centre = self._middle(answers)
+            if self.gradient and norm(centre - x) > 0:
+                others = [] if self._projects else answers[:2]
+                blamed = blame_gradient(problem, x, at, [centre, *others])
+                if blamed is not None:
+                    return blamed
+            return self._search(Sample(x, at), centre, answers) if self.convexity else None
+        except (NonFiniteError, LimitReached):
+            return None  # outside the domain of f, or beyond a limit, these tests cannot go
+
+    def _answers(self, x: Array, at: Evaluation, vertex: Any) -> list[Array]:
+        """Return points of K, the farthest from x first.
+
+        They are those that the run has met. Only where these are few is the oracle asked for more.
+        """
+        met = [] if self._projects else [one for _, one, _ in self.witness.answers]
+        points = [point_of(one, x) for one in (vertex, *met)]
+        if not self.foreign:
+            points.append(like(self.problem.set.start(), x))
+        known = _distinct(points)
+        if not self._projects and len(known) <= RIVALS:
+            known = _distinct(known + [self._ask(u, x) for u in _directions(at.gradient)])
+        return sorted(known, key=lambda point: -norm(point - x))
+
+    def _ask(self, g: Array, x: Array) -> Array:
+        """Return a vertex for a direction that the run itself need not ever ask."""
+        if self.foreign:
+            return point_of(self._lmo(g), x)
+        self.problem.counts.ask()
+        return point_of(self.problem.set.lmo_or_nearby(g[None, ...]).take(0), x)
+
+    @property
+    def _projects(self) -> bool:
+        K = self.problem.set
+        return not self.foreign and K.has("project") and K.cheap_projection
+
+    def _middle(self, points: list[Array]) -> Array:
+        """Return a point between points of K, if possible one whose entries all differ from zero.
+
+        A segment to such a point shows errors of every entry of the gradient.
+        """
+        K, mean = self.problem.set, sum(points[1:], points[0]) / len(points)
+        if not self._projects:
+            return mean
+        rng = np.random.Generator(np.random.Philox(key=8))
+        shift = 0.25 * K.radius / K.dimension * rng.standard_normal(K.shape)
+        return same_type(K.project(mean + like(shift, mean)), mean)
+
+    def _search(self, best: Sample, centre: Array, answers: list[Array]) -> Finding | None:
+        """Look for values below tangents on the way to other points of K, and downhill from there.
+
+        Two wells have a hill between them: the chord from one to the other passes over it.
+        """
+        found = self._seen(best)
+        if found is not None:
+            return found
+        rivals = answers
+        if self._projects:
+            asked = [best.x - centre, *_directions(best.at.gradient)][:RIVALS]
+            rivals = [self._ask(g, best.x) for g in asked]
+        for rival in rivals[:RIVALS]:
+            found = self._follow(best, rival, answers)
+            if found is not None:
+                return found
+        return None
+
+    def _follow(self, best: Sample, rival: Array, answers: list[Array]) -> Finding | None:
+        """Sample f on the way to a rival, downhill from there, and on the way back."""
+        y = best
+        for t in (0.5, 1.0):
+            y = self._sample(best.x + t * (rival - best.x))
+            found = self._seen(y)
+            if found is not None:
+                return found
+        for _ in range(DESCENT):
+            y, tried = descend(self.problem, y, self._target(y, answers))
+            for one in tried:
+                found = self._seen(one)
+                if found is not None:
+                    return found
+        return self._seen(self._sample(0.5 * (best.x + y.x)))
+
+    def _target(self, y: Sample, answers: list[Array]) -> Array:
+        """Return a point of K that lies downhill from y."""
+        K, g = self.problem.set, y.at.gradient
+        if not self._projects:
+            if self.questions > 0:
+                self.questions -= 1
+                answers.append(point_of(self._lmo(g), y.x))
+            return min(answers, key=lambda point: inner(g, point))
+        reach = K.diameter / max(norm(g), 1e-300)
+        return same_type(K.project(y.x - reach * g), y.x)
+
+    def _sample(self, x: Array) -> Sample:
+        return Sample(x, self.problem.evaluate(x))
+
+    def _seen(self, sample: Sample) -> Finding | None:
+        found = self.tangents.add(*sample)
+        return None if found is None else self.explain(found)
+
+
+def point_of(vertex: Any, x: Array) -> Array:
+    """Return an answer of the oracle as an array of the type of x."""
+    return same_type(vertex.to_dense(), x)
+
+
+def _distinct(points: list[Array]) -> list[Array]:
+    """Return points without repetitions."""
+    found: list[Array] = []
+    for point in points:
+        if all(norm(point - one) > 0.0 for one in found):
+            found.append(point)
+    return found
+
+
+def _mixed(g: Array) -> bool:
+    """Tell whether g has entries of both signs."""
+    xp = namespace(g)
+    return bool(xp.min(g) < 0.0 < xp.max(g))
+
+
+def _directions(g: Array) -> list[Array]:
+    """Return a few random directions whose entries have the signs of those of g.
+
+    Some oracles answer no others: shortest paths need lengths that are not negative.
+    """
+    rng = np.random.Generator(np.random.Philox(key=7))
+    u = [like(rng.standard_normal(tuple(g.shape)), g) for _ in range(2)]
+    if _mixed(g):
+        return [sign * one for one in u for sign in (1.0, -1.0)]
+    xp = namespace(g)
+    sign = 1.0 if float(xp.max(g)) > 0.0 else -1.0 if float(xp.min(g)) < 0.0 else 1.0
+    return [sign * abs(one) for one in u] + [g * xp.exp(one) for one in u]

@@ -1,0 +1,78 @@
+"""Is f convex? Values against the tangents at all points that have been evaluated.
+
+A convex f lies above each of its tangents. Two evaluations give two such inequalities, so that n
+points give n (n - 1) without another evaluation.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..arrays import Array, inner, inners
+from ..problem import Evaluation, Problem
+
+
+class Sample(NamedTuple):
+    """A point and the evaluation of f there."""
+
+    x: Array
+    at: Evaluation
+
+
+class Breach(NamedTuple):
+    """f at ``there`` is below its tangent at ``here``, by ``depth``."""
+
+    here: Sample
+    there: Sample
+    depth: float
+
+
+def breach(problem: Problem, one: Sample, other: Sample) -> Breach | None:
+    """Return the deeper of two breaches of convexity, None if there is none beyond rounding."""
+    found = problem.violation(one.at, one.x, other.at, other.x)
+    if found is None or found.what != "convexity":
+        return None
+    step = other.x - one.x
+    slope, back = inners((one.at.gradient, step), (other.at.gradient, step))
+    rise = other.at.value - one.at.value
+    if slope - rise >= rise - back:
+        return Breach(one, other, slope - rise)
+    return Breach(other, one, rise - back)
+
+
+class Tangents:
+    """Samples of f, each compared with all others; the oldest but the first are forgotten."""
+
+    def __init__(self, problem: Problem, most: int = 12) -> None:
+        self.problem = problem
+        self.most = most
+        self.samples: list[Sample] = []
+
+    def add(self, x: Array, at: Evaluation) -> Breach | None:
+        """Take a sample, and return the deepest breach that it shows."""
+        new = Sample(x, at)
+        found = [
+            b for b in (breach(self.problem, old, new) for old in self.samples) if b is not None
+        ]
+        if len(self.samples) >= self.most:
+            del self.samples[1]
+        self.samples.append(new)
+        return max(found, key=lambda b: b.depth, default=None)
+
+
+def descend(problem: Problem, y: Sample, target: Array) -> tuple[Sample, list[Sample]]:
+    """Return a lower point between y and a point of K, and all points that were tried.
+
+    The second of the two points is the minimiser of the parabola through the first.
+    """
+    d = target - y.x
+    slope, tried = inner(y.at.gradient, d), []
+    t = 0.5
+    for _ in range(2):
+        x = y.x + t * d
+        tried.append(Sample(x, problem.evaluate(x)))
+        bend = tried[-1].at.value - y.at.value - t * slope
+        best = 1.0 if bend <= 0 else -slope * t * t / (2.0 * bend)
+        t = min(1.0, max(best, 1e-3))
+    lowest = min([y, *tried], key=lambda s: s.at.value)
+    return lowest, tried

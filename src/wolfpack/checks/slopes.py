@@ -1,0 +1,197 @@
+r"""Does the gradient belong to f? Changes of f along segments of K against integrals of slopes.
+
+Along the segment from x to x + h d write :math:`\varphi'(t) = \langle \nabla f(x + t d), d\rangle`.
+The change of f is the integral of the slopes, which Simpson's rule gives from three of them:
+
+.. math:: f(x + hd) - f(x) \approx \tfrac h6 (\varphi'(0) + 4\varphi'(h/2) + \varphi'(h)).
+
+The rule is exact for cubic f. Its distance from the trapezoidal rule says how far to trust it. No
+convexity is assumed, and no point outside K is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Array, epsilon, inners, like, norm, to_host
+from ..problem import Evaluation, NonFiniteError, Problem, underflow
+from .finding import Finding
+
+LENGTHS = (2.0**-4, 2.0**-8, 2.0**-12)
+"""Parts of a direction that are tried, the next where f bends too much on the one before."""
+
+_RELATIVE = 1e-6
+"""Relative error of slopes that is not looked into. Single precision makes smaller ones."""
+
+
+class Slopes(NamedTuple):
+    """How much f changes along a segment, and how much its gradient says that it does.
+
+    ``error`` is how far the two may differ although the gradient is right.
+    """
+
+    change: float
+    promised: float
+    error: float
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the two differ by more than the error."""
+        return abs(self.change - self.promised) > self.error
+
+    @property
+    def conclusive(self) -> bool:
+        """Whether a gradient that is off by a few per cent would be noticed."""
+        return self.error <= 0.02 * max(abs(self.change), abs(self.promised))
+
+    @property
+    def ratio(self) -> float:
+        """The promised change as a multiple of the true one."""
+        return self.promised / self.change if self.change else math.inf
+
+
+def measure(problem: Problem, x: Array, at: Evaluation, d: Array, h: float) -> Slopes | None:
+    """Compare slopes and values between x and x + h d; None where f is not finite there.
+
+    It takes two evaluations, which are counted.
+    """
+    try:
+        middle, end = (problem.evaluate(x + t * d) for t in (0.5 * h, h))
+    except NonFiniteError:
+        return None
+    pairs = [(one.gradient, d) for one in (at, middle, end)]
+    first, central, last = (h * slope for slope in inners(*pairs))
+    simpson = (first + 4.0 * central + last) / 6.0
+    size = (abs(first) + 4.0 * abs(central) + abs(last)) / 6.0
+    bend = abs(0.5 * (first + last) - simpson)
+    eps = max(epsilon(at.gradient), epsilon(x), precision(at.value, middle.value, end.value))
+    rounding = eps * (abs(at.value) + abs(end.value) + norm(at.gradient) * norm(x))
+    error = 2.0 * bend + max(_RELATIVE, 1e3 * eps) * size + 1e3 * (rounding + underflow(eps))
+    return Slopes(end.value - at.value, simpson, error)
+
+
+def disproof(problem: Problem, x: Array, at: Evaluation, d: Array) -> Slopes | None:
+    """Return what proves the gradient wrong along d, None if nothing does.
+
+    ``x + d`` is a point of K. Two evaluations suffice where f is smooth. What looks wrong is
+    measured again on a shorter segment, and compared with the noise of f.
+    """
+    for i, h in enumerate(LENGTHS):
+        found = measure(problem, x, at, d, h)
+        if found is None or not (found.wrong or found.conclusive or _flat(found)):
+            continue
+        if not found.wrong:
+            return None
+        again = measure(problem, x, at, d, h / 8)
+        if again is None or not again.wrong:
+            continue
+        scatter = noise(problem, x, at, d, h / 8)
+        if all(abs(s.change - s.promised) > 30.0 * scatter for s in (found, again)):
+            return again if i == 0 and again.conclusive else found
+        return None
+    return None
+
+
+def _flat(found: Slopes) -> bool:
+    return found.change == found.promised == 0.0
+
+
+def noise(problem: Problem, x: Array, at: Evaluation, d: Array, h: float) -> float:
+    """Return how much values of f scatter between x and x + h d; infinity outside its domain.
+
+    Third differences of neighbouring values are next to nothing for a smooth f. What remains of
+    them is rounding, at whatever precision f is computed inside, or chance.
+    """
+    try:
+        values = np.array([problem.evaluate(x + j / 8 * h * d).value for j in range(8)])
+    except NonFiniteError:
+        return math.inf
+    rounding = precision(*values) * float(abs(values).max())
+    return max(abs(float(values[0]) - at.value), float(abs(np.diff(values, 3)).max()), rounding)
+
+
+def precision(*values: float) -> float:
+    """Return the precision of values of f: single if all of them are numbers of that type."""
+    single = all(float(np.float32(value)) == value for value in values)
+    return float(np.finfo(np.float32 if single else np.float64).eps)
+
+
+def blame_gradient(
+    problem: Problem, x: Array, at: Evaluation, points: Sequence[Array]
+) -> Finding | None:
+    """Return what is wrong with the gradient at x, seen from there towards points of K."""
+    seen: list[Slopes] = []
+    for point in points:
+        found = disproof(problem, x, at, point - x)
+        if found is not None:
+            seen.append(found)
+        if len(seen) == 3:
+            break
+    return describe(problem, x, at, seen, len(points)) if seen else None
+
+
+def describe(
+    problem: Problem, x: Array, at: Evaluation, seen: Sequence[Slopes], tried: int
+) -> Finding:
+    """Put into words what several segments say about the gradient at x."""
+    worst = max(seen, key=lambda s: abs(s.change - s.promised))
+    text = (
+        "The gradient does not belong to f: along a segment of K f changes by "
+        f"{worst.change:.6g}, and its gradient promises {worst.promised:.6g}."
+    )
+    if all(s.promised == 0.0 for s in seen):
+        return Finding("gradient", text + " It is zero at a point where f is not flat.")
+    ratios = sorted(s.ratio for s in seen)
+    middle = ratios[len(ratios) // 2]
+    alike = math.isfinite(middle) and abs(middle - 1.0) > 0.02
+    alike = alike and ratios[-1] - ratios[0] <= 2e-3 * max(1.0, abs(middle))
+    entries = None if alike and len(seen) > 1 else wrong_entries(problem, x, at)
+    if entries and len(entries) < 0.5 * math.prod(x.shape):
+        for where, given, found in entries[:3]:
+            text += f" Entry {where} is {given:.6g}, and a central difference gives {found:.6g}."
+    elif alike and (len(seen) > 1 or tried == 1):
+        text += f" The gradient looks like {middle:.3g} times the true one"
+        text += ": its sign is wrong." if abs(middle + 1.0) < 0.02 else "."
+    return Finding("gradient", text)
+
+
+def wrong_entries(
+    problem: Problem, x: Array, at: Evaluation, most: int = 32
+) -> list[tuple[str, float, float]] | None:
+    """Return entries of the gradient that central differences contradict, the worst first.
+
+    Entries are (index, given, found). The points lie outside K, where f may not be defined: the
+    result is None then. It illustrates a finding and proves nothing. Of more than ``most`` entries
+    those are tried that the gradient says are zero, and some others.
+    """
+    host, g = to_host(x), to_host(at.gradient).reshape(-1)
+    order = sorted(range(g.size), key=lambda i: (g[i] != 0.0, (7919 * i) % 10007))[:most]
+    scale = float(abs(host).max()) or 1.0
+    h = scale * epsilon(x) ** (1.0 / 3.0)
+    wrong: list[tuple[str, float, float]] = []
+    for i in order:
+        step = 0.0 * host
+        step.reshape(-1)[i] = h
+        try:
+            up, down = (problem.evaluate(x + like(s, x)).value for s in (step, -step))
+        except Exception:  # f may refuse points outside K in any way
+            return None
+        found = (up - down) / (2.0 * h)
+        error = 1e-4 * (abs(found) + abs(float(g[i]))) + 1e2 * epsilon(x) * abs(at.value) / h
+        if abs(found - float(g[i])) > error:
+            index = np_index(i, x.shape)
+            wrong.append((index, float(g[i]), found))
+    return sorted(wrong, key=lambda e: -abs(e[1] - e[2]))
+
+
+def np_index(i: int, shape: tuple[int, ...]) -> str:
+    """Return the position of entry i of an array of this shape, as users write it."""
+    place: list[str] = []
+    for size in reversed(shape):
+        i, rest = divmod(i, size)
+        place.append(str(rest))
+    return f"[{', '.join(reversed(place))}]"
