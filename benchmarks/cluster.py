@@ -153,7 +153,7 @@ def measure_real(sigma: float, mean: float = 0.05) -> dict[str, float]:
         result = wp.minimize(
             f, K, engine=f"processes:{workers}", max_rounds=40, record_every=10**9, **how
         )
-        found[str(workers)] = result.seconds / 40
+        found[str(workers)] = result.solver_seconds / 40
     return found
 
 

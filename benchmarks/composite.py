@@ -109,12 +109,15 @@ def ours(task: Task, **options: Any) -> Trace:
     began = time.perf_counter()
     G = wp.objectives.Logistic(task.X, task.b)
     built = time.perf_counter() - began
+    prepared: list[float] = []  # before the first round, which is seen when it has been evaluated
 
     def note(at: Any) -> None:
         task.best = min(task.best, at.fun)
         value = at.history["fun"][-1]
-        trace.append((at.state.rows / task.n, built + at.seconds, value))
-        if task.done(at.fun, at.seconds):
+        prepared.append(at.seconds - at.solver_seconds)
+        seconds = prepared[0] + at.solver_seconds
+        trace.append((at.state.rows / task.n, built + seconds, value))
+        if task.done(at.fun, seconds):
             raise StopIteration
 
     wp.minimize_composite(

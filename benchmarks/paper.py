@@ -138,8 +138,8 @@ def overhead(method: str, options: dict[str, Any], rounds: int, repeats: int) ->
             record_every=rounds,
             **options,
         )
-        total.append(result.seconds / rounds)
-        outside.append((result.seconds - clock.seconds) / rounds)
+        total.append(result.solver_seconds / rounds)
+        outside.append((result.solver_seconds - clock.seconds) / rounds)
     name = method + "".join(f" {key}={value}" for key, value in options.items())
     return {
         "method": name,

@@ -69,11 +69,9 @@ def _run(settings: dict[str, Any], engine: str | None, limit: float) -> Any:
 
 
 def _row(name: str, found: list[list[Any]]) -> list[str]:
-    best = [
-        min(column, key=lambda res: res.history["seconds"][-1])
-        for column in zip(*found, strict=True)
-    ]
-    one, seconds = best[0], [res.history["seconds"][-1] for res in best]
+    best = [min(column, key=lambda res: res.solver_seconds) for column in zip(*found, strict=True)]
+    # starting the workers is not what is compared
+    one, seconds = best[0], [res.solver_seconds for res in best]
     cells = [f"{'' if one.success else '> '}{value:.2f}" for value in seconds]
     each, pair = "", ["", "", ""]
     if len(best) == 2:

@@ -50,6 +50,8 @@ def solve(name: str, H: Any = None, rounds: int = 30, **options: Any) -> wp.Resu
     """Run a smooth term of the list with an elastic net, unless another H is given."""
     H = R.ElasticNet(0.02, 0.05) if H is None else H
     settings: dict[str, Any] = {"tol": 0.0, "max_rounds": rounds, "seed": 5} | options
+    if rounds > 40 and "batch" not in settings:
+        settings["record_every"] = 1  # longer runs of exact gradients do not record every round
     return wp.minimize_composite(SMOOTH[name](), H, progress=False, **settings)
 
 

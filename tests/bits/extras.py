@@ -108,7 +108,9 @@ def elsewhere(library: str, method: str, **options: Any) -> Any:
     B = A.astype(np.float32)
     f = wp.objectives.LeastSquares(array(library, B), array(library, targets(B)))
     K = wp.sets.Simplex(6)
-    return wp.minimize(f, K, method=method, tol=0.0, max_rounds=8, progress=False, **options)
+    return wp.minimize(
+        f, K, method=method, tol=0.0, max_rounds=8, progress=False, record_every=1, **options
+    )
 
 
 def composite_elsewhere(library: str, **options: Any) -> Any:
@@ -122,7 +124,9 @@ def differentiated(library: str) -> Any:
     goal = array(library, np.linspace(-1.0, 1.0, 6, dtype=np.float32))
     make = wp.objectives.from_torch if library == "torch" else wp.objectives.from_jax
     f = make(lambda x: ((x - goal) ** 2).sum(), shape=(6,), like=goal)
-    return wp.minimize(f, wp.sets.L1Ball(6), method="fw-ls", tol=0.0, max_rounds=8, progress=False)
+    return wp.minimize(
+        f, wp.sets.L1Ball(6), method="fw-ls", tol=0.0, max_rounds=8, progress=False, record_every=1
+    )
 
 
 ARRAYS: dict[str, Callable[[], Any]] = {}

@@ -17,7 +17,8 @@ Case = Callable[[], Any]
 def solve(pair: str, method: Any, rounds: int = 20, **options: Any) -> wp.Result:
     """Run a method on a pair of the list for a number of rounds."""
     f, K = PAIRS[pair]()
-    settings: dict[str, Any] = {"tol": 0.0, "max_rounds": rounds, "seed": 3} | options
+    settings: dict[str, Any] = {"tol": 0.0, "max_rounds": rounds, "seed": 3, "record_every": 1}
+    settings |= options
     return wp.minimize(f, K, method=method, progress=False, **settings)
 
 
@@ -103,13 +104,23 @@ def from_a_start() -> wp.Result:
     f, K = PAIRS["simplex"]()
     x0 = np.linspace(0.0, 2.0, 12)
     x0 *= 2.0 / x0.sum()
-    return wp.minimize(f, K, x0, method="away", tol=0.0, max_rounds=15, progress=False)
+    return wp.minimize(
+        f, K, x0, method="away", tol=0.0, max_rounds=15, progress=False, record_every=1
+    )
 
 
 def from_a_vertex() -> wp.Result:
     f, K = PAIRS["birkhoff"]()
     return wp.minimize(
-        f, K, np.eye(5), method="corrective", m=6, tol=0.0, max_rounds=8, progress=False
+        f,
+        K,
+        np.eye(5),
+        method="corrective",
+        m=6,
+        tol=0.0,
+        max_rounds=8,
+        progress=False,
+        record_every=1,
     )
 
 

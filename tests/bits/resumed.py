@@ -58,7 +58,7 @@ COMPOSITE: dict[str, tuple[str, dict[str, Any]]] = {
 def constrained(name: str, stop: int | None = None) -> Any:
     """Run for 2N rounds, in one go or with a stop after N of them."""
     pair, method, options = CONSTRAINED[name]
-    options = {"method": method, "tol": 0.0, "progress": False, **options}
+    options = {"method": method, "tol": 0.0, "progress": False, "record_every": 1, **options}
     if stop is None:
         return wp.minimize(*PAIRS[pair](), max_rounds=2 * ROUNDS, **options)
     with tempfile.TemporaryDirectory() as folder:

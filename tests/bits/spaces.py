@@ -89,7 +89,8 @@ def over(name: str, method: str, rounds: int, **options: Any) -> wp.Result:
     """Project a fixed matrix or vector onto a set."""
     K = SETS[name]()
     f = wp.objectives.Quadratic(1.0, -1.5 * rng(9).standard_normal(K.shape))
-    settings: dict[str, Any] = {"tol": 0.0, "max_rounds": rounds, "progress": False} | options
+    settings: dict[str, Any] = {"tol": 0.0, "max_rounds": rounds, "progress": False}
+    settings |= {"record_every": 1} | options
     return wp.minimize(f, K, method=method, **settings)
 
 
@@ -97,7 +98,9 @@ def transport() -> Any:
     """An objective over plans with equal sums, whose oracle is an assignment problem."""
     K = wp.sets.TransportPolytope(np.full(4, 2.0), np.full(4, 2.0))
     f = wp.objectives.Quadratic(1.0, -rng(9).random((4, 4)))
-    return wp.minimize(f, K, method="corrective", m=4, tol=0.0, max_rounds=8, progress=False)
+    return wp.minimize(
+        f, K, method="corrective", m=4, tol=0.0, max_rounds=8, progress=False, record_every=1
+    )
 
 
 A = table(40, 8, seed=10)
@@ -134,45 +137,54 @@ OBJECTIVES: dict[str, Callable[[], Any]] = {
 def of(name: str, method: str, **options: Any) -> wp.Result:
     """Minimise an objective over an l1 ball."""
     K, f = wp.sets.L1Ball(8, 1.5), OBJECTIVES[name]()
-    settings: dict[str, Any] = {"tol": 0.0, "max_rounds": 12, "progress": False} | options
+    settings: dict[str, Any] = {"tol": 0.0, "max_rounds": 12, "progress": False}
+    settings |= {"record_every": 1} | options
     return wp.minimize(f, K, method=method, **settings)
 
 
 def multinomial() -> wp.Result:
     f = wp.objectives.Multinomial(A, rng(12).integers(0, 3, 40))
     K = wp.sets.TraceNormBall((8, 3), 2.0)
-    return wp.minimize(f, K, method="fw-ls", tol=0.0, max_rounds=12, progress=False)
+    return wp.minimize(f, K, method="fw-ls", tol=0.0, max_rounds=12, progress=False, record_every=1)
 
 
 def traffic(**options: Any) -> wp.Result:
     f = wp.objectives.BPR(np.linspace(1.0, 2.0, 7), np.linspace(2.0, 1.0, 7))
     K = wp.sets.FlowPolytope(STREETS, TRIPS)
-    return wp.minimize(f, K, tol=0.0, max_rounds=12, progress=False, **options)
+    return wp.minimize(f, K, tol=0.0, max_rounds=12, progress=False, record_every=1, **options)
 
 
 def large_completion(method: str, **options: Any) -> wp.Result:
     """Complete a larger matrix, whose answers stay in factors."""
     f = wp.objectives.MatrixCompletion(*observed((60, 45)), (60, 45))
     K = wp.sets.TraceNormBall((60, 45), radius=60.0)
-    return wp.minimize(f, K, method=method, tol=0.0, max_rounds=6, progress=False, **options)
+    return wp.minimize(
+        f, K, method=method, tol=0.0, max_rounds=6, progress=False, record_every=1, **options
+    )
 
 
 def sparse(method: str, **options: Any) -> wp.Result:
     S = sparse_table()
     f = wp.objectives.Logistic(S, np.where(np.arange(80) % 3, 1, -1))
     K = wp.sets.L1Ball(30, 3.0)
-    return wp.minimize(f, K, method=method, tol=0.0, max_rounds=12, progress=False, **options)
+    return wp.minimize(
+        f, K, method=method, tol=0.0, max_rounds=12, progress=False, record_every=1, **options
+    )
 
 
 def narrow(method: str, **options: Any) -> wp.Result:
     f, K = simplex(np.float32)
-    return wp.minimize(f, K, method=method, tol=0.0, max_rounds=12, progress=False, **options)
+    return wp.minimize(
+        f, K, method=method, tol=0.0, max_rounds=12, progress=False, record_every=1, **options
+    )
 
 
 def narrow_callable() -> wp.Result:
     x0 = np.full(8, 0.125, np.float32)
     K = wp.sets.Simplex(8)
-    return wp.minimize(bell, K, x0, method="fw-ls", tol=0.0, max_rounds=12, progress=False)
+    return wp.minimize(
+        bell, K, x0, method="fw-ls", tol=0.0, max_rounds=12, progress=False, record_every=1
+    )
 
 
 CASES: dict[str, Callable[[], Any]] = {

@@ -233,7 +233,7 @@ def test_too_few_passes_are_told():
     model = estimators.AcceleratedClassifier(max_iter=2, tol=1e-9, batch_size=1797)
     with pytest.warns(UserWarning, match="raise max_iter or tol"):
         model.fit(X, Y)
-    assert 2 <= model.n_iter_ <= 4  # a round may try more than one beta
+    assert 1 <= model.n_iter_ <= 2  # although a round may try more than one beta
     assert not hasattr(estimators.AcceleratedClassifier("squared_hinge"), "predict_proba")
 
 

@@ -98,6 +98,9 @@ OBJECTIVES: list[tuple[Any, tuple[Any, ...], list[tuple[Any, ...]]]] = [
         (np.ones(3), np.full(3, 2.0), 0.15),
         [(near(np.ones(3)), np.full(3, 2.0), 0.15), (np.ones(3), np.full(3, 2.0), 0.2)],
     ),
+    (o.DOptimal, (A,), [(near(A),)]),
+    (o.AOptimal, (A,), [(near(A),)]),
+    (o.LogUtility, (abs(A),), [(near(abs(A)),)]),
     (o.Function, (half_distance(B[:5]),), [(half_distance(B[5:10]),)]),
     (
         o.Stochastic,
@@ -191,7 +194,8 @@ REGULARIZERS: list[tuple[Any, tuple[Any, ...], list[tuple[Any, ...]]]] = [
         [((r.SquaredNorm(1.0), 2), (r.ElasticNet(1.5, 2.0), 4))],
     ),
 ]
-SUMS = [row for row in OBJECTIVES if row[0] not in (o.Multinomial, o.MatrixCompletion, o.BPR)]
+NOT_OF_FIVE = (o.Multinomial, o.MatrixCompletion, o.BPR, o.DOptimal, o.AOptimal, o.LogUtility)
+SUMS = [row for row in OBJECTIVES if row[0] not in NOT_OF_FIVE]
 TABLES = [(of_f, OBJECTIVES), (of_G, SUMS), (of_K, SETS), (of_H, REGULARIZERS)]
 ROWS = [(of, *row) for of, rows in TABLES for row in rows]
 IDS = [f"{row[0].__name__}-{row[1].__name__}" for row in ROWS]

@@ -317,7 +317,7 @@ def test_interrupt_saves_and_resumes(tmp_path):
         if intermediate_result.nit == 13:
             raise KeyboardInterrupt
 
-    settings = {"method": "r-pfw", "tol": 0}
+    settings = {"method": "r-pfw", "tol": 0, "record_every": 1}
     res = wp.minimize(f, K, x0, max_rounds=30, checkpoint=path, callback=stop, **settings)
     assert res.status == "interrupted"
     assert_same_result(

@@ -29,7 +29,15 @@ def test_a_record_holds_the_best_gap_over_all_rounds():
     record = solve(RUN, 1_500)
     on = instance(RUN.problem)
     full = wp.minimize(
-        on.f, on.K, on.x0, method="r-pfw", m="theory", M=1.0, tol=0, max_rounds=1_500
+        on.f,
+        on.K,
+        on.x0,
+        method="r-pfw",
+        m="theory",
+        M=1.0,
+        tol=0,
+        max_rounds=1_500,
+        record_every=1,
     )
     rounds = record.columns["round"]
     assert set(record.columns) == set(COLUMNS)

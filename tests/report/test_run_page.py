@@ -62,7 +62,7 @@ def test_the_numbers_of_the_page_are_those_of_the_result(result):
     assert found["gap"]["x"]["nlmo"] == history["nlmo"][rows].tolist()
     assert found["gap"]["series"][0]["values"] == history["gap"][rows].tolist()
     upper, lower = (series["values"] for series in found["bounds"]["series"])
-    assert upper[-1] == result.fun
+    assert upper[-1] == pytest.approx(result.fun, rel=1e-12)
     assert lower[-1] == result.lower_bound
     assert "<b>" not in html
     assert "wolfpack solve p.toml" in document.text

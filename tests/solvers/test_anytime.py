@@ -103,6 +103,7 @@ def test_theorem_a1(name, growth):
     gaps, last = [], 100
     for seed in range(4):
         run = {"method": "anytime", "m": m, "kappa": 1.0, "L": f.L, "tol": 0, "max_rounds": last}
+        run["record_every"] = 1
         res = wp.minimize(f, K, x0, smoothing=smoothing, seed=seed, **run)
         gaps.append(res.history["fun"] - res.history["lower_bound"])
     rounds = np.array([10, 30, last])
@@ -135,6 +136,7 @@ def test_bounds_are_valid_and_iterates_feasible():
             m=3,
             tol=0,
             max_rounds=200,
+            record_every=1,
             callback=lambda r, K=K, seen=outside: seen.append(K.violation(r.state.x)),
         )
         assert max(outside) <= 1e-12
@@ -276,9 +278,8 @@ def test_every_accepted_step_passes_the_step_test(problem):
     f, K, x0 = problem()
     noise = "lifted" if K.closed_forms[0] == "lifted" else "gumbel"
     states = []
-    wp.minimize(
-        f, K, x0, method="anytime", tol=0, max_rounds=60, callback=lambda r: states.append(r.state)
-    )
+    run = {"method": "anytime", "tol": 0, "max_rounds": 60, "record_every": 1}
+    wp.minimize(f, K, x0, callback=lambda r: states.append(r.state), **run)
     for before, after in itertools.pairwise(states):
         tau, alpha = 3 / (before.k + 4), after.alpha
         v = (1 - tau) * before.y + tau * before.at.gradient

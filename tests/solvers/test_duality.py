@@ -47,7 +47,7 @@ def test_pfw_is_algorithm_1_on_the_smoothed_dual(K, law):
     def keep(intermediate_result):
         primal.append(intermediate_result.state)
 
-    options = {"tol": 0, "seed": SEED, "max_rounds": ROUNDS}
+    options = {"tol": 0, "seed": SEED, "max_rounds": ROUNDS, "record_every": 1}
     pfw = wp.solvers.ParallelFrankWolfe(alpha=ALPHA, m=M_DRAWS)
     wp.minimize(f, K, x0, method=pfw, noise=law, callback=keep, **options)
 

@@ -56,7 +56,9 @@ def test_momentum_accelerates_on_the_ball_where_the_constraint_is_active():
     A = rng.standard_normal((40, 10))
     f = wp.objectives.LeastSquares(A, A @ rng.standard_normal(10) * 2)
     K = wp.sets.L2Ball(10)
-    gap = wp.minimize(f, K, method="momentum", tol=0, max_rounds=1000).history["gap"]
+    gap = wp.minimize(f, K, method="momentum", tol=0, max_rounds=1000, record_every=1).history[
+        "gap"
+    ]
     # a rate 1/k would give a tenth, 1/k^2 a hundredth
     assert gap[1000] <= gap[100] / 50
 

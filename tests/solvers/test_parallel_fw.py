@@ -74,6 +74,7 @@ def test_every_iterate_is_feasible_and_every_bound_valid(problem, method):
         method=method,
         tol=0,
         max_rounds=150,
+        record_every=1,
         callback=lambda r: outside.append(K.violation(r.state.x)),
         **options,
     )
@@ -87,7 +88,8 @@ def gaps_over_seeds(seeds, rounds, **options):
     f, K, x0 = paper_simplex()
     rows = []
     for seed in seeds:
-        res = wp.minimize(f, K, x0, method="pfw", tol=0, max_rounds=rounds, seed=seed, **options)
+        run = {"method": "pfw", "tol": 0, "max_rounds": rounds, "record_every": 1, "seed": seed}
+        res = wp.minimize(f, K, x0, **run, **options)
         rows.append(res.history["fun"] - res.history["lower_bound"])
     return np.array(rows)
 
@@ -164,7 +166,7 @@ def test_long_runs_do_not_overflow():
 
 def test_restarts_follow_the_printed_schedule():
     f, K, x0 = small_simplex()
-    res = wp.minimize(f, K, x0, method="r-pfw", tol=0, max_rounds=400, shrink=0.5)
+    res = wp.minimize(f, K, x0, method="r-pfw", tol=0, max_rounds=400, shrink=0.5, record_every=1)
     alpha, m = res.history["alpha"][1:], res.history["m"][1:]
     expected_alpha, expected_m = [], []
     a = 1.0

@@ -152,8 +152,8 @@ class Display:
         done = now.nit - (self._first or 0)
         if settings.get("max_rounds") is not None and done > 0:
             limits.append(wall / done * (settings["max_rounds"] - now.nit))
-        if settings.get("max_seconds") is not None and now.seconds > 0:
-            limits.append((settings["max_seconds"] - now.seconds) * max(1.0, wall / now.seconds))
+        if settings.get("max_seconds") is not None:
+            limits.append(settings["max_seconds"] - now.seconds)
         end = max(0.0, min(limits, default=math.inf))
         expected = self._pace.left(target)
         if expected is None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from ..problem import spend
 from ..sets._batch import cores
 from ..smoothing.job import Job, Question
 from ._protocol import Engine
@@ -110,9 +111,12 @@ def _measured(job: Job, m: int | str | None) -> tuple[str | None, str]:
     m = m if isinstance(m, int) else 32
     K, count = job.smoothing.K, cores()
     question = Question(0, np.zeros(K.shape), 1.0, m)
+    answers = min(m, job.length(m))
+    spend(answers)
     job.compute(question, range(1))  # The first call fills caches and imports modules.
     seconds = math.inf
     for _ in range(3):  # Another program may use the processor for a moment.
+        spend(answers)
         began = time.perf_counter()
         job.compute(question, range(1))
         seconds = min(seconds, (time.perf_counter() - began) * job.blocks(m))

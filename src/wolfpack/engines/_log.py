@@ -15,6 +15,7 @@ import numpy as np
 
 from ..files import write_text
 from ._protocol import Span, Stats
+from ._rows import Rows
 
 MAX_SPANS = 2**15
 """Number of spans that are kept: the last ones of a longer run."""
@@ -53,20 +54,22 @@ class Columns(Mapping[str, np.ndarray]):
 
     columns: tuple[str, ...]
     reals: tuple[str, ...]  # the columns of real numbers; the others hold integers
-    rows: list[tuple[float, ...]]
+    rows: Rows
 
     def to_csv(self, path: str | Path) -> None:
         """Write the columns as a CSV file with a header."""
         lines = [",".join(self.columns)]
-        lines += [",".join(repr(entry) for entry in row) for row in self.rows]
+        lines += [",".join(map(repr, row)) for row in zip(*self._lists(), strict=True)]
         write_text(path, "\n".join(lines) + "\n")
 
     def __getitem__(self, column: str) -> np.ndarray:
         if column not in self.columns:
             raise KeyError(f"{column!r}; the columns are {', '.join(self.columns)}")
-        index = self.columns.index(column)
-        kind = np.float64 if column in self.reals else np.int64
-        return np.array([row[index] for row in self.rows], dtype=kind)
+        found = self.rows.column(self.columns.index(column))
+        return found if column in self.reals else found.astype(np.int64)
+
+    def _lists(self) -> list[list[float]]:
+        return [self[column].tolist() for column in self.columns]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.columns)
@@ -107,7 +110,7 @@ class EngineLog(Columns):
         self.reason = reason
         self.alive = 0
         self.unrecorded: tuple[float, ...] = _Sums()
-        self.rows: list[tuple[float, ...]] = []
+        self.rows = Rows(len(self.columns))
         self._spans: deque[Span] = deque(maxlen=MAX_SPANS)
         self._began = time.perf_counter()
         self._workers: dict[str, _Tally] = {}

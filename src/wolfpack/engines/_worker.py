@@ -6,6 +6,7 @@ import pickle
 import time
 import traceback
 
+from ..problem import LimitReached
 from ..sets._batch import stay_serial
 from ..smoothing.job import Job, Question
 from ._messages import Failure, Reply, deserialize
@@ -31,6 +32,8 @@ class BlockWorker:
             if self._serial:
                 stay_serial()
             partials = self.job.compute(question, blocks, self._pack)
+        except LimitReached:  # The driver works in its own process, and its time is over.
+            raise
         except (Exception, SystemExit) as raised:  # An oracle must not end its worker.
             error = _failure(raised)
         return Reply(ticket, partials, error, time.perf_counter() - began)

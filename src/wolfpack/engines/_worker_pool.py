@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, nullcontext
 from typing import ClassVar, Generic, Self
 
+from ..problem import under_way
 from ..smoothing.job import Job, Partial, Question
 from ._messages import Reply
 from ._pace import Deadline, Pace, shares
@@ -160,7 +161,11 @@ class WorkerPool(Engine, ABC, Generic[Address]):
         now = self._round
         wait = 1.0 if timeout is None else min(1.0, timeout / 4)
         free, count, deadline = self.workers, len(self.workers), None
+        counts = under_way()
         while len(now.done) < wanted:
+            if counts is not None and counts.limited:
+                counts.check_time()
+                wait = min(wait, max(1e-3, counts.deadline - time.perf_counter()))
             self._maintain()
             if now.lost_worker or len(self.workers) != count:
                 free, count, now.lost_worker = self.workers, len(self.workers), False

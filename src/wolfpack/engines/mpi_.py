@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..problem import CapabilityError
+from ..problem import CapabilityError, Counts, counted
 from ..smoothing.job import Job, Partial, Question
 from ._messages import Reply, nbytes, on_points, serialize
 from ._protocol import EngineFailure, RankEngine, Span, Stats, missing
@@ -112,7 +112,8 @@ class Mpi(RankEngine):
         began = time.perf_counter()
         self._ask(question, blocks)
         asked = time.perf_counter()
-        replies = {0: self._worker.work(0, question, self._share(blocks, 0))}
+        with counted(Counts()):  # The other ranks wait for this one: no limit may end its share.
+            replies = {0: self._worker.work(0, question, self._share(blocks, 0))}
         received = self._collect(replies, min(self._size, len(blocks)), question, timeout)
         done: dict[int, Partial] = {}
         spans = []

@@ -15,7 +15,6 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ..arrays import Array, check_sparse
 from ..front.composite import minimize_composite
 from ..gradients import ExactGradients
-from ..loop import Result
 from ..objectives.finite_sum import FiniteSum
 from ..problem.checks import check_count
 from ..regularizers import ElasticNet, Euclidean, Regularizer, Shifted, SquaredNorm
@@ -93,19 +92,13 @@ class AcceleratedLinear(BaseEstimator):
             beta="search" if whole and self.loss != "squared_error" else None,
             variance_reduction=not whole,
             seed=seed_of(self.random_state),
-            max_rounds=self.max_iter * n,  # a round reads at least a row; the callback counts them
-            callback=self._stop_after_max_iter,
+            max_passes=self.max_iter,
             progress=False,
         )
         warn_unless_certified(res, self.tol, f"max_iter = {self.max_iter} passes")
         self.result_ = res
         self.n_iter_ = max(1, math.ceil(res.passes))
         self._keep(res.x)
-
-    def _stop_after_max_iter(self, now: Result) -> None:
-        # Rounds are recorded about once a pass, so we stop at the record nearest to max_iter.
-        if now.nit and now.state.reading.rows >= (self.max_iter - 0.5) * self._n:
-            raise StopIteration
 
     def _partial_fit(self, X: Array, y: Array, weights: Array | None) -> None:
         """Run one pass over the given rows, the stream of Algorithm 1's converging form."""
@@ -156,7 +149,6 @@ class AcceleratedLinear(BaseEstimator):
 
     def _set_bias(self, X: Array, weights: Array | None) -> None:
         """Choose the constant feature: as long as a typical row, at least 1."""
-        self._n = X.shape[0]
         squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
         typical = math.sqrt(float(np.average(np.asarray(squares).reshape(-1), weights=weights)))
         self._bias = max(1.0, typical) if self.fit_intercept else None

@@ -36,7 +36,7 @@ def _converging(batch: Any = None) -> Solver[Any]:
 METHODS = {"accelerated": _accelerated, "converging": _converging}
 """The methods of `minimize_composite`; their parameters are their options."""
 _BETAS = ("stable", "search")
-_COMMON_OPTIONS = ["record_every", "sampling", "variance_reduction", "scale"]
+_COMMON_OPTIONS = ["record_every", "max_passes", "sampling", "variance_reduction", "scale"]
 
 
 def minimize_composite(
@@ -106,18 +106,19 @@ def minimize_composite(
     seed : int
         Same seed, same bits.
     max_rounds, max_seconds : optional
-        Limits; 100,000 rounds when none is given.
+        Limits, as in `minimize`; 100,000 rounds when none is given.
     callback, checkpoint, progress, raise_on_failure
         As in `minimize`; `wolfpack.resume` takes G and H in place of f and K.
     **options
-        ``record_every``: evaluate F and certify every so many rounds, off the clock; by default
-        once per pass over the data. ``sampling``, for finite sums: "uniform", "importance",
-        "shuffle", "blocks", "turns" or "windows" (see the guide). ``variance_reduction``: control
-        variates from each row's gradient where it was last seen (True or "saga"), or around an
-        anchor that moves every two passes ("svrg"). It bounds the steps as beta="stable" does.
-        Without a batch it takes the smallest one that costs no acceleration, or all rows with
-        beta="search". ``scale``: "columns", or positive numbers s, to solve for u = y / s, H acting
-        on u, and return y = s u. And the options of the method.
+        ``record_every``: evaluate F and certify every so many rounds; by default once per pass over
+        the data, and more seldom in long runs (see the guide on limits). ``max_passes``: limit on
+        the observations that rounds read, in passes over the data. ``sampling``, for finite sums:
+        "uniform", "importance", "shuffle", "blocks", "turns" or "windows" (see the guide).
+        ``variance_reduction``: control variates from each row's gradient where it was last seen
+        (True or "saga"), or around an anchor that moves every two passes ("svrg"). It bounds the
+        steps as beta="stable" does. Without a batch it takes the smallest one that costs no
+        acceleration, or all rows with beta="search". ``scale``: "columns", or positive numbers s,
+        to solve for u = y / s, H acting on u, and return y = s u. And the options of the method.
 
     Returns
     -------
@@ -128,7 +129,8 @@ def minimize_composite(
         ``sigma2``, ``neighbourhood`` = sigma^2/(2 sqrt(mu beta)) or less where steps are bounded,
         the constants ``beta``, ``mu``, ``nu`` of the run, and ``passes``, the observations that its
         rounds read over the size of the data.
-        ``njev`` counts the gradients of rounds, ``nfev`` the full evaluations off the clock.
+        ``njev`` counts the gradients of rounds and of estimates during the run, ``nfev`` the full
+        evaluations.
 
     Notes
     -----
@@ -150,6 +152,7 @@ def minimize_composite(
     if variance is not None:
         check_positive("variance", variance)
     every, scale = options.pop("record_every", None), options.pop("scale", None)
+    max_passes = options.pop("max_passes", None)
     reduction = _reduction(options.pop("variance_reduction", False))
     sampling = options.pop("sampling", None)
     if sampling is not None and not (isinstance(sampling, str) and sampling in SAMPLINGS):
@@ -173,10 +176,10 @@ def minimize_composite(
         reduction=reduction,
         scale=scale,
     )
-    limits = Limits(tol, rtol, max_rounds, max_seconds)
+    limits = Limits(tol, rtol, max_rounds, max_seconds, max_passes=max_passes)
     config = Config(name, solver, seed, limits, every, settings, as_checkpoint(checkpoint))
-    shown = Options(callback, progress)
-    config, task, shown = prepare_composite(config, settings, G, H, shown, began)
+    shown = Options(callback, progress, began=began)
+    config, task, shown = prepare_composite(config, settings, G, H, shown)
     return concluded(execute(config, task, shown), raise_on_failure)
 
 

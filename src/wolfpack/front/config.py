@@ -62,8 +62,8 @@ class Config:
         Seed of the random streams.
     limits : Limits
         Tolerances and limits.
-    record_every : int or None
-        How often the run is certified and recorded; None for once per pass over the data.
+    record_every : int, "auto" or None
+        How often the run is certified and recorded; None is what composite runs do by themselves.
     settings : ConstrainedSettings or CompositeSettings
         The other arguments.
     checkpoint : Checkpoint or None
@@ -76,7 +76,7 @@ class Config:
     solver: Solver[Any]
     seed: int
     limits: Limits
-    record_every: int | None
+    record_every: int | str | None
     settings: ConstrainedSettings | CompositeSettings
     checkpoint: Checkpoint | None = None
     fingerprint: Fingerprint | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -46,7 +47,7 @@ class PreparedRun(NamedTuple):
 def execute(
     config: Config, task: PreparedRun, options: Options, engine: EngineLike = None
 ) -> Result:
-    """Run a task, from its start or on from ``options.origin``."""
+    """Run a task, from its start or on from ``options.origin``; the clock began with the call."""
     choice = _choose_engine(config, task, engine)
     if isinstance(choice.engine, RankEngine) and choice.engine.follows:
         return choice.engine.follow()
@@ -61,6 +62,7 @@ def execute(
             oracles.driver = Driver(choice.engine, oracles.job, config.settings.policy, log)
         with without_graphs(task.start if options.origin is None else options.origin.state.x):
             result = run(task.problem, task.solver, task.start, oracles, config.limits, options)
+        ended = time.perf_counter()
         result.method, result.engine = config.method, log
         if isinstance(choice.engine, RankEngine):
             choice.engine.conclude(result)
@@ -76,6 +78,7 @@ def execute(
         result.message += f" engine='auto': {choice.reason}."
     if task.conclude is not None:
         task.conclude(result)
+    result.seconds += time.perf_counter() - ended
     return result
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
@@ -23,10 +25,11 @@ from ..engines import EngineLike, Policy
 from ..loop import Callback, Limits, Result
 from ..loop.checkpoint import Checkpoint
 from ..loop.run import Options
+from ..loop.schedule import Schedule
 from ..noise import Noise
 from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
-from ..problem import Problem, Solver
+from ..problem import Counts, LimitReached, Problem, Solver, counted
 from ..problem.checks import check_positive
 from ..sets import Set
 from .choose import METHODS, as_set, choose, make_solver
@@ -99,13 +102,14 @@ def minimize(
     seed : int
         Same seed, same bits.
     max_rounds, max_seconds, max_lmo : optional
-        Limits; 100,000 rounds when none is given. They are looked at between rounds, so that the
-        last round may overstep ``max_seconds`` and ``max_lmo``; ``max_seconds`` counts the
-        solver's own time, without certificates, history and callbacks.
+        Limits; 100,000 rounds when none is given. ``max_seconds`` is the caller's clock: all that
+        happens from the call on counts, and a round in progress is cut, so that the run ends within
+        one evaluation of f or one call of the oracle. ``max_lmo`` counts every oracle call, also
+        those of certificates and of estimates of constants, and is never exceeded.
     callback : callable, optional
         Called as ``callback(intermediate_result)`` after each recorded round. Raising StopIteration
-        ends the run. Its ``x`` is a read-only view of the best point; its ``state`` is the
-        solver's own, not to be written to.
+        ends the run. The arrays of its ``x`` (the best point) and ``state`` are read-only, and its
+        ``history`` is the one so far: nothing in it can change the run.
     checkpoint : str, Path or Checkpoint, optional
         File to save the run to, every 30 seconds and at its end; `wolfpack.Checkpoint` chooses how
         often. `wolfpack.resume` continues from it.
@@ -115,11 +119,12 @@ def minimize(
         Raise `ConvergenceError` instead of returning an unsuccessful result.
     **options
         ``L`` (smoothness constant, when the objective does not know it), ``device`` (where to run,
-        in PyTorch's words: "cuda" moves dense NumPy data there), ``record_every`` (certify
-        and record every so many rounds), ``smoothing`` ("ambient", "lifted" or "image": noise on
-        coordinates, on the scores of vertices, on the observations), ``sampling`` ("iid",
-        "antithetic" or "sobol"), ``block`` (answers per block of draws, the unit of work that is
-        given to a worker), ``oracle_timeout``, ``stragglers``, ``quorum``, ``mode`` and
+        in PyTorch's words: "cuda" moves dense NumPy data there), ``record_every`` (certify and
+        record every so many rounds; "auto", the default, keeps certificates to about a tenth of a
+        run and records every round where they are free), ``smoothing`` ("ambient", "lifted" or
+        "image": noise on coordinates, on the scores of vertices, on the observations), ``sampling``
+        ("iid", "antithetic" or "sobol"), ``block`` (answers per block of draws, the unit of work
+        that is given to a worker), ``oracle_timeout``, ``stragglers``, ``quorum``, ``mode`` and
         ``staleness`` (see `wolfpack.engines.Policy`), and the options of the method.
 
     Returns
@@ -141,17 +146,20 @@ def minimize(
     >>> res.success, bool(res.gap <= 1e-3)
     (True, True)
     """
+    began = time.perf_counter()
     objective = as_objective(f)
     region = as_set(K)
     limits = Limits(tol, rtol, max_rounds, max_seconds, max_lmo)
-    shown = Options(callback, progress, options.pop("record_every", 1))
+    schedule = Schedule(options.pop("record_every", "auto"))
+    shown = Options(callback, progress, schedule, began=began)
     L = options.pop("L", None)
     check_positive("L", L, optional=True)
     device = options.pop("device", None)
     if device is not None:
         objective = on_device(objective, device)
         x0 = x0 if x0 is None or is_foreign(x0) else like(x0, objective.like)
-    with without_graphs(x0):
+    counts = _counts_of_preparation(limits, began)
+    with without_graphs(x0), counted(counts):
         start = _starting_point(objective, region, x0)
     region = region.at(start)
     remark = ""
@@ -169,13 +177,13 @@ def minimize(
         solver=solver,
         seed=seed,
         limits=limits,
-        record_every=shown.record_every,
+        record_every=schedule.every,
         settings=settings,
         checkpoint=as_checkpoint(checkpoint),
     )
     if config.checkpoint is not None:
         config = config.identified(constrained_fingerprint(objective, region))
-    task = prepare_constrained(config, settings, objective, region, start)
+    task = prepare_constrained(config, settings, objective, region, start, counts)
     if x0 is None:
         assert isinstance(task.problem, Problem)
         shown = replace(shown, search=partial(search_start, task.problem, region, start))
@@ -196,6 +204,17 @@ def _settings(noise: Any, L: Any, options: dict[str, Any]) -> ConstrainedSetting
     )
 
 
+def _counts_of_preparation(limits: Limits, began: float) -> Counts:
+    """Return the counts of a run, with what may be spent on checking the starting point."""
+    counts = Counts()
+    seconds, calls = limits.max_seconds, limits.max_lmo
+    counts.allow(
+        math.inf if seconds is None else began + seconds,
+        math.inf if calls is None else max(1, calls // 10),
+    )
+    return counts
+
+
 def _starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
     """Return a feasible start, checked, that no solver will write to."""
     if objective.shape is not None and tuple(objective.shape) != tuple(K.shape):
@@ -209,7 +228,10 @@ def _starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
     if is_foreign(start) and describe(start).split()[1] not in ("float32", "float64"):
         raise TypeError(f"x0 must be float32 or float64, found {describe(start)}")
     start = check_shape(check_finite(start, "x0"), K.shape, "x0")
-    violation = K.violation(start)
+    try:
+        violation = K.violation(start)
+    except LimitReached:  # Where only many oracle calls can judge it, x0 is taken on trust.
+        violation = 0.0
     if not violation <= 1e-6 * max(1.0, K.radius):
         raise ValueError(
             f"x0 is outside {K}: it violates the constraints by {violation:.3g}; "

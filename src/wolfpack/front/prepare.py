@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -23,9 +22,10 @@ from ..gradients import (
 from ..gradients.rows import Blocks
 from ..loop import Result
 from ..loop.run import Options
+from ..loop.schedule import Schedule
 from ..objectives import Function, Objective, Stochastic
 from ..objectives.finite_sum import FiniteSum
-from ..problem import CompositeProblem, Problem
+from ..problem import CompositeProblem, Counts, Problem, counted
 from ..problem.checks import check_count, check_positive
 from ..regularizers import Mirror, Regularizer, Same, Shifted
 from ..regularizers.pairs import as_mirror, composite_problem
@@ -48,9 +48,10 @@ def prepare_constrained(
     objective: Objective,
     K: Set,
     start: Array | None,
+    counts: Counts,
 ) -> PreparedRun:
     """Return the task of `minimize`; ``start`` is None for a run that is continued."""
-    problem = Problem(objective, K, settings.L)
+    problem = Problem(objective, K, settings.L, counts)
     smoothing = choose_smoothing(
         config.method, config.solver, objective, K, settings.noise, settings.smoothing
     )
@@ -68,12 +69,8 @@ def prepare_composite(
     G: object,
     H: Regularizer,
     options: Options,
-    began: float,
 ) -> tuple[Config, PreparedRun, Options]:
-    """Return the task of `minimize_composite`, with the config and the options completed.
-
-    ``began`` is when the call began, by `time.perf_counter`: preparing is on the clock.
-    """
+    """Return the task of `minimize_composite`, with the config and the options completed."""
     _check_regularizer(H)
     given = G if isinstance(G, Objective) else _as_smooth(G, settings.beta)
     smooth, scales = given, None
@@ -86,7 +83,8 @@ def prepare_composite(
     assert isinstance(config.solver, StochasticComposite)
     solver, gradients = _solver_and_gradients(config, settings, config.solver, smooth, H, w)
     problem = CompositeProblem(smooth, H, w, w.step(H))
-    policies, beta = _policies(settings, solver, gradients, problem, y0)
+    with counted(problem.counts):
+        policies, beta = _policies(settings, solver, gradients, problem, y0)
     problem = replace(problem, L=beta)
     if solver.policies == Policies() != policies:
         solver = replace(solver, policies=policies)
@@ -104,10 +102,11 @@ def prepare_composite(
         if scales is not None:
             result.x, result.scale = like(scales, result.x) * result.x, scales
 
-    every = config.record_every
-    every = _once_per_pass(solver, gradients) if every is None else every
-    shown = replace(options, record_every=every, spent=time.perf_counter() - began)
-    return config, PreparedRun(problem, solver, y0, gradients, conclude), shown
+    schedule = Schedule("auto", _once_per_pass(solver, gradients), patient=False)
+    if config.record_every not in (None, "auto"):
+        schedule = Schedule(config.record_every)
+    task = PreparedRun(problem, solver, y0, gradients, conclude)
+    return config, task, replace(options, schedule=schedule)
 
 
 def _as_smooth(G: object, beta: float | str | None) -> Objective:

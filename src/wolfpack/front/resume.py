@@ -11,15 +11,18 @@ from ..arrays import Array, describe, is_foreign
 from ..engines import EngineLike
 from ..loop import Callback, Limits, Result
 from ..loop.checkpoint import Checkpoint, Snapshot, read
+from ..loop.invariants import Implausible, check_invariants
 from ..loop.run import Options
+from ..loop.schedule import Schedule
 from ..objectives import Objective, as_objective
+from ..problem import Counts
 from .choose import as_set
 from .config import Config, ConstrainedSettings, OtherProblem, as_checkpoint
 from .execute import PreparedRun, concluded, execute
 from .fingerprint import constrained_fingerprint
 from .prepare import prepare_composite, prepare_constrained
 
-_LIMITS = ("tol", "rtol", "max_rounds", "max_seconds", "max_lmo")
+_LIMITS = ("tol", "rtol", "max_rounds", "max_seconds", "max_lmo", "max_passes")
 
 
 def resume(
@@ -54,8 +57,8 @@ def resume(
         Any array of the library, device and type to go on with, for runs on other arrays than
         NumPy's; those of f's data by default.
     **limits
-        ``tol``, ``rtol``, ``max_rounds``, ``max_seconds``, ``max_lmo``: new values; those of the
-        run before are kept otherwise. All count from the very beginning of the run.
+        ``tol``, ``rtol``, ``max_rounds``, ``max_seconds``, ``max_lmo``, ``max_passes``: new values;
+        those of the run before are kept otherwise. All count from the very beginning of the run.
 
     Returns
     -------
@@ -84,15 +87,18 @@ def resume(
         limits=_limits(config.limits, limits),
         checkpoint=as_checkpoint(checkpoint or None),
     )
-    shown = Options(callback, progress, origin=snapshot)
+    shown = Options(callback, progress, origin=snapshot, began=began)
     try:
         if isinstance(config.settings, ConstrainedSettings):
             config, task = _constrained(config, config.settings, f, K, like, snapshot)
-            shown = replace(shown, record_every=config.record_every)
+            shown = replace(shown, schedule=Schedule(config.record_every or "auto"))
         else:
-            config, task, shown = prepare_composite(config, config.settings, f, K, shown, began)
+            config, task, shown = prepare_composite(config, config.settings, f, K, shown)
+        check_invariants(snapshot, task.problem)
     except OtherProblem as error:
         raise ValueError(f"{path} was written for another problem: {error}") from None
+    except Implausible as error:
+        raise ValueError(f"{path} cannot be the checkpoint of this run: {error}") from None
     return concluded(execute(config, task, shown, engine), raise_on_failure)
 
 
@@ -114,7 +120,7 @@ def _constrained(
             "resume it with NumPy's data"
         )
     config = config.identified(constrained_fingerprint(objective, region, place))
-    return config, prepare_constrained(config, settings, objective, region.at(x), None)
+    return config, prepare_constrained(config, settings, objective, region.at(x), None, Counts())
 
 
 def _limits(old: Limits, given: dict[str, Any]) -> Limits:

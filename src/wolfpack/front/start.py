@@ -58,7 +58,7 @@ def _deeper_points(problem: Problem, K: Set, outside: Array) -> Iterator[Array]:
     while count < 2 * len(axes) + _MAX_ANSWERS:
         if count >= 2 * len(axes):
             directions = rng.standard_normal((min(max(8, count), most), *K.shape))
-        problem.counts.nlmo += len(directions)
+        problem.counts.ask(len(directions))
         total = total + len(directions) * same_type(
             K.lmo(like(directions, outside)).mean(), outside
         )

@@ -24,7 +24,7 @@ from ..arrays import (
     norm_squared,
 )
 from ..objectives import Objective
-from ..problem import NonFiniteError
+from ..problem import NonFiniteError, spend_gradients
 from .control_variates import ControlVariate
 
 _PROBE = 2**33  # block of the streams that probe the curvature of G
@@ -118,6 +118,7 @@ class Gradients(ABC):
         """
         if self.exact:
             return 0.0
+        spend_gradients(draws)
         streams = self.streams
         sample = [checked(self.draw(y, m, streams.at(k, 1 + j), variate), y) for j in range(draws)]
         mean = sum(sample) / len(sample)
@@ -150,7 +151,8 @@ class Gradients(ABC):
         return top
 
     def _probe(self, y: Array, k: int, m: Any) -> Array:
-        """Return the gradient of draws that depend on the round alone."""
+        """Return the gradient of draws that depend on the round alone, and count it."""
+        spend_gradients()
         return checked(self.draw(y, m, self.streams.at(k, _PROBE)), y)
 
 

@@ -15,12 +15,13 @@ import platform
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..engines._rows import Rows
 from ..files import replacing
 from ..problem.checks import check_count, check_nonnegative
 from .codec import Decoder, Encoder
@@ -82,7 +83,7 @@ class Snapshot:
 
     state: Any  # the solver's, as its step left it
     best: dict[str, Any]  # the tracker's best point, bounds, seconds and unrecorded engine work
-    rows: list[tuple[float, ...]]
+    rows: Rows
     length: int
     counts: dict[str, Any]  # the fields of the problem's `Counts`
     monitor: dict[str, Any]  # what the run had to remark on L and convexity
@@ -95,14 +96,19 @@ class Snapshot:
     @classmethod
     def take(cls, state: Any, tracker: Tracker, monitor: Monitor) -> Snapshot:
         """Return what is needed to continue from here; rows are shared, being only appended."""
-        names = ("x", "at", "fun", "best_bound", "convex", "seconds", "unrecorded")
+        names = ("x", "at", "fun", "best_bound", "convex", "seconds")
+        names += ("solver_seconds", "unrecorded")
         best = {name: getattr(tracker, name) for name in names}
         seen = {"remarks": list(monitor.remarks), "seen": sorted(monitor.seen)}
         rows = tracker.history.rows
-        return cls(state, best, rows, len(rows), asdict(tracker.problem.counts), seen)
+        return cls(state, best, rows, len(rows), tracker.problem.counts.saved(), seen)
 
     def restore(self, tracker: Tracker, monitor: Monitor) -> Any:
-        """Put everything back into a new run's objects and return the state."""
+        """Put everything back into a new run's objects and return the state.
+
+        Files of earlier versions have the solver's share of the time alone.
+        """
+        tracker.solver_seconds = self.best["seconds"]
         for name, value in self.best.items():
             setattr(tracker, name, value)
         for name, value in self.counts.items():

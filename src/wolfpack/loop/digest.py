@@ -170,11 +170,11 @@ def _feed_dense(array: Any, update: Callable[[Any], None]) -> None:
     if "bfloat16" in str(array.dtype):  # NumPy has no such type; float32 holds it exactly
         xp = namespace(array)
         array = xp.astype(array, xp.float32)
-    rows = array.reshape(1) if array.ndim == 0 else array
+    rows = array[None] if array.ndim == 0 else array
     width = 8 * math.prod(rows.shape[1:])
     step = max(1, _CHUNK_BYTES // max(1, width))
     for start in range(0, rows.shape[0], step):
-        piece = np.asarray(to_host(rows[start : start + step, ...]))
+        piece = np.asarray(to_host(rows[start : min(start + step, rows.shape[0]), ...]))
         kind = piece.dtype.kind
         wanted = "<i8" if kind in "iu" else piece.dtype.newbyteorder("<")
         if start == 0:

@@ -17,7 +17,7 @@ from ..files import replacing
 from .history import History
 from .status import Status
 
-_SAVED = ("fun", "gap", "lower_bound", "nit", "nfev", "njev", "nlmo", "seconds")
+_SAVED = ("fun", "gap", "lower_bound", "nit", "nfev", "njev", "nlmo", "seconds", "solver_seconds")
 _SAVED += ("success", "status", "message", "method")
 
 
@@ -43,7 +43,9 @@ class Result(OptimizeResult):
     nit, nfev, njev, nlmo : int
         Rounds, values, gradients and oracle calls.
     seconds : float
-        Time spent by the solver, certificates and history not counted.
+        Time since the call: the user's clock. A resumed run adds the time of the run before.
+    solver_seconds : float
+        The solver's own share of it, without preparation, certificates, history and callbacks.
     history : History
         Columns recorded along the run.
     state : object
@@ -65,6 +67,7 @@ class Result(OptimizeResult):
     njev: int
     nlmo: int
     seconds: float
+    solver_seconds: float
     history: History
     state: Any
     engine: EngineLog | None
@@ -146,6 +149,8 @@ def load(path: str | Path) -> Result:
             prefix = "history_"
             columns = {k[len(prefix) :]: data[k] for k in data.files if k.startswith(prefix)}
             header["status"] = Status(header["status"])
+            # Files of earlier versions have the solver's share alone.
+            header.setdefault("solver_seconds", header["seconds"])
             x = LowRank(data["U"], data["S"], data["V"]) if "U" in data.files else data["x"]
             return Result(x=x, history=History.from_columns(columns), **header)
     except (KeyError, ValueError, zipfile.BadZipFile, EOFError) as error:

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from ..arrays import Array, is_foreign, read_only
+from ..arrays import Array, is_foreign
 from ..engines import EngineFailure
 from ..gradients import Gradients
 from ..problem import (
     CompositeProblem,
     EndOfData,
+    Evaluation,
+    LimitReached,
     NonFiniteError,
     Problem,
     Solver,
+    counted,
 )
-from ..problem.checks import check_count
 from ..problem.errors import named_point
 from ..smoothing import Oracles
 from .checkpoint import Saver, Snapshot
+from .guard import guarded
 from .monitor import Monitor
 from .progress import Progress
 from .result import Callback, Result
+from .schedule import CLOSED_FORM_CALLS, Schedule
 from .status import Status
 from .stopping import Limits
 from .tracker import Tracker
@@ -47,15 +52,14 @@ class Options:
         Called with the intermediate result after each recorded round; may raise StopIteration.
     progress : bool, optional
         Show a progress line always, never, or (None) on a terminal when the run lasts.
-    record_every : int
-        Certify and record every so many rounds. Certificates of sampled methods cost one clean
-        oracle call each.
+    schedule : Schedule
+        Which rounds to certify and record.
     saver : Saver, optional
         What writes checkpoints.
     origin : Snapshot, optional
         What to continue from, instead of beginning.
-    spent : float
-        Seconds that preparing the run has taken; the clock begins with them.
+    began : float
+        When the user's call began, by `time.perf_counter`.
     search : callable, optional
         Returns another start than x0, and a remark, where f is not finite at x0. None for an x0
         that the user has chosen.
@@ -63,10 +67,10 @@ class Options:
 
     callback: Callback | None = None
     progress: bool | None = None
-    record_every: int = 1
+    schedule: Schedule = Schedule()
     saver: Saver | None = None
     origin: Snapshot | None = None
-    spent: float = 0.0
+    began: float = field(default_factory=time.perf_counter)
     search: Callable[[], tuple[Array, str]] | None = None
 
     def __post_init__(self) -> None:
@@ -74,7 +78,6 @@ class Options:
             raise TypeError(f"callback must be callable, found {type(self.callback).__name__}")
         if not (self.progress is None or isinstance(self.progress, bool)):
             raise TypeError(f"progress must be True, False or None, found {self.progress!r}")
-        check_count("record_every", self.record_every)
 
 
 def run(
@@ -92,43 +95,60 @@ def run(
     the run with the best point and bound so far; any other exception has them in its ``result``.
     """
     options = options or Options()
-    tracker = Tracker(problem, oracles.log)
+    tracker = Tracker(problem, oracles.log, began=options.began)
     course = Course(problem, solver, oracles, limits, options, tracker, Monitor(tracker))
+    with counted(problem.counts):
+        status = _status(course, x0)
+        finish = getattr(solver, "finish", None)
+        if finish is not None:
+            x, fun = finish(problem, course.state, tracker.x, tracker.fun)
+            tracker.improve(x, fun)
+            if status in _ENDED_BY_LIMIT and limits.satisfied(tracker.fun, tracker.gap):
+                status = Status.CONVERGED
+    message = _message(status, course.state, tracker, course.monitor)
+    return tracker.result(course.state, status, message)
+
+
+def _status(course: Course, x0: Array) -> Status:
+    """Follow a course to its end and return why it ended; write the last checkpoint."""
+    tracker = course.tracker
     try:
-        status = course.follow(x0)
+        return course.follow(x0)
     except NonFiniteError as error:
         if tracker.x is None:
             raise ValueError(_outside(error)) from None
         course.monitor.remarks.append(f"What was found: {error}.")
-        status = Status.NONFINITE
+        return Status.NONFINITE
     except KeyboardInterrupt:
         if tracker.x is None:
             raise
-        status = Status.INTERRUPTED
+        return Status.INTERRUPTED
     except (EndOfData, EngineFailure) as end:
         if tracker.x is None:
             raise
         course.monitor.remarks.append(str(end))
-        status = Status.ENGINE_FAILURE
-        if isinstance(end, EndOfData):
-            course.observe()
-            status = Status.DATA_END
+        if isinstance(end, EngineFailure):
+            return Status.ENGINE_FAILURE
+        course.problem.counts.allow(math.inf, math.inf)
+        course.observe()
+        return Status.DATA_END
     except Exception as error:
         if tracker.x is not None:
-            _attach(error, tracker.result(course.state, Status.INTERRUPTED, ""), solver)
+            found = tracker.result(course.state, Status.INTERRUPTED, "")
+            _attach(error, found, course.solver)
         raise
     finally:
         course.progress.close()
-        if options.saver is not None:
-            options.saver.write()
-    finish = getattr(solver, "finish", None)
-    if finish is not None:
-        x, fun = finish(problem, course.state, tracker.x, tracker.fun)
-        tracker.improve(x, fun)
-        if status in _ENDED_BY_LIMIT and limits.satisfied(tracker.fun, tracker.gap):
-            status = Status.CONVERGED
-    message = _message(status, course.state, tracker, course.monitor)
-    return tracker.result(course.state, status, message)
+        if course.options.saver is not None:
+            course.options.saver.write()
+
+
+class FirstPoint(NamedTuple):
+    """The state of a run that a limit has ended before its solver's first state was complete."""
+
+    k: int
+    x: Array
+    at: Evaluation
 
 
 @dataclass
@@ -146,41 +166,62 @@ class Course:
     previous: Any = None
 
     def __post_init__(self) -> None:
-        self.progress = Progress(self.options.progress, self.limits.max_rounds)
+        limits = self.limits
+        self.progress = Progress(self.options.progress, limits.max_rounds)
         self._observe = getattr(self.solver, "observe", None)
+        self._calls: int = getattr(self.solver, "certificate_calls", 0)
+        proofs: int = getattr(self.solver, "certificate_proofs", 0)
+        region = getattr(self.problem, "set", None)
+        self._proof_calls = proofs * getattr(region, "proof_calls", 0)
+        self._max_lmo = math.inf if limits.max_lmo is None else limits.max_lmo
+        # A certificate of `anytime` may take a second call.
+        self._reserve = 2 * self._calls
+        self._recorded = -1
 
     def follow(self, x0: Array) -> Status:
         """Make rounds until the run must end, and return why."""
+        try:
+            self._begin(x0)
+            return self._rounds(0 if is_foreign(x0) else COMPARED_ROUNDS)
+        except LimitReached as reached:
+            if reached.limit == "max_passes":
+                text = f"The limit is max_passes = {self.limits.max_passes}."
+                self.monitor.remarks.append(text)
+                return self._close(Status.MAX_ROUNDS, x0)
+            return self._close(Status(reached.limit), x0)
+
+    def _rounds(self, compared: int) -> Status:
         problem, solver, oracles, tracker = self.problem, self.solver, self.oracles, self.tracker
-        limits, every, saver = self.limits, self.options.record_every, self.options.saver
-        compared = 0 if is_foreign(x0) else COMPARED_ROUNDS
-        self._begin(x0)
+        schedule, saver, counts = self.options.schedule, self.options.saver, problem.counts
+        limits, timed = self.limits, self.limits.max_seconds is not None
+        always = self._is_free()
         while True:
             k = self.state.k
-            limit = limits.exceeded(k, tracker.seconds, problem.counts.nlmo)
-            due = limit is not None or k % every == 0
+            seconds = tracker.seconds if timed else 0.0
+            limit = limits.exceeded(k, seconds, counts.nlmo + self._reserve)
+            due = always or limit is not None or schedule.due(k, self._price())
             if self.previous is not None and self.state.at is not None and (due or k < compared):
                 self.monitor.compare(self.previous, self.state)
             if saver is not None:
                 saver.mark(self.state, tracker, self.monitor)
+            if limit is Status.MAX_SECONDS:
+                raise LimitReached(limit)
             if due and self.state.at is None:
                 self.observe()
             else:
                 tracker.see(self.state)
             if due:
-                bound = solver.lower_bound(problem, self.state, oracles)
-                callback = self.options.callback
-                status = _record(self.state, bound, limit, tracker, limits, callback)
+                status = self._record(self._bound(), limit)
                 if status is not None:
                     return status
             self.progress.update(k, tracker, limits.tol)
             began = time.perf_counter()
             following = solver.step(problem, self.state, oracles)
-            tracker.seconds += time.perf_counter() - began
+            tracker.solver_seconds += time.perf_counter() - began
             self.previous, self.state = self.state, following
 
     def observe(self) -> None:
-        """Evaluate f at the iterate, off the clock, for a solver whose steps do without."""
+        """Evaluate f at the iterate, for a solver whose steps do without."""
         if self.state.at is None and self._observe is not None:
             self.state = self._observe(self.problem, self.state)
             if self.previous is not None:
@@ -189,19 +230,120 @@ class Course:
 
     def _begin(self, x0: Array) -> None:
         """Make the first state, or take the one that the run is continued from."""
-        if self.options.origin is not None:
-            self.state = self.options.origin.restore(self.tracker, self.monitor)
-            return
-        began = time.perf_counter()
+        origin, tracker, counts = self.options.origin, self.tracker, self.problem.counts
+        if origin is not None:
+            self.state = origin.restore(tracker, self.monitor)
+        deadline = math.inf
+        if self.limits.max_seconds is not None:
+            deadline = tracker.began + self.limits.max_seconds - tracker.spent
+        # Composite runs make their first state from one gradient at most, which is not cut.
+        if not isinstance(self.oracles, Gradients):
+            counts.allow(deadline, self._max_lmo - self._reserve)
+        if origin is None:
+            began = time.perf_counter()
+            self.state = self._first_state(x0)
+            tracker.solver_seconds = time.perf_counter() - began
+        if isinstance(self.oracles, Gradients):
+            counts.allow(deadline, self._max_lmo)
+            if self.limits.max_passes is not None:
+                counts.max_rows = self.limits.max_passes * self.oracles.per_pass
+
+    def _first_state(self, x0: Array) -> Any:
+        """Return the solver's first state; from another start where f is not finite at x0."""
         try:
-            self.state = self.solver.init(self.problem, x0, self.oracles)
+            return self.solver.init(self.problem, x0, self.oracles)
         except NonFiniteError:
             if self.options.search is None:
                 raise
             x0, remark = self.options.search()
             self.monitor.remarks.append(remark)
-            self.state = self.solver.init(self.problem, x0, self.oracles)
-        self.tracker.seconds = self.options.spent + time.perf_counter() - began
+            return self.solver.init(self.problem, x0, self.oracles)
+
+    def _is_free(self) -> bool:
+        """Tell whether every round is certified, because no state costs anything to certify."""
+        costs = self._calls + self._proof_calls > 0 or self._observe is not None
+        return self.options.schedule.every == "auto" and not costs
+
+    def _price(self) -> float:
+        """Return the declared cost of certifying the state, in rounds."""
+        if isinstance(self.problem, CompositeProblem):
+            return float(self.problem.objective.has_values)
+        calls = self._calls + self._proof_calls + (self.state.at is None)
+        if calls == 0:
+            return 0.0
+        m = getattr(self.state, "m", None) or getattr(self.solver, "round_calls", 1)
+        return calls / (1 + (m if isinstance(m, int) else CLOSED_FORM_CALLS))
+
+    def _bound(self) -> float:
+        """Return the state's lower bound, for which oracle calls were kept in reserve."""
+        counts = self.problem.counts
+        if self._max_lmo == math.inf and not isinstance(self.state, FirstPoint):
+            return self.solver.lower_bound(self.problem, self.state, self.oracles)
+        before, counts.max_lmo = counts.max_lmo, self._max_lmo
+        try:
+            if isinstance(self.state, FirstPoint):
+                return self._first_bound(self.state.at)
+            return self.solver.lower_bound(self.problem, self.state, self.oracles)
+        finally:
+            counts.max_lmo = before
+
+    def _first_bound(self, at: Evaluation) -> float:
+        assert isinstance(self.problem, Problem)
+        assert isinstance(self.oracles, Oracles)
+        return self.problem.dual_bound(at.gradient, at.dual, self.oracles.lmo(at.gradient))
+
+    def _close(self, limit: Status, x0: Array) -> Status:
+        """End a run that a limit has cut, with the last complete state, and return its status.
+
+        After the deadline nothing is paid for but f at a point that was not evaluated yet.
+        """
+        problem, counts = self.problem, self.problem.counts
+        counts.allow(math.inf, self._max_lmo)
+        if self.state is None:
+            assert isinstance(problem, Problem)  # no limit cuts the first state of a composite run
+            x, at = counts.latest or (None, None)
+            self.state = FirstPoint(
+                0, x0, problem.evaluate(x0) if at is None or x is not x0 else at
+            )
+        if self.state.k == self._recorded or (limit is Status.MAX_SECONDS and self._is_recent()):
+            return limit
+        self.observe()
+        bound = -math.inf
+        paid = self._calls > 0 or isinstance(self.state, FirstPoint)
+        if limit is Status.MAX_LMO or not paid:
+            with contextlib.suppress(LimitReached):
+                bound = self._bound()
+        return self._record(bound, limit) or limit
+
+    def _is_recent(self) -> bool:
+        """Tell whether the last evaluated point is too recent to pay for the current one."""
+        k, last = self.state.k, self._recorded
+        return self.state.at is None and last >= 0 and k - last <= max(8, k // 20)
+
+    def _record(self, bound: float, limit: Status | None) -> Status | None:
+        """Record a round and call back; return the status if the run must end."""
+        tracker, state, callback = self.tracker, self.state, self.options.callback
+        gap, floor = tracker.record(state, bound)
+        self._recorded = state.k
+        if callback is not None:
+            now = tracker.result(guarded(state), None, "running")
+            now.x, now.history = guarded(now.x), now.history.view()
+            now.engine = tracker.log
+            try:
+                with counted(None):
+                    callback(now)
+            except StopIteration:
+                return Status.CALLBACK_STOP
+        if tracker.contradicted:
+            return Status.CONTRADICTION
+        goal = self.limits.goal(tracker.fun)
+        if gap <= goal:
+            return Status.CONVERGED
+        # a goal must exceed the floor by a little to be worth waiting for
+        at_floor = gap <= 2.0 * floor and goal < 1.0625 * floor
+        if at_floor or getattr(state, "stalled", False):
+            return Status.STALLED
+        return limit
 
 
 def _message(status: Status, state: Any, tracker: Tracker, monitor: Monitor) -> str:
@@ -236,33 +378,3 @@ def _attach(error: Exception, found: Result, solver: Solver[Any]) -> None:
             f"The run was in round {found.nit}; the best point so far, with its certificate, is in "
             "this exception's attribute 'result'."
         )
-
-
-def _record(
-    state: Any,
-    bound: float,
-    limit: Status | None,
-    tracker: Tracker,
-    limits: Limits,
-    callback: Callback | None,
-) -> Status | None:
-    """Record a round and call back; return the status if the run must end."""
-    gap, floor = tracker.record(state, bound)
-    if callback is not None:
-        try:
-            now = tracker.result(state, None, "running")
-            now.x = read_only(now.x)
-            now.engine = tracker.log
-            callback(now)
-        except StopIteration:
-            return Status.CALLBACK_STOP
-    if tracker.contradicted:
-        return Status.CONTRADICTION
-    goal = limits.goal(tracker.fun)
-    if gap <= goal:
-        return Status.CONVERGED
-    # a goal must exceed the floor by a little to be worth waiting for
-    at_floor = gap <= 2.0 * floor and goal < 1.0625 * floor
-    if at_floor or getattr(state, "stalled", False):
-        return Status.STALLED
-    return limit

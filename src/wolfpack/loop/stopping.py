@@ -22,10 +22,14 @@ class Limits:
         Stop when the certified gap is at most ``tol``.
     rtol : float, optional
         Stop also when it is at most ``rtol * |f(x)|``.
-    max_rounds, max_lmo : int, optional
-        Limits on rounds and on oracle calls.
+    max_rounds : int, optional
+        Limit on rounds.
+    max_lmo : int, optional
+        Limit on oracle calls, of which certificates and estimates of constants are a part.
     max_seconds : float, optional
-        Limit on solver seconds (certificates and history not counted).
+        Limit on the user's clock: all that happens from the call on counts.
+    max_passes : float, optional
+        Limit on what the rounds of a composite problem read, in passes over the data.
     """
 
     tol: float = 1e-4
@@ -33,9 +37,10 @@ class Limits:
     max_rounds: int | None = None
     max_seconds: float | None = None
     max_lmo: int | None = None
+    max_passes: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("tol", "rtol", "max_seconds"):
+        for name in ("tol", "rtol", "max_seconds", "max_passes"):
             value = getattr(self, name)
             if value is not None:
                 check_nonnegative(name, value)
@@ -48,7 +53,8 @@ class Limits:
                     raise TypeError(f"{name} must be an integer >= 0, found {value!r}") from None
                 if wrong:
                     raise ValueError(f"{name} must be an integer >= 0, found {value!r}")
-        if self.max_rounds is None and self.max_seconds is None and self.max_lmo is None:
+        given = (self.max_rounds, self.max_seconds, self.max_lmo, self.max_passes)
+        if all(limit is None for limit in given):
             object.__setattr__(self, "max_rounds", DEFAULT_ROUNDS)
 
     def exceeded(self, k: int, seconds: float, nlmo: int) -> Status | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,8 +28,19 @@ class Tracker:
     value_error: float | None = None
     convex: bool = True
     contradicted: bool = False
-    seconds: float = 0.0
+    began: float = field(default_factory=time.perf_counter)  # when the user's call began
+    spent: float = 0.0  # seconds of the runs that this one continues
+    solver_seconds: float = 0.0
     history: History = field(default_factory=History)
+
+    @property
+    def seconds(self) -> float:
+        """The user's clock: seconds since the call, and those of the runs before."""
+        return self.spent + time.perf_counter() - self.began
+
+    @seconds.setter
+    def seconds(self, value: float) -> None:
+        self.spent = value
 
     @property
     def gap(self) -> float:
@@ -112,6 +124,7 @@ class Tracker:
             njev=counts.njev,
             nlmo=counts.nlmo,
             seconds=self.seconds,
+            solver_seconds=self.solver_seconds,
             history=self.history,
             state=state,
         )

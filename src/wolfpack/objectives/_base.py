@@ -63,6 +63,9 @@ class Objective(ABC):
         Whether `evaluate` accepts a `wolfpack.arrays.LowRank` matrix x without making it dense.
     has_values : bool
         Whether f(x) can be computed; False where only random gradients are known.
+    joint : bool
+        Whether value and gradient are computed by one call, as those of a callable are. Where a
+        method needs one of them, both are then counted.
     n : int
         Number of observations that one gradient reads; 1 when f is not a sum over observations.
     image_shape : tuple of int or None
@@ -103,6 +106,7 @@ class Objective(ABC):
     traceable: bool = False
     factored: bool = False
     has_values: bool = True
+    joint: bool = False
     n: int = 1
     image_shape: tuple[int, ...] | None = None
     L: float | None = None

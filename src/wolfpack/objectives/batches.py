@@ -1,7 +1,7 @@
 r"""Data that come in minibatches: lists, generators, data loaders.
 
 G is the mean loss over all rows of a source, and a round uses the next minibatches. Where the
-source can be read again, a pass over it evaluates and certifies G, off the clock.
+source can be read again, a pass over it evaluates and certifies G.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ class Function(Objective):
     """
 
     checked = True
+    joint = True
 
     def __init__(
         self,

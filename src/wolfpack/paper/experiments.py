@@ -98,6 +98,7 @@ def solve(run: Run, rounds: int, callback: Callable[[Result], None] | None = Non
         L=None if run.L == "estimated" else run.smoothness(on),
         callback=callback,
         progress=False,
+        record_every=1,
         **dict(run.options),
     )
     # every round is recorded, so a round is its own index

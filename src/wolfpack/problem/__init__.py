@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .budget import LimitReached, affordable, counted, spend, spend_gradients, tick, under_way
 from .composite import CompositeProblem
 from .constrained import Problem
 from .errors import CapabilityError, EndOfData, NonFiniteError
@@ -11,6 +12,7 @@ from .protocols import (
     MirrorMap,
     Objective,
     Observer,
+    Priced,
     Region,
     SetDependent,
     SimpleTerm,
@@ -27,12 +29,14 @@ __all__ = [
     "EndOfData",
     "Evaluation",
     "Finisher",
+    "LimitReached",
     "Minorant",
     "MirrorMap",
     "NonFiniteError",
     "Objective",
     "Observer",
     "Pending",
+    "Priced",
     "Problem",
     "Region",
     "SetDependent",
@@ -41,7 +45,13 @@ __all__ = [
     "State",
     "Violation",
     "accumulation",
+    "affordable",
+    "counted",
+    "spend",
+    "spend_gradients",
     "sum_unit",
+    "tick",
+    "under_way",
     "underflow",
     "unit_of",
 ]

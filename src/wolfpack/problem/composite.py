@@ -119,7 +119,7 @@ class CompositeProblem:
 
         ``beta`` is the smoothness constant that the run relies on now, for `violation`.
         """
-        self.counts.nfev += 1
+        self.counts.evaluated(1, 0)
         at = self.objective.evaluate(y)
         if self.objective.has_values and not math.isfinite(at.value):
             raise NonFiniteError("G returned a NaN or infinite value")

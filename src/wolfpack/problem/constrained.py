@@ -8,7 +8,7 @@ s(-y) = -<y, lmo(y)>.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -50,15 +50,17 @@ class Problem:
         far" and shorten their step (see `wolfpack.solvers.parts.domain`).
         """
         at = self.evaluate_lazily(x)
-        return self.settle(at, x)[0] if isinstance(at.value, Pending) else at
+        at = self.settle(at, x)[0] if isinstance(at.value, Pending) else at
+        if self.counts.limited:
+            self.counts.latest = x, at
+        return at
 
     def evaluate_lazily(self, x: Array) -> Evaluation:
         """Evaluate f at ``x`` and count it, without waiting for the value on another device.
 
         What is known and not finite is refused here, the rest by `settle`.
         """
-        self.counts.nfev += 1
-        self.counts.njev += 1
+        self.counts.evaluated()
         f = self.objective
         at = f.evaluate(x) if type(x) is np.ndarray else f.evaluate_lazily(x)
         if not isinstance(at.value, Pending):
@@ -85,6 +87,26 @@ class Problem:
         """A point of K where K is far from the origin, None (the origin) elsewhere."""
         K = self.set
         return K.start() if K.radius > FAR * K.diameter else None
+
+    def value(self, x: Array) -> float:
+        """Return f(x), counted; a callable computes the gradient with it, which is counted too."""
+        self.counts.evaluated(1, int(self.objective.joint))
+        return self.objective.value(x)
+
+    def gradient(self, x: Array) -> Array:
+        """Return grad f(x), counted; a callable computes the value with it, counted too."""
+        self.counts.evaluated(int(self.objective.joint), 1)
+        return self.objective.gradient(x)
+
+    def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:
+        """Return t -> <grad f(x + t d), d>, each slope counted as a gradient."""
+        along, values = self.objective.slope_along(x, d), int(self.objective.joint)
+
+        def counted(t: float) -> float:
+            self.counts.evaluated(values, 1)
+            return along(t)
+
+        return counted
 
     def settle(
         self, at: Evaluation, x: Array, numbers: Sequence[Array] = ()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..arrays import Array
+from .budget import LimitReached
 
 
 class Evaluation(NamedTuple):
@@ -82,9 +85,13 @@ class Violation(NamedTuple):
     constant: float = float("nan")
 
 
+_LIMITS = ("deadline", "max_lmo", "max_rows", "limited", "latest")
+
+
 @dataclass
 class Counts:
-    """How often the objective and the oracle were asked, and what the bounds of a run rest on.
+    """How often the objective and the oracle were asked, how often they may be, and what the bounds
+    of a run rest on.
 
     Attributes
     ----------
@@ -99,6 +106,18 @@ class Counts:
     scale : float
         The first value of f that is not 0, in absolute value: the size against which a user's
         function may cancel.
+    bias : float or None
+        The estimate of s_1(0) that the run uses, None until it has made one.
+    deadline : float
+        When the time of the run is over, by `time.perf_counter`.
+    max_lmo : float
+        How many oracle calls are allowed.
+    max_rows : float
+        How many observations the rounds of a composite problem may read.
+    limited : bool
+        Whether there is a deadline or a limit on oracle calls; without, nothing is looked at.
+    latest : tuple or None
+        The last point and f there, kept while there are limits.
     """
 
     nfev: int = 0
@@ -108,3 +127,47 @@ class Counts:
     rounding: float = 0.0
     bound: float = float("-inf")
     scale: float = 0.0
+    bias: float | None = None
+    deadline: float = math.inf
+    max_lmo: float = math.inf
+    max_rows: float = math.inf
+    limited: bool = False
+    latest: tuple[Array, Any] | None = None
+
+    def allow(self, deadline: float, max_lmo: float) -> None:
+        """Set the limits that `evaluated`, `ask` and `check_time` keep from now on."""
+        self.deadline, self.max_lmo = deadline, max_lmo
+        self.limited = deadline < math.inf or max_lmo < math.inf
+
+    def evaluated(self, values: int = 1, gradients: int = 1) -> None:
+        """Count values and gradients of f that are about to be computed, while there is time."""
+        if self.limited:
+            self.check_time()
+        self.nfev += values
+        self.njev += gradients
+
+    def ask(self, calls: int = 1) -> None:
+        """Count oracle calls that are about to be made; none is if they are more than allowed."""
+        if self.limited:
+            self.check_calls(calls)
+        self.nlmo += calls
+
+    def check_calls(self, calls: int) -> None:
+        """Raise `LimitReached` unless there is time, and so many more calls are allowed."""
+        self.check_time()
+        if self.nlmo + calls > self.max_lmo:
+            raise LimitReached("max_lmo")
+
+    def check_rows(self, rows: int) -> None:
+        """Raise `LimitReached` if a round would make the observations read more than allowed."""
+        if rows > self.max_rows:
+            raise LimitReached("max_passes")
+
+    def check_time(self) -> None:
+        """Raise `LimitReached` if the time of the run is over."""
+        if self.deadline < math.inf and time.perf_counter() >= self.deadline:
+            raise LimitReached("max_seconds")
+
+    def saved(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps: all but the limits, which a resumed run sets anew."""
+        return {name: value for name, value in vars(self).items() if name not in _LIMITS}

@@ -34,6 +34,9 @@ class Objective(Protocol):
     factored: bool
     """Whether f takes matrices of low rank as they are."""
 
+    joint: bool
+    """Whether every value is computed together with a gradient, and the reverse."""
+
     error: float
     """Relative error of products with the data, 0 where they have the precision of x."""
 
@@ -155,6 +158,11 @@ class Region(Protocol):
     @property
     def diameter(self) -> float:
         """The largest distance of two points of K, or an upper bound on it."""
+        ...
+
+    @property
+    def proof_calls(self) -> int:
+        """What `certify` costs, in oracle calls, roughly."""
         ...
 
     def lmo(self, g: Array) -> Any:
@@ -306,6 +314,24 @@ class SetDependent(Protocol):
     def for_set(self, K: Region) -> Solver[Any]:
         """Return the solver for K; `minimize` asks once, before the run."""
         ...
+
+
+class Priced(Protocol):
+    """What a solver declares about the cost of its lower bound; without, the bound is free."""
+
+    certificate_calls: ClassVar[int]
+    """Oracle calls that `lower_bound` makes as a rule.
+
+    Certificates are the rarer the more they cost (`wolfpack.loop.schedule`). A limit on oracle
+    calls keeps twice as many in reserve, for the last round.
+    """
+
+    certificate_proofs: ClassVar[int]
+    """How often `lower_bound` asks the set for a proof (`Region.certify`); 0 if missing."""
+
+    round_calls: ClassVar[int]
+    """Oracle calls that a round is worth, 1 if missing; states that have ``m`` tell it themselves.
+    """
 
 
 class Observer(Protocol[S]):

@@ -20,13 +20,13 @@ name = "auto"            # 'wolfpack info' lists the methods; 'wolfpack check' s
 tol = {tol}               # certified gap: f(x) is proved to be within tol of the minimum
 # rtol = 1e-3            # the same relative to |f(x)|
 max_rounds = 20000
-# max_seconds = 60
+# max_seconds = 60       # on the clock, from the start of the command's run
 # max_lmo = 100000       # oracle calls
 
 [run]
 seed = 0                 # same seed, same result, on every engine
 # engine = "auto"        # where oracles run: threads:4, processes:4, dask, ray, mpi; this process
-# record_every = 10      # certify and record every so many rounds
+# record_every = 10      # certify and record every so many rounds; by cost otherwise
 
 [output]
 # folder = "my-results"  # '<name of this file>-out' otherwise; --out goes before both

@@ -67,7 +67,8 @@ def _numbers(result: Result) -> Table:
         ("Oracle calls", f"{result.nlmo:,}"),
         ("Values of f", f"{result.nfev:,}"),
         ("Gradients of f", f"{result.njev:,}"),
-        ("Seconds in the solver", f"{result.seconds:.4g}"),
+        ("Seconds", f"{result.seconds:.4g}"),
+        ("Seconds in the solver", f"{result.solver_seconds:.4g}"),
         ("Method", str(result.get("method", ""))),
         ("Shape of x", " x ".join(map(str, result.x.shape))),
     ]
@@ -85,9 +86,12 @@ def _curves(history: Mapping[str, np.ndarray]) -> list[Section]:
         Series("gap", "certified gap", history["gap"], "many"),
         Series("own", "of the round alone", value - bound, "fw", "2 4"),
     ]
+    lower = np.maximum.accumulate(bound)
+    # The best value may be that of a round between two recorded ones, of which the gap tells.
+    upper = np.fmin(np.minimum.accumulate(value), lower + history["gap"])
     ends = [
-        Series("upper", "best value", np.minimum.accumulate(value), "many"),
-        Series("lower", "best lower bound", np.maximum.accumulate(bound), "exact", "6 3"),
+        Series("upper", "best value", upper, "many"),
+        Series("lower", "best lower bound", lower, "exact", "6 3"),
     ]
     caption = (
         "The certified gap (best value minus best bound so far), and the gap that each round's own "

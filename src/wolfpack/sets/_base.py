@@ -21,7 +21,7 @@ from ..arrays import (
     norm,
 )
 from ..atoms import Atoms, Dense
-from ..problem import CapabilityError
+from ..problem import CapabilityError, spend
 from ._laws import NoiseLike
 
 T = TypeVar("T")
@@ -50,6 +50,9 @@ class Set(ABC):
     batch_hint : int or None
         How many directions a worker should get at least; 1 for expensive oracles. With None, the
         default, the library chooses by the dimension.
+    proof_calls : int
+        What `certify` costs, in oracle calls, roughly; 0, the default, where it is far cheaper.
+        Rounds are certified the more rarely the more it costs.
     default_noise : str
         Law of the perturbation to use when the user names none; "gaussian" by default.
     closed_forms : tuple of str
@@ -90,6 +93,7 @@ class Set(ABC):
     releases_gil: bool = False
     one_by_one: bool = False
     batch_hint: int | None = None
+    proof_calls: int = 0
     default_noise: str = "gaussian"
     closed_forms: tuple[str, ...] = ()
     cheap_projection: bool = True
@@ -188,6 +192,7 @@ class Set(ABC):
 
         By default it is the oracle's answer to zero. A point in the middle of K is better.
         """
+        spend(1)
         return self._lmo(np.zeros(self.shape)).to_dense()
 
     def lmo_or_nearby(self, g: Array) -> Atoms:

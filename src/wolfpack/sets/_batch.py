@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar, cast
 
 from ..arrays import Array
+from ..problem import Counts, under_way
 
 T = TypeVar("T")
 
@@ -32,9 +33,11 @@ def map_batch(fun: Callable[[Array], T], batch: Array, threads: bool = False) ->
 
     ``threads`` says whether ``fun`` frees Python's lock. Small batches, and calls from within a
     worker, are serial all the same. An exception of ``fun`` is raised as it is, and no further
-    items are then taken up.
+    items are then taken up. Neither are they when the time of the run is over.
     """
-    count = len(batch)
+    count, counts = len(batch), under_way()
+    if counts is not None and counts.limited:
+        fun = _in_time(fun, counts)
     helpers = min(cores(), count) - 1
     if not threads or count < _THREADS_FROM or helpers < 1 or _this_thread.is_worker:
         return [fun(item) for item in batch]
@@ -63,6 +66,16 @@ def map_batch(fun: Callable[[Array], T], batch: Array, threads: bool = False) ->
     for error in filter(None, errors):
         raise error
     return cast("list[T]", results)
+
+
+def _in_time(fun: Callable[[Array], T], counts: Counts) -> Callable[[Array], T]:
+    """Return ``fun``, which raises `LimitReached` when the time of the run is over."""
+
+    def timed(item: Array) -> T:
+        counts.check_time()
+        return fun(item)
+
+    return timed
 
 
 def stay_serial() -> None:

@@ -33,6 +33,7 @@ class Combination(Set):
         self.releases_gil = all(part.releases_gil for part in parts)
         self.cheap_violation = all(part.cheap_violation for part in parts)
         self.one_by_one = all(part.one_by_one for part in parts)
+        self.proof_calls = max(part.proof_calls for part in parts)
         hints = [part.batch_hint for part in parts if part.batch_hint is not None]
         self.batch_hint = min(hints, default=None)
         self.closed_forms = tuple(

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import qr_delete, qr_insert, solve_triangular
 
 from ..arrays import Array, is_foreign, to_host
+from ..problem import spend
 from ._base import Set
 
 
@@ -48,6 +49,7 @@ def separation(K: Set, x: Array, rounds: int = 1000) -> float:
         stalls = stalls + 1 if length >= shortest * (1.0 - 1e-9) else 0
         shortest = min(shortest, length)
         direction = z.reshape(K.shape)
+        spend(1)
         vertex = K._lmo(direction)
         answer = (vertex.to_dense() - x).reshape(-1) / scale
         missed = float(vertex.dot(direction)) - K.certify(direction, vertex)

@@ -24,6 +24,7 @@ class Marginals(Set):
     unconditional = True
     polytope = True
     one_by_one = True
+    proof_calls = 4
     a: Array
     b: Array
 

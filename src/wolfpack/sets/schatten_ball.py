@@ -45,6 +45,8 @@ class SchattenBall(Ball):
 
     summary = "{K.shape}, order={K.order:g}, radius={K.r:g}"
 
+    proof_calls = 1
+
     def __init__(self, shape: tuple[int, int], order: float, radius: float = 1.0) -> None:
         super().__init__(matrix_shape(shape), radius)
         self.order = as_exponent(order, "order")

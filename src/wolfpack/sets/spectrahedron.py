@@ -44,6 +44,8 @@ class Spectrahedron(Set):
            [0., 1.]])
     """
 
+    proof_calls = 1
+
     def __init__(self, n: int, trace: float = 1.0, equality: bool = True) -> None:
         n = as_size(n)
         self.shape = (n, n)

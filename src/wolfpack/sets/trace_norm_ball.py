@@ -43,6 +43,8 @@ class TraceNormBall(Ball):
 
     summary = "{K.shape}, radius={K.r:g}"
 
+    proof_calls = 1
+
     def __init__(self, shape: tuple[int, int], radius: float = 1.0) -> None:
         super().__init__(matrix_shape(shape), radius)
         self.cheap_projection = min(self.shape) <= DENSE_SVD

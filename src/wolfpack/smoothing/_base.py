@@ -19,7 +19,7 @@ from .. import theory
 from ..arrays import Array, inner, like, minus_scaled, reshape
 from ..atoms import Atoms
 from ..noise import Noise
-from ..problem import CapabilityError, Problem
+from ..problem import CapabilityError, Problem, affordable
 from ..sets import Set
 
 BLOCK_NUMBERS = 2**16
@@ -88,7 +88,7 @@ class Smoothing(ABC):
     def bias_samples(self) -> int:
         """How many oracle calls an estimate of `bias` takes."""
         # a rough value will do where every draw costs a call of an expensive oracle
-        return 16 if self.K.batch_hint == 1 else 256
+        return affordable(16 if self.K.batch_hint == 1 else 256)
 
     def radius(self, constants: str, norm: theory.Norm = theory.EUCLIDEAN) -> float:
         """Return the radius of the set that is smoothed, about 0 with the "paper"'s constants."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..arrays import Streams, concat, epsilon, norm
 from ..atoms import Atoms, DenseSummary, Summary, portable, summarize
+from ..problem import counted
 from ..problem.checks import check_count
 from ._base import BLOCK_NUMBERS, Array, Smoothing
 from ._blas import multiplies, one_thread
@@ -226,6 +227,7 @@ class Job:
                 f"the oracle must answer shape {K.shape}, found {answers.vertex_shape}"
             )
         point = answers.take(0).to_dense()
-        violation = K.violation(point) if K.cheap_violation else norm(point) - K.radius
+        with counted(None):  # Workers count nothing, and neither does this process.
+            violation = K.violation(point) if K.cheap_violation else norm(point) - K.radius
         if not violation <= 1e2 * math.sqrt(epsilon(v)) * max(1.0, K.radius):
             raise ValueError(f"the oracle answered a point outside the set, by {violation:.3g}")

@@ -72,6 +72,18 @@ class Oracles:
         return None if self.driver is None else self.driver.log
 
     @property
+    def bias(self) -> float:
+        """A bound on (s_alpha - s)/alpha, estimated at most once in a run, also if it is resumed.
+
+        Where K has no closed form for it, the estimate takes oracle calls, which are counted.
+        """
+        assert self.smoothing is not None
+        counts = self.problem.counts
+        if counts.bias is None:
+            counts.bias = self.smoothing.bias
+        return counts.bias
+
+    @property
     def punctual(self) -> bool:
         """Whether all answers of a round arrive in it: no stragglers dropped, no late answers."""
         policy = None if self.driver is None else self.driver.policy
@@ -104,7 +116,7 @@ class Oracles:
 
     def lmo(self, g: Array) -> Atoms:
         """Return the clean answer to ``g``."""
-        self.problem.counts.nlmo += 1
+        self.problem.counts.ask()
         if self.driver is not None and self.driver.guards:
             return cast("Atoms", self.driver.clean(g))
         if self.job is not None:
@@ -119,10 +131,10 @@ class Oracles:
         if self.job is None:
             return self.lmo(v).to_dense()
         if isinstance(m, str):  # "exact"
-            self.problem.counts.nlmo += 1
+            self.problem.counts.ask()
             return self.job.smoothing.mean_answer(v, alpha)
         if self._given is not None:
-            self.problem.counts.nlmo += m
+            self.problem.counts.ask(m)
             uniform = SimpleNamespace(random=lambda count: self._given)  # known already
             rng = cast("np.random.Generator", uniform)
             return self.job.smoothing.answers(v, alpha, m, rng).mean()
@@ -163,18 +175,22 @@ class Oracles:
         assert self.job is not None
         if self.driver is not None or m > self.job.length(m):
             return False
-        self.problem.counts.nlmo += m
+        self.problem.counts.ask(m)
         return True
 
     def _ask(self, question: Question) -> list[Partial]:
         """Return what the blocks of a round contribute, in the order of the blocks."""
         assert self.job is not None
-        blocks = range(self.job.blocks(question.m) + (question.also is not None))
-        if self.driver is not None:
-            partials = self.driver.ask(question, blocks)
-        else:
-            partials = self.job.compute(question, blocks, pack=False)
-        self.problem.counts.nlmo += sum(partial.count for partial in partials)
+        also, counts = question.also is not None, self.problem.counts
+        blocks = range(self.job.blocks(question.m) + also)
+        if self.driver is None:
+            counts.ask(question.m + also)
+            return self.job.compute(question, blocks, pack=False)
+        if counts.limited:
+            counts.check_calls(question.m + also)
+        partials = self.driver.ask(question, blocks)
+        # Answers that are dropped are not counted, and late ones are in the round that uses them.
+        counts.nlmo += sum(partial.count for partial in partials)
         return partials
 
 

@@ -116,6 +116,8 @@ class Anytime(Solver[State]):
     name: ClassVar[str] = "anytime"
     samples: ClassVar[bool] = True
     noiseless: ClassVar[bool] = True
+    certificate_calls: ClassVar[int] = 1
+    certificate_proofs: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_count("m", self.m, names=("auto", "theory", "exact"))
@@ -238,11 +240,11 @@ class Anytime(Solver[State]):
         # The bias may take thousands of oracle calls, once, so that it is asked for where needed.
         if self.kappa == "auto" and state.k >= control.next_check:
             bound = self.lower_bound(problem, state, oracles)
-            control = control.adapted(state.k, bound, state.alpha * oracles.smoothing.bias)
+            control = control.adapted(state.k, bound, state.alpha * oracles.bias)
         if self.m == "theory":
             m = state.k + 1
         elif self.m == "auto" and m != "exact":
-            theta, bias = self.theta or 0.5, state.alpha * oracles.smoothing.bias
+            theta, bias = self.theta or 0.5, state.alpha * oracles.bias
             # Theorem A1's noise term a_k^2 L sigma^2/(2 theta A_k m) matches its bias
             # a_k alpha s_1(0); more answers would not be useful
             noise = self.order * state.L * control.variance / (2 * theta * (state.k + 1))

@@ -220,7 +220,7 @@ class Corrective(Solver[State]):
         if count == 1:
             return _Found(oracles.lmo(g), average)
         if K.has("k_best"):
-            problem.counts.nlmo += count
+            problem.counts.ask(count)
             best = K.k_best(g, count)
             return _Found(best.take(0), average, [best])
         # perturbed answers may come late or not at all, so the clean one is asked by itself

@@ -61,6 +61,7 @@ class FrankWolfe(Solver[State]):
 
     rule: Rule | str = OpenLoop()
     name: ClassVar[str] = "fw"
+    certificate_proofs: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rule", as_rule(self.rule))

@@ -181,7 +181,7 @@ class LowRankCorrective(Solver[State]):
         With an ``average``, one of the m pairs is that of the averaged gradient.
         """
         K, count = problem.set, self.m - (average is not None)
-        problem.counts.nlmo += self.m
+        problem.counts.ask(self.m)
         answers = K.k_best(at.gradient, count)
         bound = problem.dual_bound(at.gradient, at.dual, answers.take(0))
         if average is not None:

@@ -35,8 +35,8 @@ Symbols
 
 Cost of a round
     One gradient, one oracle call; memory O(d). Where y_k is not x_k, f(x_k) itself is evaluated by
-    the loop, off the clock. Where f is not finite at y_k, delta_k is halved; where it is not finite
-    at x_k, x_k moves towards y_{k-1}. The certificate holds for all weights and iterates.
+    the loop, in recorded rounds. Where f is not finite at y_k, delta_k is halved; where it is not
+    finite at x_k, x_k moves towards y_{k-1}. The certificate holds for all weights and iterates.
 
 Sources
     B. Li, M. Coutino, G. Giannakis, G. Leus, A momentum-guided Frank-Wolfe algorithm, IEEE
@@ -83,6 +83,7 @@ class Momentum(Solver[State]):
 
     kind: str = "nesterov"
     name: ClassVar[str] = "momentum"
+    certificate_proofs: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         if self.kind not in ("nesterov", "heavy-ball"):

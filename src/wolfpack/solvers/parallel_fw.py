@@ -138,6 +138,8 @@ class ParallelFrankWolfe(Solver[State]):
     norm: NormLike = "l2"
     name: ClassVar[str] = "pfw"
     samples: ClassVar[bool] = True
+    certificate_calls: ClassVar[int] = 1
+    certificate_proofs: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_positive("alpha", self.alpha, optional=True)
@@ -257,7 +259,7 @@ class ParallelFrankWolfe(Solver[State]):
             M=B / R,
             m=m,
             initial_gap=max(gap, self.epsilon),
-            s1=oracles.smoothing.bias,
+            s1=oracles.bias,
             constants=self._strength,
             norm=self._norm(problem),
         )
@@ -268,7 +270,7 @@ class ParallelFrankWolfe(Solver[State]):
         assert oracles.smoothing is not None
         if min(B, R) <= 0.0:
             return 1
-        s1, norm = oracles.smoothing.bias, theory.norm_of(self.norm, oracles.smoothing.K.dimension)
+        s1, norm = oracles.bias, theory.norm_of(self.norm, oracles.smoothing.K.dimension)
         best = theory.best_m(
             L=L, R=R, M=B / R, s1=s1, constants=self._strength, norm=norm, **target
         )

@@ -80,6 +80,9 @@ class Projected(Solver[State]):
 
     L0: float | None = None
     name: ClassVar[str] = "projected"
+    certificate_calls: ClassVar[int] = 1
+    certificate_proofs: ClassVar[int] = 1
+    round_calls: ClassVar[int] = 2  # a projection costs more than an oracle call
 
     def __post_init__(self) -> None:
         check_positive("L0", self.L0, optional=True)

@@ -71,6 +71,8 @@ class RestartedParallelFrankWolfe(Solver[State]):
     norm: NormLike = "l2"
     name: ClassVar[str] = "r-pfw"
     samples: ClassVar[bool] = True
+    certificate_calls: ClassVar[int] = 1
+    certificate_proofs: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_positive("length", self.length)
@@ -106,7 +108,7 @@ class RestartedParallelFrankWolfe(Solver[State]):
         if self.restart == "certificate" and state.k % 8 == 0:
             assert oracles.smoothing is not None
             bound = max(bound, self.lower_bound(problem, state, oracles))
-            if fun - bound <= 0.5 * state.alpha * oracles.smoothing.bias:
+            if fun - bound <= 0.5 * state.alpha * oracles.bias:
                 end = state.k
         return state._replace(stage=Stage(end, fun, bound))
 

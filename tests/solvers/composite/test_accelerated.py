@@ -200,6 +200,7 @@ def test_batches_that_follow_the_measured_variance():
     G, H = SMOOTH["logistic"][0](), SquaredNorm(MU)
     best = wp.minimize_composite(G, H, tol=1e-10)
     options = {"method": "converging", "batch": "auto", "tol": 0, "max_rounds": 60}
+    options["record_every"] = 1
 
     def noisy(sigma, **more):
         def draw(y, rng):
@@ -214,7 +215,7 @@ def test_batches_that_follow_the_measured_variance():
     np.testing.assert_allclose(m[32:] / np.arange(34, 62), c, rtol=0.5)
     assert np.all(quiet.history["m"][8:] <= 0.5 * loud.history["m"][8:])
     assert loud.fun - best.fun <= 0.1 * (noisy(1.0, batch=1).fun - best.fun)
-    rows = wp.minimize_composite(G, H, **options, record_every=1)
+    rows = wp.minimize_composite(G, H, **options)
     assert rows.history["m"].max() == N
 
 

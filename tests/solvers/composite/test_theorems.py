@@ -174,6 +174,7 @@ def test_theorem_c1_with_growing_batches():
 
     noisy = wp.objectives.Stochastic(draw, G.L, sigma**2, (D,), G.value)
     options = {"method": "converging", "batch": lambda k: k + 1, "max_rounds": 200, "tol": 0}
+    options["record_every"] = 1
     runs = [wp.minimize_composite(noisy, H, seed=seed, **options) for seed in range(4)]
     error = np.mean([res.history["fun"] for res in runs], axis=0) - best.fun
     D_w = divergence(H, best.x, np.zeros(D))

@@ -22,6 +22,7 @@ COPIED = (
     "polytope",
     "releases_gil",
     "one_by_one",
+    "proof_calls",
     "batch_hint",
     "default_noise",
     "closed_forms",

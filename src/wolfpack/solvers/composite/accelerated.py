@@ -37,7 +37,7 @@ Symbols
 
 Cost of a round
     One (averaged) stochastic gradient, one minimisation step; memory O(d). F is evaluated only when
-    a round is recorded, off the clock. Where beta was estimated it is tested on the gradients of
+    a round is recorded. Where beta was estimated it is tested on the gradients of
     the rounds 0, 1, 3, 7, 15, ... and raised where they disprove it: that changes the weights of
     later rounds, and Theorem 1 holds with the last beta for what follows.
 
@@ -173,6 +173,9 @@ class StochasticComposite:
         """Return the state after one more round."""
         k, y, z, model = state.k, state.x, state.z, state.model
         m, gamma, bound = state.reading.m, state.tuned.gamma, self.policies.bound
+        if k > 0:
+            problem.counts.check_rows(state.reading.rows + gradients.read(m, False))
+        problem.counts.evaluated(0, 0)  # counted below: a source of data may end here
         A_next, tau = self.weight(problem, k, model.A_k, state.tuned, gradients.exact)
         if bound is not None:
             stalls, drag = state.tuned.spell.stalls, gamma * problem.nu
@@ -294,10 +297,10 @@ class StochasticComposite:
         H, G = problem.regularizer, problem.objective
         if not (H.structured and H.has("prox") and math.isfinite(fun)):
             return x, fun
+        problem.counts.nfev += 1
         gradient = G.evaluate(x).gradient
         if gradient is None:
             return x, fun
-        problem.counts.nfev += 1
         # As a rule the last beta is as good as the largest, which may have to be found first.
         for beta in (state.tuned.beta, None):
             L = beta or problem.own_smoothness() or state.tuned.gamma

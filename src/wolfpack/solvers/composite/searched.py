@@ -113,6 +113,7 @@ class SearchedComposite(StochasticComposite):
         image, first, beta = G.image(y0), None, problem.L
         products = 1 if y0.any() else 0
         if beta is None:
+            problem.counts.evaluated(0, 1)
             first, products = G.evaluate_image(image), products + 1
             beta = problem.curvature(first.gradient) or problem.beta
         model, images = GradientAverage(0.0 * y0, 0.0, 0.0), Images(image, image, first)
@@ -122,8 +123,10 @@ class SearchedComposite(StochasticComposite):
     def step(self, problem: CompositeProblem, state: Any, gradients: Gradients) -> Any:
         beta, trial = state.tuned.beta, None
         for _ in range(_MAX_TRIALS):
-            trial = _attempt(problem, state, beta, gradients.per_pass)
-            problem.counts.njev += 1
+            rows = gradients.per_pass if state.images.first is None else gradients.per_pass // 2
+            if state.k > 0 or trial is not None:
+                problem.counts.check_rows(state.reading.rows + rows)
+            trial = _attempt(problem, state, beta, rows)
             state = state._replace(reading=trial.state.reading)
             if trial.state.model.slack >= 0.0:
                 break
@@ -142,8 +145,8 @@ class SearchedComposite(StochasticComposite):
         return state._replace(at=at)
 
 
-def _attempt(problem: CompositeProblem, state: SearchState, beta: float, per_pass: int) -> Trial:
-    """Make a round with ``beta``."""
+def _attempt(problem: CompositeProblem, state: SearchState, beta: float, rows: int) -> Trial:
+    """Make a round with ``beta``, which reads so many ``rows``."""
     G: Any = problem.objective
     y, z, images, model, gamma = state.x, state.z, state.images, state.model, state.tuned.gamma
     A_next, tau = theory.next_weight(
@@ -151,7 +154,10 @@ def _attempt(problem: CompositeProblem, state: SearchState, beta: float, per_pas
     )
     v = (1 - tau) * y + tau * z
     image_v = (1 - tau) * images.y + tau * images.z
-    at = G.evaluate_image(image_v) if images.first is None else images.first
+    at = images.first
+    if at is None:
+        problem.counts.evaluated(0, 1)
+        at = G.evaluate_image(image_v)
     d_next = (1 - tau) * model.d + tau * at.gradient
     lam = gamma / A_next
     z_next = problem.solve(d_next if model.slope is None else d_next - lam * model.slope, lam)
@@ -159,7 +165,7 @@ def _attempt(problem: CompositeProblem, state: SearchState, beta: float, per_pas
     move, image_move = tau * (z_next - z), tau * (image_z_next - images.z)
     y_next, image_y_next = v + move, image_v + image_move
     size = problem.norm_squared(move)
-    bend = _bend(G, at, move, image_y_next, image_move)
+    bend = _bend(problem, at, move, image_y_next, image_move)
     curvature = 2.0 * bend / size if size > 0.0 else 0.0
     following = SearchState(
         k=state.k,
@@ -174,17 +180,21 @@ def _attempt(problem: CompositeProblem, state: SearchState, beta: float, per_pas
             slack=(1 - tau) * model.slack + 0.5 * (beta - curvature) * size,
         ),
         tuned=state.tuned,
-        reading=state.reading._replace(rows=state.reading.rows + per_pass),
+        reading=state.reading._replace(rows=state.reading.rows + rows),
     )
     return Trial(following, v, curvature)
 
 
-def _bend(G: Any, at: Evaluation, move: Array, image: Array, image_move: Array) -> float:
+def _bend(
+    problem: CompositeProblem, at: Evaluation, move: Array, image: Array, image_move: Array
+) -> float:
     """Return D_G(y, v) from the evaluation at v, the move y - v, y's image and its move.
 
     Where rounding hides it in the difference of values, it follows from the slopes along the move
     by the trapezoidal rule.
     """
+    G, counts = problem.objective, problem.counts
+    counts.evaluated(1, 0)
     value = G.image_value(image)
     along = inner(at.gradient, move)
     bend = value - at.value - along
@@ -193,6 +203,7 @@ def _bend(G: Any, at: Evaluation, move: Array, image: Array, image_move: Array) 
     noise = 1e3 * epsilon(move) * (abs(value) + abs(at.value) + abs(along))
     if bend > noise:
         return bend
+    counts.evaluated(0, 1)
     return 0.5 * inner(G.image_slopes(image) - G.image_gradient(at), image_move)
 
 

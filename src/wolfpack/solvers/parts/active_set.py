@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ...arrays import Array, all_finite, epsilon, namespace, norm
 from ...atoms import Atoms
-from ...problem import Evaluation, NonFiniteError, Problem, Solver
+from ...problem import Evaluation, NonFiniteError, Problem, Solver, tick
 from ...problem.checks import check_positive
 from ...smoothing import Oracles
 from .domain import shortened
@@ -117,6 +117,7 @@ def hessian_product(problem: Problem, x: Array, at: Evaluation, d: Array) -> Arr
     Where the objective does not know it, it comes from a difference of gradients, to about half of
     the digits; gradients are asked between x and x + d only.
     """
+    tick()
     product = problem.objective.hessian_product(x, d)
     if product is not None:
         return product
@@ -125,8 +126,7 @@ def hessian_product(problem: Problem, x: Array, at: Evaluation, d: Array) -> Arr
         return 0.0 * d
 
     def gradient(t: float) -> Array:
-        problem.counts.njev += 1
-        found = problem.objective.gradient(x + t * d)
+        found = problem.gradient(x + t * d)
         if not all_finite(found):
             raise NonFiniteError("f returned a NaN or infinite gradient", x + t * d)
         return found

@@ -26,6 +26,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lapack, qr_delete
 
 from ...arrays import Array
+from ...problem import tick
 
 CANDIDATES = 64
 """Points outside the support that a pass takes into account."""
@@ -68,6 +69,7 @@ def _minimize_small(gram: Array, r: Array, w: Array, tol: float) -> Array:
     face = _Face(gram, np.flatnonzero(w > 0))
     # two turns per point that enters or leaves are typical; the limit ends what rounding prolongs
     for _ in range(20 + 10 * len(w)):
+        tick()
         move = face.descent(r)
         slope = float(r @ move)
         if slope < 0 and np.ptp(r[face.order]) > 0.1 * tol:
@@ -156,6 +158,7 @@ def minimize_quadratic(G: Array, c: Array, w: Array, tol: float) -> Array:
     settled = False  # whether w is the minimiser over the affine hull of its support
     # one turn per point that enters or leaves is typical; the limit ends what rounding prolongs
     for _ in range(20 + 5 * len(w)):
+        tick()
         slopes, active = G @ w + c, np.flatnonzero(w > 0)
         entering = int(slopes.argmin())
         if slopes[active].max() - slopes[entering] <= tol:

@@ -40,9 +40,8 @@ def replay(
     compiled = oracles.compiled
     if compiled is None:
         compiled = oracles.compiled = Compiled(_round(solver, problem, state, oracles))
-    counts.nfev += 1
-    counts.njev += 1
-    counts.nlmo += m if isinstance(m, int) else 1
+    counts.evaluated()
+    counts.ask(m if isinstance(m, int) else 1)
     scalars = tau, alpha
     given = (
         np.concatenate([scalars, oracles.uniforms(m, state.k)]) if isinstance(m, int) else scalars

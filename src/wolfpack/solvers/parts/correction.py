@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from ...arrays import Array, epsilon
-from ...problem import Evaluation, Problem
+from ...problem import Evaluation, Problem, tick
 from .armijo import descend
 from .barycentric import CANDIDATES, minimize_weights
 from .domain import shortened
@@ -161,7 +161,10 @@ def _gram(
     f = problem.objective
     metric = f.image_metric(x)
     if metric is None:
-        rows = [hull.scores(f.hessian_product(x, hull.vertex(i)))[working] for i in working]
+        rows: list[Array] = []
+        for i in working:
+            tick()
+            rows.append(hull.scores(f.hessian_product(x, hull.vertex(i)))[working])
         return np.array(rows)
     for i in working:
         if i not in images:

@@ -132,8 +132,7 @@ class Backtracking(Rule):
         noise = 8.0 * epsilon(at.gradient) * abs(at.value)
         for _ in range(_TRIALS):
             step = _clamped(descent, M * square, max_step)
-            problem.counts.nfev += 1
-            change = problem.objective.value(ray.x + step * d) - at.value
+            change = problem.value(ray.x + step * d) - at.value
             if change <= -step * descent + 0.5 * M * step**2 * square + noise:
                 return Stride(step, M)
             M *= self.tau
@@ -142,8 +141,7 @@ class Backtracking(Rule):
     def _first(self, problem: Problem, ray: SearchLine, descent: float, square: float) -> float:
         """Return the curvature of f along a thousandth of the ray, a long step's where it is 0."""
         t = 1e-3 * min(ray.max_step, 1.0)
-        problem.counts.njev += 1
-        change = inner(problem.objective.gradient(ray.x + t * ray.d), ray.d) + descent
+        change = inner(problem.gradient(ray.x + t * ray.d), ray.d) + descent
         known = 0.0 < change < math.inf
         return change / (t * square) if known else descent / (ray.max_step * square)
 
@@ -278,14 +276,13 @@ def _exact(problem: Problem, ray: SearchLine) -> float | None:
 
 def _slopes(problem: Problem, ray: SearchLine) -> Callable[[float], float]:
     """Return t -> phi'(t), counted as gradients; infinite where f is not finite."""
-    along = problem.objective.slope_along(ray.x, ray.d)
+    along = problem.slope_along(ray.x, ray.d)
 
-    def counted(t: float) -> float:
-        problem.counts.njev += 1
+    def finite(t: float) -> float:
         slope = along(t)
         return slope if math.isfinite(slope) else math.inf
 
-    return counted
+    return finite
 
 
 def _bracket(
