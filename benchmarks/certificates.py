@@ -5,7 +5,7 @@
     python benchmarks/certificates.py --fuzz rational --only 41
 
 The problems are those of `tests/fuzz`: quadratics over polytopes near to the origin and
-far from it, with minima in rational arithmetic, and ten sets times six kinds of functions whose
+far from it, with minima in rational arithmetic, and many sets times nine kinds of functions whose
 minimiser was chosen first. Every line of a violation names its run; --only repeats that run and
 shows the data. The exit status is 1 if there is a violation.
 """

@@ -240,5 +240,7 @@ def _problem(
     K, area = place.K, f"{family}, {np.dtype(dtype).name}"
     direction = rng.standard_normal(K.shape)
     starts = [K.start().astype(dtype), np.asarray(K.lmo(direction)).astype(dtype)]
+    if L is None and getattr(f, "L", None) == 0.0:
+        L = 1.0  # a linear function; Algorithm 2 needs a positive L
     options = {} if L is None else {"L": L}
     return Problem(area, place.name, f, K, form, least, starts, options)
