@@ -116,7 +116,6 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "Oracle": lambda: sets.Oracle(corner, 3, 2.0),
     "MatroidBase": lambda: sets.MatroidBase(rank, 4),
     "LeastSquares": lambda: objectives.LeastSquares(A, B),
-    "Norm": lambda: theory.norm_of("l1", 5),
     "Logistic": lambda: objectives.Logistic(A, SIGNS),
     "SquaredHinge": lambda: objectives.SquaredHinge(A, SIGNS),
     "Multinomial": lambda: objectives.Multinomial(A, np.arange(12) % 3),
@@ -153,7 +152,12 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "Same": lambda: R.Same(R.ElasticNet(1.0, 1.0), np.zeros(5)),
     "Shifted": lambda: R.Shifted(R.Euclidean(), np.ones(5)),
     **{law: lambda law=law: noise.LAWS[law](scale=np.linspace(1.0, 2.0, 5)) for law in noise.LAWS},
-    **{f"solver {name}": cls for name, cls in inspect.getmembers(solvers, inspect.isclass)},
+    **{
+        f"solver {name}": cls
+        for name, cls in inspect.getmembers(solvers, inspect.isclass)
+        if cls is not solvers.Descending
+    },
+    "solver Descending": lambda: solvers.Descending(solvers.AwayStep()),
     "policies": lambda: solvers.StochasticComposite(policies=Policies(StepBound(0.1, 0.5))),
     **{f"estimator {name}": cls for name, cls in inspect.getmembers(estimators, inspect.isclass)},
     "fitted": lambda: estimators.SimplexRegressor().fit(A, B),

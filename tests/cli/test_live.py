@@ -125,7 +125,7 @@ def test_the_log_grows(tmp_path, monkeypatch, capsys):
     assert cli.run(command) == 0
     lines = Path("run.log").read_text(encoding="utf-8").splitlines()
     assert lines[0].endswith("began")
-    assert "round 3 gap" in "".join(lines)
+    assert "round 1 gap" in "".join(lines)
     assert " converged round " in lines[-1]
     assert cli.run([*command, "--overwrite"]) == 0
     assert len(Path("run.log").read_text(encoding="utf-8").splitlines()) == 2 * len(lines)

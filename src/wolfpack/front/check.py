@@ -165,21 +165,31 @@ class _Examination:
         )
 
     def _directions(self) -> list[Array]:
-        """Return random directions, with the signs of the gradient where it has one sign only.
+        """Return random directions; with the signs of the gradient if the oracle needs them.
 
         Some oracles answer no others: shortest paths need lengths that are not negative.
         """
         u = self.rng.standard_normal((DIRECTIONS, *self.start.shape))
-        try:
-            g = to_host(self.problem.evaluate(self.start).gradient)
-        except NonFiniteError:
-            g = np.zeros(1)
         signs = (1.0, -1.0)
-        if g.min() >= 0 and g.max() > 0:
-            u, signs = abs(u), (1.0,)
-        elif g.max() <= 0 and g.min() < 0:
-            u, signs = abs(u), (-1.0,)
+        if self._refuses(u[0]):
+            try:
+                g = to_host(self.problem.evaluate(self.start).gradient)
+            except NonFiniteError:
+                g = np.zeros(1)
+            if g.min() >= 0 or g.max() <= 0:
+                u, signs = abs(u), (1.0 if g.min() >= 0 else -1.0,)
         return [like(sign * one, self.start) for one in u for sign in signs]
+
+    def _refuses(self, u: Array) -> bool:
+        """Tell whether the oracle raises an error for a direction or for its opposite."""
+        K: Any = self.problem.set
+        self.problem.counts.ask(2)
+        try:
+            K.lmo(like(u, self.start))
+            K.lmo(like(-u, self.start))
+        except Exception:
+            return True
+        return False
 
     def _feasible(self, K: Any) -> Iterator[Finding]:
         allowed = 1e-6 * max(1.0, K.radius)

@@ -122,8 +122,17 @@ class Objective(ABC):
     # These follow from the other attributes; a checkpoint's fingerprint of f leaves them out.
     _derived: ClassVar[tuple[str, ...]] = ("like", "checked", "error", "L", "L1")
 
-    tested: bool = cast("bool", property(lambda self: is_own(self)))
-    convex: bool | None = cast("bool | None", property(lambda self: self.tested or None))
+    tested: bool = cast(
+        "bool",
+        property(lambda self: is_own(self), doc="Whether f is one of the library's own, tested."),
+    )
+    convex: bool | None = cast(
+        "bool | None",
+        property(
+            lambda self: self.tested or None,
+            doc="Whether f is convex: True for the library's own, None where nobody has said so.",
+        ),
+    )
 
     @abstractmethod
     def evaluate(self, x: Array) -> Evaluation:
