@@ -64,7 +64,7 @@ def test_rho_values():
         exact = (math.log(d) + 1) * math.exp(2 * math.log(d) / (2 + math.log(d)))
         assert exact <= theory.rho(math.inf, d)
         assert (exact <= 2 * (math.log(d) + 1)) == (d <= 2)
-    with pytest.raises(ValueError, match=r"p must be finite and >= 1, found 0\.5"):
+    with pytest.raises(ValueError, match=r"p must be a number >= 1, found 0\.5"):
         theory.rho(0.5, 3)
     with pytest.raises(ValueError, match="d must be an integer"):
         theory.rho(2, 0)
@@ -254,9 +254,9 @@ def test_s1_takes_few_samples_in_very_high_dimension(monkeypatch):
 
 def test_bad_arguments():
     K = Points(np.eye(2))
-    with pytest.raises(ValueError, match=r"samples must be an integer .* >= 2, found 1"):
+    with pytest.raises(ValueError, match=r"samples must be an integer from 2 .*, found 1"):
         theory.s1(K, "gumbel", samples=1)
-    with pytest.raises(ValueError, match=r"seed must be an integer .* >= 0"):
+    with pytest.raises(ValueError, match=r"seed must be an integer from 0"):
         theory.s1(K, "gumbel", seed=-1)
     with pytest.raises(ValueError, match="alpha must be finite and > 0"):
         theory.smoothness(K, "gumbel", 0.0)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from ._compile import Compiled
 from ._convert import (
+    ArgumentError,
     as_float_array,
+    as_plain,
     check_finite,
     check_shape,
     own,
@@ -84,6 +86,7 @@ from ._structured import LowRank, SparseMatrix, Structured
 from ._types import Array, Index
 
 __all__ = [
+    "ArgumentError",
     "Array",
     "Compiled",
     "Index",
@@ -97,6 +100,7 @@ __all__ = [
     "amax",
     "arange",
     "as_float_array",
+    "as_plain",
     "bincount",
     "check_finite",
     "check_shape",

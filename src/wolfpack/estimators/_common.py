@@ -13,9 +13,33 @@ from ..arrays import Array
 from ..front.minimize import minimize
 from ..loop import Result
 from ..objectives import Objective
+from ..problem.checks import Kind, count, nonnegative, optional, whole
 from ..sets import Set
 
 RandomState: TypeAlias = int | np.random.RandomState | None
+
+
+def check_parameters(model: object, **kinds: Kind) -> None:
+    """Raise unless the parameters of an estimator are of these kinds.
+
+    `fit` calls it: scikit-learn wants constructors to keep what they are given as it is.
+    """
+    for name, kind in (_SHARED | kinds).items():
+        kind(getattr(model, name), name)
+
+
+def _random_state(value: object, name: str) -> None:
+    """Raise unless ``value`` is None, a seed or a generator of scikit-learn's kind."""
+    if value is None or isinstance(value, np.random.RandomState):
+        return
+    optional(whole(0, 2**32 - 1))(value, name)
+
+
+_SHARED: dict[str, Kind] = {
+    "tol": nonnegative,
+    "max_iter": count,
+    "random_state": _random_state,
+}
 
 
 def seed_of(random_state: RandomState) -> int:

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field
-from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..arrays import Array
+from ..arrays import ArgumentError, Array
 from ..front.composite import minimize_composite
 from ..gradients import ExactGradients
 from ..loop import Result
 from ..objectives.finite_sum import FiniteSum
-from ..problem.checks import check_count
+from ..problem.checks import (
+    Kind,
+    as_float,
+    between,
+    choice,
+    count,
+    either,
+    flag,
+    positive,
+    shown,
+)
 from ..regularizers import ElasticNet, Euclidean, Regularizer, Shifted, SquaredNorm
 from ..regularizers.pairs import composite_problem
 from ..solvers import ConvergingComposite
 from ..solvers.composite.accelerated import State, Tuned
-from ._common import RandomState, seed_of, warn_unless_certified
+from ._common import RandomState, check_parameters, seed_of, warn_unless_certified
 
 _SOLVER = ConvergingComposite(batch=1)
 # With fewer entries than this, every round of `fit` reads all data: a pass over them costs less
@@ -49,6 +58,9 @@ class AcceleratedLinear(BaseEstimator):
     warm_start: bool = False
     # A class attribute until the first partial_fit: scikit-learn wants no others set at birth.
     _stream: Stream | None = field(default=None, init=False)
+
+    _kinds: ClassVar[dict[str, Kind]] = {}
+    """Kinds of the parameters that only a subclass has."""
 
     def _objective(self, features: Array, y: Array, weights: Array | None) -> FiniteSum:
         raise NotImplementedError
@@ -129,19 +141,21 @@ class AcceleratedLinear(BaseEstimator):
 
     def _check(self) -> None:
         """Refuse parameters that define no problem, in one clear message."""
-        if self.penalty not in ("l2", "elasticnet"):
-            raise ValueError(f"penalty must be 'l2' or 'elasticnet', found {self.penalty!r}")
-        if not (isinstance(self.alpha, Real) and 0 < self.alpha < math.inf):
+        check_parameters(
+            self,
+            penalty=choice("l2", "elasticnet"),
+            l1_ratio=between(
+                0, 1, high_open=isinstance(self.penalty, str) and self.penalty != "l2"
+            ),
+            fit_intercept=flag,
+            batch_size=either(count, "auto"),
+            warm_start=flag,
+            **self._kinds,
+        )
+        if not as_float(self.alpha) > 0:
             why = "Algorithm 1 needs a ridge, however small"
-            raise ValueError(f"alpha must be positive, found {self.alpha!r}: {why}")
-        ratio = self.l1_ratio
-        if self.penalty == "elasticnet" and not (isinstance(ratio, Real) and 0 <= ratio < 1):
-            why = "a part of the penalty must be a ridge"
-            raise ValueError(f"l1_ratio must satisfy 0 <= l1_ratio < 1, found {ratio!r}: {why}")
-        check_count("batch_size", self.batch_size, names=("auto",))
-        check_count("max_iter", self.max_iter)
-        if not (isinstance(self.tol, Real) and self.tol >= 0):
-            raise ValueError(f"tol must be a number >= 0, found {self.tol!r}")
+            raise ArgumentError(f"alpha must be positive, found {shown(self.alpha)}: {why}")
+        positive(self.alpha, "alpha")
 
     def _weights(self, X: Array, given: Array | None) -> Array | None:
         """Return the checked weights of rows, None if none are given."""

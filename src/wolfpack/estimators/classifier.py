@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..arrays import Array
 from ..objectives import Logistic, Multinomial, SquaredHinge, Weighted
 from ..objectives.finite_sum import FiniteSum
+from ..problem.checks import Kind, choice
 from ._linear_model import AcceleratedLinear
 
 _LOSSES = ("log_loss", "squared_hinge")
@@ -77,6 +78,8 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
     _: KW_ONLY
     class_weight: Mapping[Any, float] | str | None = None
 
+    _kinds: ClassVar[dict[str, Kind]] = {"loss": choice(*_LOSSES)}
+
     def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> AcceleratedClassifier:
         """Fit the model to the rows of ``X`` and their labels, with weights if given."""
         X, y = self._data(X, y)
@@ -125,8 +128,6 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
         return of_class if weights is None else weights * of_class
 
     def _objective(self, features: Array, y: Array, weights: Array | None) -> FiniteSum:
-        if self.loss not in _LOSSES:
-            raise ValueError(f"loss must be one of {', '.join(_LOSSES)}, found {self.loss!r}")
         count = len(self.classes_)
         if self.loss == "squared_hinge":
             G = SquaredHinge(features, y if count == 2 else y[:, None] == np.arange(count))

@@ -11,8 +11,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ..arrays import Array
 from ..objectives import LeastSquares
+from ..problem.checks import flag, positive
 from ..sets import Set, Simplex, TraceNormBall
-from ._common import FittedByMinimize, RandomState
+from ._common import FittedByMinimize, RandomState, check_parameters
 
 
 @dataclass(eq=False, repr=False)
@@ -30,6 +31,7 @@ class ConstrainedRegressor(FittedByMinimize, RegressorMixin, BaseEstimator):
         raise NotImplementedError
 
     def _fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> Self:
+        check_parameters(self, radius=positive, fit_intercept=flag)
         multi = isinstance(self, MultiOutputMixin)
         X, y = validate_data(self, X, y, dtype=np.float64, multi_output=multi, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)

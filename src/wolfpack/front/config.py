@@ -17,6 +17,7 @@ from ..noise import Noise
 from ..objectives import Objective
 from ..objectives.finite_sum import FiniteSum
 from ..problem import Solver
+from ..problem.checks import instance
 from ..regularizers import Regularizer
 from ..sets import Set
 
@@ -179,4 +180,4 @@ def as_checkpoint(checkpoint: str | PathLike[str] | Checkpoint | None) -> Checkp
     """Return the user's ``checkpoint`` argument as an object."""
     if checkpoint is None or isinstance(checkpoint, Checkpoint):
         return checkpoint
-    return Checkpoint(checkpoint)
+    return Checkpoint(instance((str, PathLike), "a path or a Checkpoint")(checkpoint, "checkpoint"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from inspect import signature
 from os import PathLike
 from typing import Any
 
@@ -26,8 +27,11 @@ from ..noise import Noise
 from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
 from ..problem import Solver
-from ..problem.checks import check_positive
+from ..problem.checks import checked, choice, count, flag, instance, optional, positive, shown
+from ..problem.checks import seed as seed_kind
 from ..sets import Set
+from ..smoothing import SAMPLINGS, SMOOTHINGS
+from ..solvers import StochasticComposite
 from .choose import METHODS, as_set, choose, make_solver
 from .config import Config, ConstrainedSettings, as_checkpoint, constrained_fingerprint
 from .execute import concluded, execute
@@ -39,6 +43,15 @@ POLICY = tuple(field.name for field in fields(Policy))
 _COMMON_OPTIONS = ["L", "device", "record_every", "smoothing", "sampling", "block", *POLICY]
 
 
+@checked(
+    seed=seed_kind,
+    raise_on_failure=flag,
+    L=optional(positive),
+    device=optional(instance(str, "the name of a device")),
+    smoothing=optional(choice(*SMOOTHINGS)),
+    sampling=choice(*SAMPLINGS),
+    block=optional(count),
+)
 def minimize(
     f: Objective | Callable[[Array], tuple[float, Array]],
     K: Set,
@@ -142,7 +155,6 @@ def minimize(
     limits = Limits(tol, rtol, max_rounds, max_seconds, max_lmo)
     shown = Options(callback, progress, options.pop("record_every", 1))
     L = options.pop("L", None)
-    check_positive("L", L, optional=True)
     device = options.pop("device", None)
     if device is not None:
         objective = on_device(objective, device)
@@ -158,6 +170,7 @@ def minimize(
         m = options.pop("m", m)
     settings = _settings(noise, L, options)
     name, solver = make_solver(method, {"m": m, **options}, METHODS, _COMMON_OPTIONS)
+    _check_solver(name, solver, settings)
     for_set = getattr(solver, "for_set", None)
     solver = solver if for_set is None else for_set(region)
     config = Config(
@@ -185,8 +198,33 @@ def _settings(noise: Any, L: Any, options: dict[str, Any]) -> ConstrainedSetting
         sampling=options.pop("sampling", "iid"),
         policy=Policy(**{name: options.pop(name) for name in POLICY if name in options}),
         block=options.pop("block", None),
-        L=None if L is None else float(L),
+        L=L,
     )
+
+
+def _check_solver(name: str, solver: object, settings: ConstrainedSettings) -> None:
+    """Refuse a solver of another kind of problem, and options that the solver does not use."""
+    if isinstance(solver, StochasticComposite):
+        raise TypeError(
+            f"method must be a solver of constrained problems, found {shown(solver)}: pass it to "
+            "minimize_composite"
+        )
+    if getattr(solver, "samples", False):
+        return
+    unused = [] if settings.sampling == "iid" else [f"sampling={settings.sampling!r}"]
+    unused += [] if settings.block is None else [f"block={settings.block!r}"]
+    if unused:
+        raise TypeError(
+            f"method {name!r} draws no random numbers, so that it has no use for "
+            f"{' and '.join(unused)}: leave them out"
+        )
+
+
+def known_settings() -> list[str]:
+    """Return the names of all arguments of `minimize`, with those of all methods."""
+    own = [name for name in signature(minimize).parameters if name not in ("f", "K", "options")]
+    of_methods = [name for method in METHODS.values() for name in signature(method).parameters]
+    return list(dict.fromkeys([*own, *_COMMON_OPTIONS, *of_methods]))
 
 
 def _starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:

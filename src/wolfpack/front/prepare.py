@@ -26,7 +26,7 @@ from ..loop.run import Options
 from ..objectives import Function, Objective, Stochastic
 from ..objectives.finite_sum import FiniteSum
 from ..problem import CompositeProblem, Problem
-from ..problem.checks import check_count, check_positive
+from ..problem.checks import count, instance, positive, shown
 from ..regularizers import Mirror, Regularizer, Same, Shifted
 from ..regularizers.pairs import as_mirror, composite_problem
 from ..sets import Set
@@ -114,7 +114,7 @@ def _as_smooth(G: object, beta: float | str | None) -> Objective:
         return Stochastic(call, beta=known)
     raise TypeError(
         "G must be an objective (wolfpack.objectives), a callable y -> (value, gradient) or a "
-        f"callable (y, rng) -> gradient, found {G!r}"
+        f"callable (y, rng) -> gradient, found {shown(G)}"
     )
 
 
@@ -130,8 +130,7 @@ def _positional(G: Callable[..., Any]) -> int:
 
 def _check_regularizer(H: object) -> None:
     """Refuse what is no regulariser, or is not strongly convex."""
-    if not isinstance(H, Regularizer):
-        raise TypeError(f"H must be a regulariser (wolfpack.regularizers), found {H!r}")
+    instance(Regularizer, "a regulariser (wolfpack.regularizers)")(H, "H")
     if not (math.isfinite(H.mu) and H.mu > 0):
         raise ValueError(
             f"H must be strongly convex, found mu = {H.mu!r}: add a ridge (mu/2)||y||^2 to it"
@@ -148,7 +147,8 @@ def _rescaled(G: Objective, scale: Any) -> tuple[Objective, Array]:
         scales = check_finite(as_float_array(scale, "scale"), "scale")
         if scales.shape != (G.A.shape[1],) or scales.min() <= 0:
             raise ValueError(
-                f"scale must be None, 'columns' or {G.A.shape[1]} positive numbers, found {scale!r}"
+                f"scale must be None, 'columns' or {G.A.shape[1]} positive numbers, found "
+                f"{shown(scale)}"
             )
     assert G.shape is not None
     return G.scaled(scales), scales.reshape(-1, *(1,) * (len(G.shape) - 1))
@@ -211,7 +211,7 @@ def _solver_and_gradients(
     size: Any = batch if fixed else 1
     if callable(batch):
         size = batch(0)
-        check_count("batch(0)", size)
+        size = count(size, "batch(0)")
     gradients = make_gradients(G, size, fixed, settings.sampling, settings.reduction, seed)
     if isinstance(solver, SearchedComposite) and not gradients.exact:
         raise TypeError(
@@ -253,7 +253,7 @@ def _policies(
     if beta is None:
         found = gradients.smoothness(y0, gradients.batch)
         beta, estimated = 2.0 * found if found > 0 else mu, True
-    check_positive("beta", beta)
+    positive(beta, "beta")
     search = restart = None
     if known == "search" and not gradients.exact:
         if not isinstance(gradients, Minibatches):

@@ -7,12 +7,15 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from ..arrays import Array, describe, is_foreign
 from ..engines import EngineLike
 from ..loop import Callback, Limits, Result
 from ..loop.checkpoint import Checkpoint, Snapshot, read
 from ..loop.run import Options
 from ..objectives import Objective, as_objective
+from ..problem.checks import checked, flag, optional, shown
 from .choose import as_set
 from .config import (
     Config,
@@ -24,9 +27,18 @@ from .config import (
 from .execute import PreparedRun, concluded, execute
 from .prepare import prepare_composite, prepare_constrained
 
+
+def _as_place(value: Array, name: str) -> Array:
+    """An array of any library, which says where to go on."""
+    if not (is_foreign(value) or type(value) is np.ndarray):
+        raise TypeError(f"{name} must be an array, found {shown(value)}")
+    return value
+
+
 _LIMITS = ("tol", "rtol", "max_rounds", "max_seconds", "max_lmo")
 
 
+@checked(raise_on_failure=flag, like=optional(_as_place))
 def resume(
     path: str | PathLike[str],
     f: Any,
@@ -87,7 +99,7 @@ def resume(
     config = replace(
         config,
         limits=_limits(config.limits, limits),
-        checkpoint=as_checkpoint(checkpoint or None),
+        checkpoint=as_checkpoint(None if checkpoint is False else checkpoint),
     )
     shown = Options(callback, progress, origin=snapshot)
     try:

@@ -13,6 +13,7 @@ from scipy.optimize import OptimizeResult
 
 from ..arrays import Array, LowRank, to_host
 from ..engines import EngineLog
+from ..problem.checks import as_path
 from .history import History
 from .status import Status
 
@@ -137,7 +138,7 @@ def load(path: str | Path) -> Result:
     ValueError
         If the file is not such a result.
     """
-    path = Path(path)
+    path = Path(as_path(path, "path"))
     try:
         with np.load(path, allow_pickle=False) as data:
             header = json.loads(str(data["header"]))

@@ -17,7 +17,7 @@ from ..problem import (
     Problem,
     Solver,
 )
-from ..problem.checks import check_count
+from ..problem.checks import check_count, flag, function, optional
 from ..smoothing import Oracles
 from .checkpoint import Saver, Snapshot
 from .monitor import Monitor
@@ -64,10 +64,8 @@ class Options:
     spent: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.callback is not None and not callable(self.callback):
-            raise TypeError(f"callback must be callable, found {type(self.callback).__name__}")
-        if not (self.progress is None or isinstance(self.progress, bool)):
-            raise TypeError(f"progress must be True, False or None, found {self.progress!r}")
+        optional(function)(self.callback, "callback")
+        optional(flag)(self.progress, "progress")
         check_count("record_every", self.record_every)
 
 

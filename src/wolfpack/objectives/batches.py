@@ -16,6 +16,7 @@ from scipy.sparse import issparse, vstack
 
 from ..arrays import Array
 from ..problem import Evaluation
+from ..problem.checks import flag, optional, positive, shown
 from ._base import Objective
 from ._matrix import Matrix
 from ._spectrum import spectral_norm_squared
@@ -89,21 +90,22 @@ class Batches(Objective):
     ) -> None:
         if isinstance(loss, str) and loss not in LOSSES:
             raise ValueError(
-                f"loss must be a callable or one of {', '.join(LOSSES)}, found {loss!r}"
+                f"loss must be a callable or one of {', '.join(LOSSES)}, found {shown(loss)}"
             )
         if not (isinstance(loss, str) or callable(loss)):
-            raise TypeError(f"loss must be a name or a callable, found {loss!r}")
+            raise TypeError(f"loss must be a name or a callable, found {shown(loss)}")
         if not (callable(source) or isinstance(source, Iterable)):
             raise TypeError(
                 "source must be an iterable of (features, targets) or a function that returns "
                 f"one, found {type(source).__name__}"
             )
-        if loss == "poisson" and "cap" not in options:
+        if isinstance(loss, str) and loss == "poisson" and "cap" not in options:
             raise ValueError("loss='poisson' needs cap=..., the same for all minibatches")
         self._make = LOSSES[loss] if isinstance(loss, str) else loss
         self._options = options | ({"reduction": "mean"} if isinstance(loss, str) else {})
         self._source = source
-        self._beta = beta
+        self._beta = optional(positive)(beta, "beta")
+        optional(flag)(evaluate, "evaluate")
         self.first: list[FiniteSum] = []
         self.repeats = not isinstance(source, Iterator)
         if evaluate and not self.repeats:
@@ -120,7 +122,7 @@ class Batches(Objective):
             self.first.append(batch)
             self.shape = self.first[0].shape
         if not self.first:
-            raise ValueError("the source of minibatches is empty")
+            raise ValueError("source must have at least one minibatch, found none")
         found = None
         if isinstance(self._source, Sized):
             found = len(self._source)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 import numpy as np
 
 from ..arrays import Array, fetch, inner, is_foreign, lazy_inner, namespace, same_place
 from ..problem import Evaluation
+from ..problem.checks import as_float, is_number, number, shown
 from ._base import Objective, as_data, check_place, settle
 from ._matrix import Matrix, as_matrix, entries, has_rows, place_of
 from ._spectrum import MAX_DENSE, largest_eigenvalue
@@ -34,7 +36,9 @@ class Quadratic(Objective):
 
     def __init__(self, Q: Matrix | float, c: Array, r: float = 0.0) -> None:
         self.c = as_data(c, "c")
-        self.r = float(r)
+        self.r = number(r, "r")
+        if not self.c.size or not self.c.ndim:
+            raise ValueError(f"c must be an array that is not empty, found shape {self.c.shape}")
         self.shape = tuple(self.c.shape)
         self.like, self.checked = self.c, is_foreign(self.c)
         self.Q = self._check_matrix(Q)
@@ -42,9 +46,9 @@ class Quadratic(Objective):
             _ = self.L  # refuses a negative eigenvalue at once, where all are cheap to compute
 
     def _check_matrix(self, Q: Matrix | float) -> Matrix | float:
-        if isinstance(Q, int | float | np.number):
-            if not (np.isfinite(Q) and Q > 0):
-                raise ValueError(f"Q must be a positive number or a matrix, found {Q}")
+        if is_number(Q):
+            if not as_float(Q) > 0 or math.isinf(as_float(Q)):
+                raise ValueError(f"Q must be a positive number or a matrix, found {shown(Q)}")
             return float(Q)
         if self.c.ndim != 1:
             raise ValueError(f"with a matrix Q, c must be a vector, found shape {self.shape}")
@@ -56,7 +60,7 @@ class Quadratic(Objective):
         if tuple(matrix.shape) != (n, n):
             raise ValueError(f"Q must have shape {(n, n)} to match c, found {tuple(matrix.shape)}")
         if has_rows(matrix) and _asymmetry(entries(matrix), entries(matrix.T)) > 1e-10:
-            raise ValueError("Q must be symmetric: use (Q + Q.T) / 2")
+            raise ValueError("Q must be symmetric, found one that is not: use (Q + Q.T) / 2")
         return matrix
 
     def _apply(self, x: Array) -> Array:

@@ -7,9 +7,11 @@ import math
 import numpy as np
 
 from ..arrays import Array, clip, inner, inners, lazy_inner, namespace, xlogy
-from ..problem.checks import check_positive
+from ..problem.checks import between, positive
 from ._matrix import Matrix
 from .finite_sum import FiniteSum, RowLoss, reduction_weight
+
+_log_mean = between(-700, 700, low_open=True, high_open=True)  # of which exp is a float
 
 
 class LeastSquares(FiniteSum):
@@ -117,8 +119,7 @@ class Huber(RowLoss):
     ) -> None:
         super().__init__(features, reduction, batch)
         self.targets = self._targets(targets)
-        check_positive("delta", delta)
-        self.delta = float(delta)
+        self.delta = positive(delta, "delta")
 
     def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
         residual = z - self._of(self.targets, rows)
@@ -166,10 +167,8 @@ class Quantile(RowLoss):
     ) -> None:
         super().__init__(features, reduction, batch)
         self.targets = self._targets(targets)
-        if not 0 < q < 1:
-            raise ValueError(f"q must satisfy 0 < q < 1, found {q!r}")
-        check_positive("delta", delta)
-        self.q, self.delta = float(q), float(delta)
+        self.q = between(0, 1, low_open=True, high_open=True)(q, "q")
+        self.delta = positive(delta, "delta")
         self.unit_smoothness = 1.0 / self.delta
 
     def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
@@ -223,9 +222,7 @@ class Poisson(RowLoss):
         smallest, largest = float(xp.min(self.counts)), float(xp.max(self.counts))
         if smallest < 0:
             raise ValueError(f"counts must be at least 0, found {smallest:g}")
-        self.cap = math.log(max(largest, 1.0)) + 1.0 if cap is None else float(cap)
-        if not -700 < self.cap < 700:
-            raise ValueError(f"cap must be the log of a mean, between -700 and 700, found {cap!r}")
+        self.cap = math.log(max(largest, 1.0)) + 1.0 if cap is None else _log_mean(cap, "cap")
         self.top = math.exp(self.cap)
         self.unit_smoothness = self.top
 

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 from ..arrays import (
     Array,
     amax,
-    as_float_array,
-    check_finite,
     fetch,
     is_foreign,
     like,
@@ -24,6 +22,7 @@ from ..atoms import Corner
 from ..noise import LAWS
 from ..noise import get as get_noise
 from ..problem import CapabilityError
+from ..problem.checks import as_array
 from ._base import Set
 from ._laws import NoiseLike, smoothing_arguments
 
@@ -58,8 +57,8 @@ class Box(Set):
     closed_forms = ("gaussian", "logistic", "gumbel")
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
-        low = check_finite(as_float_array(lower, "lower"), "lower")
-        high = check_finite(as_float_array(upper, "upper"), "upper")
+        low = as_array(lower, "lower")
+        high = as_array(upper, "upper")
         try:
             low, high = np.broadcast_arrays(low, high)
         except ValueError:

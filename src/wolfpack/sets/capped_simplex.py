@@ -24,7 +24,7 @@ from ..arrays import (
     to_host,
 )
 from ..atoms import Atoms, Dense, Sparse
-from ._arguments import Shape, as_positive, as_shape
+from ..problem.checks import Shape, as_shape, checked, positive
 from ._base import Set
 from ._select import in_chunks, largest, ordering, pick, place
 
@@ -62,9 +62,10 @@ class CappedSimplex(Set):
     polytope = True
     summary = "{K.sizes}, cap={K._cap_text}, total={K.total:g}"
 
+    @checked(total=positive)
     def __init__(self, n: Shape, cap: ArrayLike, total: float = 1.0) -> None:
-        self.shape = as_shape(n)
-        self.total = as_positive(total, "total")
+        self.shape = as_shape(n, "n")
+        self.total = total
         caps = as_float_array(cap, "cap")
         try:
             caps = np.broadcast_to(caps, self.shape)

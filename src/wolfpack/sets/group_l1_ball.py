@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Array
 from ..atoms import Sparse
+from ..problem.checks import checked, count, positive
 from ._ball import Ball
-from ._select import as_count, ranked
+from ._select import ranked
 from .l1_ball import L1Ball
 
 Groups = Sequence[ArrayLike] | np.ndarray
@@ -42,6 +43,7 @@ class GroupL1Ball(Ball):
     unconditional = True
     summary = "{K.sizes}, groups={K._length.size}, radius={K.r:g}"
 
+    @checked(radius=positive)
     def __init__(self, groups: Groups, radius: float = 1.0) -> None:
         shape, members = _partition(groups)
         super().__init__(shape, radius)
@@ -66,7 +68,7 @@ class GroupL1Ball(Ball):
     def k_best(self, g: Array, k: int) -> Sparse:
         """Return the best vertices of the k groups of largest ||g_G||, the best first."""
         flat = self._check_direction(g).reshape(-1)
-        best = ranked(self._norms(flat), min(as_count(k), len(self._length)))
+        best = ranked(self._norms(flat), min(count(k, "k"), len(self._length)))
         return self._vertices(np.broadcast_to(flat, (best.shape[0], flat.shape[0])), best)
 
     def _project(self, x: Array) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Array, as_float_array, check_finite
 from ..atoms import Sparse
-from ._arguments import as_size
+from ..problem.checks import as_size
 from ._base import Set
 from ._batch import map_batch
 from ._distance import separation_of_bases
@@ -156,7 +156,7 @@ def _element_count(fun: Function, n: int | None) -> int:
             "n, the number of elements, must be given: rank_or_independence is neither a matrix "
             "nor a callable with a length"
         )
-    count = as_size(known if n is None else n)
-    if as_size(known) != count:
+    count = as_size(known if n is None else n, "n")
+    if as_size(known, "the length of rank_or_independence") != count:
         raise ValueError(f"n must be the length {known} of rank_or_independence, found {n!r}")
     return count

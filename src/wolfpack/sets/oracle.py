@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Array
 from ..atoms import Atoms, Dense
-from ._arguments import Shape, as_positive, as_shape
+from ..problem.checks import Shape, as_shape, checked, flag, function, optional, positive
 from ._base import Set
 from ._batch import map_batch
 from ._distance import separation
@@ -53,6 +53,14 @@ class Oracle(Set):
     (True, False)
     """
 
+    @checked(
+        lmo=function,
+        radius=positive,
+        diameter=optional(positive),
+        batched=flag,
+        contains=optional(function),
+        anywhere=flag,
+    )
     def __init__(
         self,
         lmo: Callable[[Array], ArrayLike | Atoms],
@@ -64,15 +72,11 @@ class Oracle(Set):
         contains: Callable[[Array], bool] | None = None,
         anywhere: bool = False,
     ) -> None:
-        if not callable(lmo):
-            raise TypeError(f"lmo must be callable, found {type(lmo).__name__}")
-        if not (contains is None or callable(contains)):
-            raise TypeError(f"contains must be callable, found {type(contains).__name__}")
         self.fun = lmo
         self.shape = as_shape(shape, "shape")
-        self.r = self.radius = as_positive(radius, "radius")
+        self.r = self.radius = radius
         if diameter is not None:
-            self.diameter = min(2.0 * self.r, as_positive(diameter, "diameter"))
+            self.diameter = min(2.0 * self.r, diameter)
         self.batched = batched
         self.one_by_one = not batched
         self.batch_hint = None if batched else 1

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
 
-from ..arrays import Array, as_float_array, check_finite, norm
+from ..arrays import Array, norm
 from ..atoms import Dense
+from ..problem.checks import as_array
 from ._base import Set
 from ._select import in_chunks, ordering, place
 
@@ -35,7 +36,7 @@ class Permutahedron(Set):
     polytope = True
 
     def __init__(self, vector: ArrayLike) -> None:
-        w = check_finite(as_float_array(vector, "vector"), "vector")
+        w = as_array(vector, "vector")
         if w.ndim != 1 or w.size == 0:
             raise ValueError(f"vector must be one-dimensional and non-empty, found shape {w.shape}")
         self.descending = np.sort(w.astype(np.float64))[::-1].copy()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Array, as_float_array, check_finite, epsilon, inner, norm
+from ..arrays import Array, epsilon, inner, norm
 from ..atoms import Affine, Atoms
+from ..problem.checks import as_array
 from ._base import Set
 from ._combination import Combination
 from ._laws import NoiseLike, smoothing_arguments
@@ -39,7 +40,7 @@ class Translate(Combination):
     def __init__(self, K: Set, offset: ArrayLike) -> None:
         super().__init__((K,))
         self.shape = K.shape
-        array = check_finite(as_float_array(offset, "offset"), "offset")
+        array = as_array(offset, "offset")
         try:
             self.offset = np.broadcast_to(array, K.shape).astype(np.float64)
         except ValueError:

@@ -7,12 +7,13 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Array, as_float_array, check_finite
+from ..arrays import Array
 from ..atoms import OneHot
+from ..problem.checks import as_array, checked, count, positive
 from ._ball import Ball
 from ._laws import NoiseLike, is_lifted
 from ._lifted import LiftedSet, draw_indices, exponentials
-from ._select import as_count, ranked, scratch
+from ._select import ranked, scratch
 from .simplex import above_level
 
 
@@ -52,8 +53,9 @@ class WeightedL1Ball(Ball, LiftedSet):
     unconditional = True
     reach: Array  # r / w: how far K reaches along each axis, a number or an array
 
+    @checked(radius=positive)
     def __init__(self, weights: ArrayLike, radius: float = 1.0) -> None:
-        w = check_finite(as_float_array(weights, "weights"), "weights")
+        w = as_array(weights, "weights")
         if w.ndim == 0 or w.size == 0:
             raise ValueError(f"weights must be a non-empty array, found shape {w.shape}")
         bad = int((w <= 0).sum())
@@ -97,7 +99,7 @@ class WeightedL1Ball(Ball, LiftedSet):
     def k_best(self, g: Array, k: int) -> OneHot:
         g = self._check_direction(g).reshape(-1)
         n = self.dimension
-        k = min(as_count(k), 2 * n)
+        k = min(count(k, "k"), 2 * n)
         sizes = self._sizes(g).copy()  # selection uses the scratch memory too
         index = ranked(sizes, min(k, n))
         value = self._values(g[index], index)

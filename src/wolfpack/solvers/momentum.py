@@ -51,6 +51,7 @@ from typing import ClassVar, NamedTuple
 from ..arrays import Array, same_type
 from ..atoms import Atoms
 from ..problem import Evaluation, Problem, Solver
+from ..problem.checks import checked, choice
 from ..smoothing import Oracles
 
 
@@ -65,6 +66,7 @@ class State(NamedTuple):
     dual: Array | float
 
 
+@checked(kind=choice("nesterov", "heavy-ball"))
 @dataclass(frozen=True)
 class Momentum(Solver[State]):
     """Momentum-guided Frank-Wolfe.
@@ -77,10 +79,6 @@ class Momentum(Solver[State]):
 
     kind: str = "nesterov"
     name: ClassVar[str] = "momentum"
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("nesterov", "heavy-ball"):
-            raise ValueError(f"kind must be 'nesterov' or 'heavy-ball', found {self.kind!r}")
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         at = problem.evaluate(x0)

@@ -45,8 +45,9 @@ from typing import ClassVar, NamedTuple
 from .. import theory
 from ..arrays import Array, same_type
 from ..problem import Evaluation, Problem, Solver
-from ..problem.checks import check_count, check_positive
+from ..problem.checks import checked, choice, count, either, optional, positive
 from ..smoothing import Oracles
+from ..theory import unchecked
 
 CONSTANTS = ("paper", "sharp")
 MAX_M = 2**16
@@ -88,6 +89,14 @@ class State(NamedTuple):
     m = property(attrgetter("run.m"))
 
 
+@checked(
+    alpha=optional(positive),
+    m=either(count, "theory", "exact"),
+    M=optional(either(positive, *CONSTANTS)),
+    constants=choice(*CONSTANTS),
+    R=optional(positive),
+    epsilon=positive,
+)
 @dataclass(frozen=True)
 class ParallelFrankWolfe(Solver[State]):
     """Algorithm 2 of the paper, with a fixed smoothing alpha.
@@ -119,16 +128,6 @@ class ParallelFrankWolfe(Solver[State]):
     name: ClassVar[str] = "pfw"
     samples: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        check_positive("alpha", self.alpha, optional=True)
-        check_positive("epsilon", self.epsilon)
-        check_positive("R", self.R, optional=True)
-        check_count("m", self.m, names=("theory", "exact"))
-        if self.constants not in CONSTANTS:
-            raise ValueError(f"constants must be 'paper' or 'sharp', found {self.constants!r}")
-        if self.M not in CONSTANTS:
-            check_positive("M", self.M, optional=True, names=CONSTANTS)
-
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         problem.need_L(self.name)
         alpha = self.alpha or self._alpha_for(problem, x0, oracles)
@@ -145,7 +144,7 @@ class ParallelFrankWolfe(Solver[State]):
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         x0, beta, mu = state.run.x0, state.run.beta, state.run.mu
-        A_next, tau = theory.next_weight(state.A_k, beta, mu, mu)
+        A_next, tau = unchecked.next_weight(state.A_k, beta, mu, mu)
         past = (1 - tau) * state.y
         v = past + tau * state.at.gradient
         answer = same_type(oracles.mean(v, state.alpha, state.m, state.k), x0)

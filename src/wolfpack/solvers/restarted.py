@@ -34,11 +34,21 @@ from typing import ClassVar
 
 from ..arrays import Array
 from ..problem import Problem, Solver
-from ..problem.checks import check_positive
+from ..problem.checks import between, checked, choice, count, either, optional, positive
 from ..smoothing import Oracles
-from .parallel_fw import ParallelFrankWolfe, Stage, State
+from .parallel_fw import CONSTANTS, ParallelFrankWolfe, Stage, State
 
 
+@checked(
+    shrink=between(0, 1, low_open=True, high_open=True),
+    alpha=positive,
+    length=positive,
+    restart=choice("schedule", "certificate"),
+    m=either(count, "theory", "exact"),
+    M=optional(either(positive, *CONSTANTS)),
+    constants=choice(*CONSTANTS),
+    R=optional(positive),
+)
 @dataclass(frozen=True)
 class RestartedParallelFrankWolfe(Solver[State]):
     """Algorithm 3 of the paper.
@@ -69,15 +79,6 @@ class RestartedParallelFrankWolfe(Solver[State]):
     R: float | None = None
     name: ClassVar[str] = "r-pfw"
     samples: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_positive("length", self.length)
-        check_positive("alpha", self.alpha)
-        if not 0 < self.shrink < 1:
-            raise ValueError(f"shrink must be between 0 and 1, found {self.shrink!r}")
-        if self.restart not in ("schedule", "certificate"):
-            raise ValueError(f"restart must be 'schedule' or 'certificate', found {self.restart!r}")
-        _ = self.inner
 
     @cached_property
     def inner(self) -> ParallelFrankWolfe:

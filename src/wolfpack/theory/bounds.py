@@ -8,17 +8,27 @@ sharp one). ``exact_weights=True`` keeps A_k itself in place of the exponential 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, log, sqrt
+from math import ceil, inf, log, sqrt
 
 import numpy as np
 
+from ..problem.checks import at_least, between, choice, count, flag, nonnegative, positive
 from . import _check
-from ._check import PerRound, Rounds
+from ._check import PerRound, Rounds, formula
 from .weights import log_weight_bound, step_weights
 
 STRENGTHS = ("paper", "sharp")
 
 
+@formula(
+    beta=positive,
+    mu=positive,
+    nu=positive,
+    divergence=nonnegative,
+    variance=nonnegative,
+    constants=choice(*STRENGTHS),
+    exact_weights=flag,
+)
 def bound_composite(
     k: Rounds,
     beta: float,
@@ -58,9 +68,6 @@ def bound_composite(
     [1.5, 0.000392]
     """
     at = _check.rounds("k", k)
-    _check.choice("constants", constants, STRENGTHS)
-    beta, mu, nu = _check.positive(beta=beta, mu=mu, nu=nu)
-    divergence, variance = _check.nonnegative(divergence=divergence, variance=variance)
     if exact_weights:
         decay = 1.0 / step_weights(int(at.max()), beta, mu, nu)[at]
     else:
@@ -68,6 +75,7 @@ def bound_composite(
     return _check.like(at, beta * divergence * decay + variance / (2.0 * sqrt(mu * beta)))
 
 
+@formula(epsilon=positive, beta=positive, mu=positive, variance=nonnegative)
 def batch_for(epsilon: float, beta: float, mu: float, variance: float) -> int:
     r"""Theorem 1: how many gradients a round must average for a neighbourhood of ``epsilon``.
 
@@ -86,11 +94,21 @@ def batch_for(epsilon: float, beta: float, mu: float, variance: float) -> int:
     >>> theory.batch_for(0.01, beta=4.0, mu=1.0, variance=1.0)
     25
     """
-    epsilon, beta, mu = _check.positive(epsilon=epsilon, beta=beta, mu=mu)
-    variance = _check.number("variance", variance, strict=False)
     return max(1, ceil(variance / (2.0 * sqrt(mu) * sqrt(beta) * epsilon) * (1.0 - 1e-12)))
 
 
+@formula(
+    L=positive,
+    R=positive,
+    M=positive,
+    alpha=positive,
+    m=at_least(1),
+    initial_gap=nonnegative,
+    s1=nonnegative,
+    constants=choice(*STRENGTHS),
+    rho=between(1, inf, high_open=True),
+    exact_weights=flag,
+)
 def bound_pfw(
     k: Rounds,
     L: float,
@@ -138,9 +156,6 @@ def bound_pfw(
     proof before that simplification, which holds for every alpha.
     """
     at = _check.rounds("k", k)
-    _check.choice("constants", constants, STRENGTHS)
-    L, R, M, alpha = _check.positive(L=L, R=R, M=M, alpha=alpha)
-    initial_gap, s1 = _check.nonnegative(initial_gap=initial_gap, s1=s1)
     variance = _variance(R, m, constants, rho)
     beta, mu = R * M / alpha, 1.0 / L
     if constants == "paper" and not exact_weights and beta >= mu:
@@ -162,6 +177,17 @@ class Settings:
     m: int
 
 
+@formula(
+    epsilon=positive,
+    L=positive,
+    R=positive,
+    M=positive,
+    m=count,
+    initial_gap=nonnegative,
+    s1=nonnegative,
+    rho=between(1, inf, high_open=True),
+    constants=choice(*STRENGTHS),
+)
 def parameters_for(
     epsilon: float,
     *,
@@ -199,11 +225,6 @@ def parameters_for(
     >>> theory.parameters_for(0.1, L=1.0, R=1.0, M=1.0, m=4, initial_gap=1.0, s1=3.0).rounds
     1143
     """
-    epsilon = _check.number("epsilon", epsilon)
-    _check.choice("constants", constants, STRENGTHS)
-    L, R, M = _check.positive(L=L, R=R, M=M)
-    m = int(_check.rounds("m", m))
-    initial_gap, s1 = _check.nonnegative(initial_gap=initial_gap, s1=s1)
     variance = _variance(R, m, constants, rho)
     # variance / (2 sqrt(mu beta)) <= epsilon / 3 with mu beta = R M / (alpha L)
     alpha = min(R * M / L * (2.0 * epsilon / (3.0 * variance)) ** 2, L * R * M)
@@ -225,9 +246,6 @@ def parameters_for(
 
 def _variance(R: float, m: float, constants: str, rho: float) -> float:
     """Bound on sigma^2: 4 R^2 rho / m (Assumption 2), or R^2 / m (Proposition S2)."""
-    if m != np.inf:
-        m = _check.number("m", m, least=1.0, strict=False)
-    rho = _check.number("rho", rho, least=1.0, strict=False)
     if constants == "paper":
         return 4.0 * R**2 * rho / m
     if rho != 1.0:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
-from math import e, inf, log, prod, sqrt
+from math import e, log, prod, sqrt
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from .. import noise as noise_laws
+from ..arrays import ArgumentError
 from ..noise import Noise
-from . import _check
+from ..problem.checks import Kind, at_least, choice, count, positive, shown, whole
+from ..problem.checks import seed as seeds
+from ._check import formula
 
 if TYPE_CHECKING:
     from ..sets import Set
@@ -38,6 +41,18 @@ _KNOWN: dict[int, _Estimates] = {}
 """Estimates of s_1(0) by the id of the set, then by law, seed and number of samples."""
 
 
+def _set_with(*parts: str) -> Kind:
+    """A set, or an object that has these attributes of one."""
+
+    def kind(K: object, name: str) -> object:
+        if isinstance(K, type) or not all(hasattr(K, part) for part in parts):
+            raise ArgumentError(f"{name} must be a set (wolfpack.sets), found {shown(K)}")
+        return K
+
+    return kind
+
+
+@formula(p=at_least(1), d=count)
 def rho(p: float, d: int) -> float:
     r"""The norm constant of Assumption 2: the variance of a mean of m answers in the l_p norm.
 
@@ -62,13 +77,13 @@ def rho(p: float, d: int) -> float:
     >>> theory.rho(2, 50), theory.rho(1, 50), theory.rho(4, 50)
     (1.0, 50.0, 3.0)
     """
-    size = float(_check.rounds("d", d))
-    p = inf if p == inf else _check.number("p", p, least=1.0, strict=False)
+    size = float(d)
     if p < 2.0:
         return size ** (2.0 / p - 1.0)
     return min(p - 1.0, e**2 * (log(size) + 1.0))
 
 
+@formula(K=_set_with("shape", "radius"), alpha=positive, constants=choice("paper", "sharp"))
 def smoothness(K: Set, noise: str | Noise, alpha: float, constants: str = "sharp") -> float:
     r"""A constant beta for which s_alpha is beta-smooth in the Euclidean norm.
 
@@ -85,9 +100,7 @@ def smoothness(K: Set, noise: str | Noise, alpha: float, constants: str = "sharp
     alpha : float
         Smoothing, positive.
     """
-    alpha = _check.number("alpha", alpha)
-    _check.choice("constants", constants, ("paper", "sharp"))
-    if noise == LIFTED:
+    if isinstance(noise, str) and noise == LIFTED:
         return _lifted(K, "smoothness") / alpha
     law = noise_laws.get(noise)
     beta = K.radius * law.M(prod(K.shape), constants)
@@ -95,6 +108,7 @@ def smoothness(K: Set, noise: str | Noise, alpha: float, constants: str = "sharp
     return (beta if known is None else min(beta, known)) / alpha
 
 
+@formula(K=_set_with("shape", "support"), seed=seeds, samples=whole(2, 2**31))
 def s1(K: Set, noise: str | Noise, seed: int = 0, samples: int = 4096) -> Estimate:
     r"""s_1(0) = E max over x in K of <x, Delta>: the bias of smoothing is at most alpha s_1(0).
 
@@ -115,9 +129,7 @@ def s1(K: Set, noise: str | Noise, seed: int = 0, samples: int = 4096) -> Estima
     >>> theory.s1(sets.Simplex(50), "gumbel")
     Estimate(value=3.912023005428146, error=0.0)
     """
-    samples = int(_check.rounds("samples", samples, least=2))
-    seed = int(_check.rounds("seed", seed, least=0))
-    if noise == LIFTED:
+    if isinstance(noise, str) and noise == LIFTED:
         return Estimate(_lifted(K, "smoothed_at_zero"), 0.0)
     law = noise_laws.get(noise)
     exact = _closed_form(K, "smoothed_at_zero", law)

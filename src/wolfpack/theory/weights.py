@@ -11,13 +11,22 @@ e = mu + beta nu / A, and both tau and A' have expressions without a subtraction
 
 from __future__ import annotations
 
-from math import hypot, log, log1p, sqrt
+from math import log, log1p, sqrt
 
 import numpy as np
 
-from . import _check
+from ..problem.checks import at_least, between, flag, positive
+from . import _check, unchecked
+from ._check import formula
 
 
+@formula(
+    A_k=at_least(0),
+    beta=positive,
+    mu=positive,
+    nu=positive,
+    exact=flag,
+)
 def next_weight(
     A_k: float, beta: float, mu: float, nu: float, exact: bool = False
 ) -> tuple[float, float]:
@@ -32,8 +41,7 @@ def next_weight(
     A_k : float
         Current weight, >= 0. Infinity is allowed: tau is then the limit of the steps.
     beta, mu, nu : float
-        Smoothness of G, strong convexity of H and of w; all positive. Not checked: solvers call
-        this function in every round.
+        Smoothness of G, strong convexity of H and of w; all positive.
     exact : bool
         Whether gradients are free of noise: rho = 0 and the larger weights of Proposition P2.
 
@@ -43,12 +51,17 @@ def next_weight(
     which stays accurate: (A_{k+1} - A_k) / A_{k+1} = tau and (A_{k+1} - A_k) / (A_{k+1} + beta)
     = tau / (1 + beta / A_{k+1}).
     """
-    if A_k == 0.0:
-        return nu if exact else nu / (1.0 + sqrt(mu / beta)), 1.0
-    growth, tau = _growth(mu + beta * nu / A_k, beta, 0.0 if exact else mu)
-    return A_k * growth, tau
+    return unchecked.next_weight(A_k, beta, mu, nu, exact)
 
 
+@formula(
+    A_k=at_least(0),
+    A_next=at_least(0),
+    tau=between(0, 1),
+    pace=at_least(0),
+    mu=positive,
+    gamma_nu=positive,
+)
 def capped_weight(
     A_k: float, A_next: float, tau: float, pace: float, mu: float, gamma_nu: float
 ) -> tuple[float, float]:
@@ -63,26 +76,12 @@ def capped_weight(
     pace : float
         The largest a_k / (mu A_k + gamma nu), which is the step of z_k along a gradient.
     mu, gamma_nu : float
-        Strong convexity of H, and of w times its weight gamma. Nothing is checked.
+        Strong convexity of H, and of w times its weight gamma.
     """
-    if A_k == 0.0:
-        return min(A_next, pace * gamma_nu), tau
-    step = pace * (mu + gamma_nu / A_k)
-    max_tau = step / (1.0 + step)
-    return (A_next, tau) if tau <= max_tau else (A_k * (1.0 + step), max_tau)
+    return unchecked.capped_weight(A_k, A_next, tau, pace, mu, gamma_nu)
 
 
-def _growth(e: float, beta: float, mu: float) -> tuple[float, float]:
-    """A_{k+1} / A_k and tau_k as functions of e = mu + beta nu / A_k; both increase with e.
-
-    ``mu`` stands for rho = sqrt(mu beta) alone: 0 for rho = 0.
-    """
-    # Products of square roots, and hypot, do not overflow in any unit of beta and mu.
-    rho = sqrt(mu) * sqrt(beta)
-    root = hypot(rho + e, 2.0 * sqrt(beta) * sqrt(e))
-    return (2.0 * beta + rho + e + root) / (2.0 * (beta + rho)), 2.0 * e / (rho + e + root)
-
-
+@formula(beta=positive, mu=positive, nu=positive)
 def step_weights(n: int, beta: float, mu: float, nu: float) -> np.ndarray:
     """A_0, ..., A_n of Algorithm 1; with mu = nu = 1/L and beta = R M / alpha, of Algorithm 2.
 
@@ -99,12 +98,11 @@ def step_weights(n: int, beta: float, mu: float, nu: float) -> np.ndarray:
     >>> theory.step_weights(3, beta=1.0, mu=1.0, nu=1.0).round(4).tolist()
     [0.0, 0.5, 1.4114, 2.9897]
     """
-    last = int(_check.rounds("n", n, least=0))
-    beta, mu, nu = _check.positive(beta=beta, mu=mu, nu=nu)
+    last = int(_check.rounds("n", n, least=0, most=_check.MAX_TABLE))
     A = np.zeros(last + 1)
     A_k = 0.0
     for k in range(1, last + 1):
-        A_k, _ = next_weight(A_k, beta, mu, nu)
+        A_k, _ = unchecked.next_weight(A_k, beta, mu, nu)
         A[k] = A_k
     return A
 
@@ -120,8 +118,8 @@ def log_weight_bound(k: np.ndarray, beta: float, mu: float, nu: float, sharp: bo
     """
     log_A_1 = np.log(nu) - log1p(sqrt(mu / beta))
     if sharp:
-        growth, tau = _growth(mu, beta, mu)
-        rate = -log1p(-tau) if tau < 0.5 else log(growth)
+        factor, tau = unchecked.growth(mu, beta, mu)
+        rate = -log1p(-tau) if tau < 0.5 else log(factor)
     else:
         rate = sqrt(mu) / (4.0 * (sqrt(beta) + sqrt(mu)))
     return log_A_1 + (k - 1) * rate
