@@ -89,7 +89,8 @@ def use_objective(f: Any) -> None:
 def use_regularizer(H: Any) -> None:
     """A regulariser must have a finite minimum of H(y) + <u, y> at a finite point."""
     require(isinstance(H, wp.regularizers.Regularizer), f"H is a {type(H).__name__}")
-    u = np.cos(np.arange(1.0, 1.0 + math.prod(H.shape or (3,)))).reshape(H.shape or (3,))
+    shape = H.shape or ((3, 2) if isinstance(H, wp.regularizers.NuclearNorm) else (3,))
+    u = np.cos(np.arange(1.0, 1.0 + math.prod(shape))).reshape(shape)
     y = H.argmin(u)
     require(bool(np.isfinite(y).all()), "the minimiser is not finite")
     require(math.isfinite(H.value(y)), "the minimum is not finite")
@@ -105,8 +106,8 @@ def use_noise(law: Any) -> None:
 def use_number(value: Any) -> None:
     """A formula must give numbers."""
     parts = value if isinstance(value, tuple) else (value,)
-    if not isinstance(value, wp.theory.Estimate | wp.theory.Settings):
-        require(not any(np.isnan(part).any() for part in parts), f"the value is {value}")
+    numbers = [part for part in parts if isinstance(part, float | np.ndarray)]
+    require(not any(np.isnan(part).any() for part in numbers), f"the value is {value}")
 
 
 def use_result(result: Any, f: Any = None, K: Any = None) -> None:
@@ -147,7 +148,7 @@ def run_composite(G: Any, H: Any, **settings: Any) -> Any:
 def fit(kind: type, X: Any, y: Any = None, **parameters: Any) -> Any:
     """Fit an estimator and check that what it predicts is finite."""
     model = kind(**parameters)
-    model.fit(X) if y is None else model.fit(X, y)
+    model.fit(X) if kind is wp.estimators.MatrixCompletion else model.fit(X, y)
     found = model.completed_ if hasattr(model, "completed_") else model.coef_
     require(bool(np.isfinite(found).all()), "the fit is not finite")
 
@@ -285,7 +286,7 @@ MIRRORS: dict[str, dict[str, Any]] = {
     "PNormMirror": {"p": 1.5, "z0": np.zeros(3)},
     "ProductMirror": {"H": wp.regularizers.Product((_H, (2,)), (_H, (1,)))},
     "Same": {"H": _H, "slope": np.zeros(3)},
-    "Shifted": {"w": "euclidean", "z0": np.zeros(3)},
+    "Shifted": {"w": wp.regularizers.Euclidean(), "z0": np.zeros(3)},
 }
 
 _ROWS = {"reduction": "mean", "batch": None}
@@ -505,7 +506,6 @@ _RUN: dict[str, Any] = {
     "quorum": 0.75,
     "mode": "sync",
     "staleness": 2,
-    "device": None,
 }
 _COMPOSITE_RUN: dict[str, Any] = {
     "y0": np.zeros(3),
@@ -549,20 +549,30 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 def _constructors(
     area: str, module: Any, table: dict[str, dict[str, Any]], use: Callable[[Any], None]
 ) -> list[Call]:
+    # an objective calls the function that it is made of f
     return [
-        Call(area, name, getattr(module, name), arguments, use) for name, arguments in table.items()
+        Call(
+            area, name, getattr(module, name), arguments, use, ("f",) if "fun" in arguments else ()
+        )
+        for name, arguments in table.items()
     ]
 
 
 def _methods_of_sets() -> list[Call]:
     """The methods of a set, for one set of each kind of oracle."""
     calls: list[Call] = []
-    u = np.array([0.5, -1.0, 0.25])
+    u, words = np.array([0.5, -1.0, 0.25]), ("direction", "directions")
     for K in (wp.sets.Simplex(3), wp.sets.L2Ball(3), wp.sets.Box(np.zeros(3), np.ones(3))):
         name = type(K).__name__
         calls += [
-            Call("methods of sets", f"{name}.lmo", K.lmo, {"g": u}, words=("direction",)),
-            Call("methods of sets", f"{name}.support", K.support, {"u": u}, words=("direction",)),
+            Call("methods of sets", f"{name}.lmo", K.lmo, {"g": u}, words=words),
+            Call(
+                "methods of sets",
+                f"{name}.support",
+                K.support,
+                {"u": u},
+                words=words,
+            ),
             Call("methods of sets", f"{name}.contains", K.contains, {"x": u, "tol": 1e-9}),
             Call("methods of sets", f"{name}.project", K.project, {"x": u}, words=("point",)),
         ]

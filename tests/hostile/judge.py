@@ -86,7 +86,7 @@ def refusal(error: BaseException, names: Collection[str] = ()) -> Verdict:
 
 
 _SAYS = re.compile(
-    r"must|found|has no|have no|lacks|needs|allowed|known|outside|unknown|cannot|not |no |has \d|pass"
+    r"must|found|has no|lacks|needs|allowed|known|outside|cannot|not |no |has \d|pass|raise "
 )
 
 

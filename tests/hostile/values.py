@@ -284,9 +284,6 @@ NEVER = {
     "a nan",
     "nan",
     "np.nan",
-    "nan as word",
     "Decimal nan",
-    "returns complex pair",
-    "returns masked pair",
 }
 """Values that nothing may take: to go on with them is to claim something that was not asked."""

@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
@@ -69,7 +70,13 @@ def _work(
     ours.close()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_CHILD_BYTES, _CHILD_BYTES))
-    with open(os.devnull, "w") as null, contextlib.redirect_stdout(null), warnings.catch_warnings():
+    os.chdir(tempfile.mkdtemp(prefix="hostile-"))
+    with (
+        open(os.devnull, "w") as null,
+        contextlib.redirect_stdout(null),
+        contextlib.redirect_stderr(null),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore")
         for entry in inputs:
             theirs.send(run(entry))

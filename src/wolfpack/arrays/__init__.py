@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from ._compile import Compiled
 from ._convert import (
+    MAX_SIZE,
     ArgumentError,
     as_float_array,
     as_plain,
     check_finite,
     check_shape,
+    check_size,
     own,
     read_only,
     same_type,
@@ -59,6 +61,7 @@ from ._ops import (
     norm_order,
     norm_squared,
     normal_cdf,
+    scaled_norm,
     softmax,
     softplus,
     xlogy,
@@ -86,6 +89,7 @@ from ._structured import LowRank, SparseMatrix, Structured
 from ._types import Array, Index
 
 __all__ = [
+    "MAX_SIZE",
     "ArgumentError",
     "Array",
     "Compiled",
@@ -104,6 +108,7 @@ __all__ = [
     "bincount",
     "check_finite",
     "check_shape",
+    "check_size",
     "choose",
     "clip",
     "concat",
@@ -146,6 +151,7 @@ __all__ = [
     "rows",
     "same_place",
     "same_type",
+    "scaled_norm",
     "scatter_add",
     "searchsorted",
     "size",

@@ -136,6 +136,21 @@ def check_finite(array: Array, name: str) -> Array:
     return array
 
 
+MAX_SIZE = 1e150
+"""Numbers beyond it are refused as data: a float cannot hold their squares, summed."""
+
+
+def check_size(array: Array, name: str) -> Array:
+    """Return ``array``; raise `ArgumentError` if squares of its entries would overflow."""
+    flat = to_host(namespace(array).abs(array))
+    if flat.size and float(flat.max()) > MAX_SIZE:
+        raise ArgumentError(
+            f"{name} must have entries of at most {MAX_SIZE:g} in size, whose squares a float can "
+            f"hold, found {float(flat.max()):.3g}: measure {name} in a larger unit"
+        )
+    return array
+
+
 def check_shape(array: Array, shape: tuple[int, ...], name: str) -> Array:
     """Return ``array``; raise `ArgumentError` that names both shapes if they differ."""
     if tuple(array.shape) != tuple(shape):

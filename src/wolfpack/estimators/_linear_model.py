@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack, issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..arrays import ArgumentError, Array
 from ..front.composite import minimize_composite
@@ -24,14 +24,13 @@ from ..problem.checks import (
     count,
     either,
     flag,
-    positive,
     shown,
 )
 from ..regularizers import ElasticNet, Euclidean, Regularizer, Shifted, SquaredNorm
 from ..regularizers.pairs import composite_problem
 from ..solvers import ConvergingComposite
 from ..solvers.composite.accelerated import State, Tuned
-from ._common import RandomState, check_parameters, seed_of, warn_unless_certified
+from ._common import RandomState, check_parameters, checked_data, seed_of, warn_unless_certified
 
 _SOLVER = ConvergingComposite(batch=1)
 # With fewer entries than this, every round of `fit` reads all data: a pass over them costs less
@@ -68,12 +67,12 @@ class AcceleratedLinear(BaseEstimator):
     def _data(self, X: Array, y: Array, reset: bool = True, **kind: bool) -> tuple[Array, Array]:
         """Return checked rows and targets; without ``reset``, with the columns of earlier ones."""
         reset = reset or not hasattr(self, "n_features_in_")
-        return validate_data(self, X, y, reset=reset, **_ROWS, **kind)
+        return checked_data(self, X, y, reset=reset, **_ROWS, **kind)
 
     def _scores(self, X: Array) -> Array:
         """Return the linear model's values, for every row."""
         check_is_fitted(self, "coef_")
-        X = validate_data(self, X, reset=False, **_ROWS)
+        X = checked_data(self, X, reset=False, **_ROWS)
         return X @ self.coef_.T + self.intercept_
 
     def _fit(self, X: Array, y: Array, weights: Array | None) -> None:
@@ -152,10 +151,11 @@ class AcceleratedLinear(BaseEstimator):
             warm_start=flag,
             **self._kinds,
         )
-        if not as_float(self.alpha) > 0:
-            why = "Algorithm 1 needs a ridge, however small"
-            raise ArgumentError(f"alpha must be positive, found {shown(self.alpha)}: {why}")
-        positive(self.alpha, "alpha")
+        if not 1e-100 <= as_float(self.alpha) <= 1e100:
+            raise ArgumentError(
+                f"alpha must be positive, from 1e-100 to 1e100, found {shown(self.alpha)}: "
+                "Algorithm 1 needs a ridge, however small"
+            )
 
     def _weights(self, X: Array, given: Array | None) -> Array | None:
         """Return the checked weights of rows, None if none are given."""

@@ -11,7 +11,6 @@ from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
 from ..arrays import Array
 from ..objectives import Logistic, Multinomial, SquaredHinge, Weighted
@@ -82,8 +81,7 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
 
     def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> AcceleratedClassifier:
         """Fit the model to the rows of ``X`` and their labels, with weights if given."""
-        X, y = self._data(X, y)
-        check_classification_targets(y)
+        X, y = self._data(X, y, classes=True)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y must have at least 2 classes, found one class: {self.classes_[0]}")

@@ -7,13 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..arrays import Array
 from ..objectives import LeastSquares
 from ..problem.checks import flag, positive
 from ..sets import Set, Simplex, TraceNormBall
-from ._common import FittedByMinimize, RandomState, check_parameters
+from ._common import FittedByMinimize, RandomState, check_parameters, checked_data
 
 
 @dataclass(eq=False, repr=False)
@@ -33,7 +33,7 @@ class ConstrainedRegressor(FittedByMinimize, RegressorMixin, BaseEstimator):
     def _fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> Self:
         check_parameters(self, radius=positive, fit_intercept=flag)
         multi = isinstance(self, MultiOutputMixin)
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=multi, y_numeric=True)
+        X, y = checked_data(self, X, y, dtype=np.float64, multi_output=multi, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         weights = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
         if not weights.any():
@@ -55,7 +55,7 @@ class ConstrainedRegressor(FittedByMinimize, RegressorMixin, BaseEstimator):
     def predict(self, X: Array) -> Array:
         """Return the prediction of each row."""
         check_is_fitted(self, "coef_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = checked_data(self, X, dtype=np.float64, reset=False)
         return X @ self.coef_.T + self.intercept_
 
     def __sklearn_tags__(self) -> Any:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import ArgumentError, Array
 from ..objectives import Function
 from ..problem.checks import count, optional, positive
 from ..sets import TraceNormBall
-from ._common import FittedByMinimize, RandomState, check_parameters
+from ._common import FittedByMinimize, RandomState, check_parameters, checked_data
 
 
 @dataclass(eq=False, repr=False)
@@ -70,7 +70,7 @@ class MatrixCompletion(FittedByMinimize, OneToOneFeatureMixin, TransformerMixin,
     def fit(self, X: Array, y: Array = None) -> MatrixCompletion:
         """Find the matrix of small trace norm that is closest to the entries seen."""
         check_parameters(self, radius=optional(positive), rank=count)
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        X = checked_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         seen = ~np.isnan(X)
         if not seen.any():
             raise ArgumentError(f"X must have an entry that is not NaN, found {X.size} NaN")
@@ -94,7 +94,7 @@ class MatrixCompletion(FittedByMinimize, OneToOneFeatureMixin, TransformerMixin,
     def transform(self, X: Array) -> Array:
         """Return ``X`` with the missing entries filled in."""
         check_is_fitted(self, "components_")
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        X = checked_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         filled = X.copy()
         # relative to the data, so that their unit does not matter
         ridge = 1e-6 * float((self.components_**2).sum()) + np.finfo(float).tiny

@@ -127,6 +127,9 @@ def explain(
             f"{', '.join(known)}"
         )
     optional(either(count, "auto", "theory", "exact"))(settings.get("m"), "m")
+    noise = settings.get("noise", "auto")
+    if not (noise is None or (isinstance(noise, str) and noise in ("auto", "lifted"))):
+        noise_laws.get(noise)
     return choose(as_objective(f), as_set(K), settings)
 
 

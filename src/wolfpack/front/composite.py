@@ -16,7 +16,7 @@ from ..loop.checkpoint import Checkpoint
 from ..loop.run import Options
 from ..objectives import Objective
 from ..problem import MirrorMap, Solver
-from ..problem.checks import checked, choice, count, either, flag, optional, positive, shown
+from ..problem.checks import checked, choice, count, either, extent, flag, optional, positive, shown
 from ..problem.checks import seed as seed_kind
 from ..regularizers import Regularizer
 from ..solvers import ConvergingComposite, SearchedComposite, StochasticComposite
@@ -41,7 +41,7 @@ _COMMON_OPTIONS = ["record_every", "sampling", "variance_reduction", "scale"]
 
 
 @checked(
-    beta=optional(either(positive, *_BETAS)),
+    beta=optional(either(extent, *_BETAS)),
     variance=optional(positive),
     seed=seed_kind,
     raise_on_failure=flag,

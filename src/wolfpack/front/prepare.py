@@ -105,7 +105,7 @@ def prepare_composite(
 
 def _as_smooth(G: object, beta: float | str | None) -> Objective:
     """Return a callable as an objective; its number of arguments tells exact from random."""
-    arguments = _positional(G) if callable(G) else 0
+    arguments = _positional(G) if callable(G) and not isinstance(G, type) else 0
     known = None if isinstance(beta, str) else beta
     call: Any = G
     if arguments == 1:
@@ -210,8 +210,12 @@ def _solver_and_gradients(
     fixed = not callable(batch) and batch != "auto"
     size: Any = batch if fixed else 1
     if callable(batch):
-        size = batch(0)
-        size = count(size, "batch(0)")
+        try:
+            size = count(batch(0), "batch(0)")
+        except TypeError as error:
+            raise TypeError(
+                f"batch must be a number or a function of the round, found {shown(batch)}: {error}"
+            ) from error
     gradients = make_gradients(G, size, fixed, settings.sampling, settings.reduction, seed)
     if isinstance(solver, SearchedComposite) and not gradients.exact:
         raise TypeError(

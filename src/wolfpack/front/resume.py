@@ -30,8 +30,10 @@ from .prepare import prepare_composite, prepare_constrained
 
 def _as_place(value: Array, name: str) -> Array:
     """An array of any library, which says where to go on."""
-    if not (is_foreign(value) or type(value) is np.ndarray):
-        raise TypeError(f"{name} must be an array, found {shown(value)}")
+    if is_foreign(value):
+        return value
+    if type(value) is not np.ndarray or value.dtype.kind != "f":
+        raise TypeError(f"{name} must be an array of real numbers, found {shown(value)}")
     return value
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,7 +12,7 @@ from scipy.optimize import OptimizeResult
 
 from ..arrays import Array, LowRank, to_host
 from ..engines import EngineLog
-from ..problem.checks import as_path
+from ..problem.checks import as_path, shown
 from .history import History
 from .status import Status
 
@@ -147,5 +146,11 @@ def load(path: str | Path) -> Result:
             header["status"] = Status(header["status"])
             x = LowRank(data["U"], data["S"], data["V"]) if "U" in data.files else data["x"]
             return Result(x=x, history=History.from_columns(columns), **header)
-    except (KeyError, ValueError, zipfile.BadZipFile, EOFError) as error:
-        raise ValueError(f"{path} is not a saved result: {error}") from None
+    except OSError as error:
+        raise type(error)(
+            f"there is no result at path {shown(str(path))}: {error.strerror}"
+        ) from None
+    except Exception as error:  # a damaged archive fails in ways that its reader does not list
+        raise ValueError(
+            f"path must lead to a saved result, found {shown(str(path))}: {error}"
+        ) from None

@@ -19,7 +19,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..arrays import Array, Native, as_float_array, is_foreign, like
+from ..arrays import Array, Native, as_float_array, check_size, is_foreign, like
 from ..problem.checks import flag, shown
 
 Constants = Literal["paper", "sharp"]
@@ -176,7 +176,7 @@ class Noise(ABC):
 
 def _checked_scale(scale: Array) -> float | np.ndarray:
     """``scale`` as a float or a read-only float64 array, all entries positive and finite."""
-    array = np.array(as_float_array(scale, "scale"), dtype=np.float64)
+    array = np.array(check_size(as_float_array(scale, "scale"), "scale"), dtype=np.float64)
     if array.size == 0 or not (np.all(np.isfinite(array)) and np.all(array > 0)):
         raise ValueError(f"scale must be positive and finite, found {shown(scale)}")
     if array.ndim == 0:

@@ -15,6 +15,7 @@ from ..arrays import (
     all_finite,
     as_float_array,
     check_finite,
+    check_size,
     device_of,
     fetch,
     host_dtype,
@@ -217,7 +218,7 @@ class LinearModel(Objective):
             self.like, self.checked = value[:0, ...], is_foreign(value)
         elif is_foreign(value) or self.checked:
             same_place(**{self._name: self.like, name: value})
-        return check_finite(value, name)
+        return check_size(check_finite(value, name), name)
 
     @abstractmethod
     def loss(self, z: Array) -> tuple[float, Array]:
@@ -285,7 +286,7 @@ class LinearModel(Objective):
 
 def as_data(value: Array, name: str) -> Array:
     """Return finite real numbers that the user cannot change later: writable data are copied."""
-    return own(check_finite(as_float_array(value, name), name), value)
+    return own(check_size(check_finite(as_float_array(value, name), name), name), value)
 
 
 def check_place(place: Array, x: Array) -> None:

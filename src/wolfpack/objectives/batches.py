@@ -16,7 +16,7 @@ from scipy.sparse import issparse, vstack
 
 from ..arrays import Array
 from ..problem import Evaluation
-from ..problem.checks import flag, optional, positive, shown
+from ..problem.checks import flag, instance, optional, positive, shown
 from ._base import Objective
 from ._matrix import Matrix
 from ._spectrum import spectral_norm_squared
@@ -136,7 +136,13 @@ class Batches(Objective):
 
     def open(self) -> Iterator[FiniteSum]:
         """Return an iterator over the losses of the minibatches, from the beginning."""
-        source = self._source() if callable(self._source) else self._source
+        try:
+            source = iter(self._source() if callable(self._source) else self._source)
+        except TypeError as error:
+            raise TypeError(
+                "source must be an iterable of (features, targets), or a function without "
+                f"arguments that returns one, found {shown(self._source)}: {error}"
+            ) from error
         for number, pair in enumerate(source):
             yield self._loss(number, pair)
 
@@ -154,19 +160,23 @@ class Batches(Objective):
             features, targets = pair
         except (TypeError, ValueError):
             raise TypeError(
-                f"minibatch {number} must be a pair (features, targets), found "
+                f"source: minibatch {number} must be a pair (features, targets), found "
                 f"{type(pair).__name__}"
             ) from None
         features, targets = _on_host(features), _on_host(targets)
         if features.shape and not features.shape[0]:
-            raise ValueError(f"minibatch {number} is empty")
+            raise ValueError(f"source: minibatch {number} must not be empty, found no rows")
         try:
             loss = self._make(features, targets, **self._options)
-        except ValueError as error:
-            raise ValueError(f"minibatch {number}: {error}") from error
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"source and loss must fit each other, found in minibatch {number}: {error}"
+            ) from error
+        instance(FiniteSum, "a function that returns a loss of wolfpack.objectives")(loss, "loss")
         if self.shape is not None and loss.shape != self.shape:
             raise ValueError(
-                f"minibatch {number} needs y of shape {loss.shape}, the first one {self.shape}"
+                f"source: minibatch {number} needs y of shape {loss.shape}, and the first one "
+                f"{self.shape}"
             )
         return loss
 

@@ -6,7 +6,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..arrays import Array, clip, expit, logsumexp_rows, namespace, softplus, xlogy
+from ..arrays import (
+    Array,
+    as_float_array,
+    check_finite,
+    clip,
+    expit,
+    logsumexp_rows,
+    namespace,
+    softplus,
+    xlogy,
+)
 from ..problem.checks import optional, whole
 from ._matrix import Matrix
 from .finite_sum import RowLoss, SignLoss
@@ -128,7 +138,7 @@ class Multinomial(RowLoss):
         batch: int | None = None,
     ) -> None:
         super().__init__(features, reduction, batch)
-        classes = optional(whole(2))(classes, "classes")
+        classes = optional(whole(2, 2**24))(classes, "classes")
         numbers = _class_numbers(self._host_labels(labels), self.n, classes)
         self.classes = int(numbers.max()) + 1 if classes is None else classes
         if self.classes < 2:
@@ -166,6 +176,8 @@ class Multinomial(RowLoss):
 def _class_numbers(labels: np.ndarray, n: int, classes: int | None) -> Array:
     if labels.shape != (n,):
         raise ValueError(f"labels must have shape ({n},), found {labels.shape}")
+    if labels.dtype.kind == "f":
+        labels = check_finite(as_float_array(labels, "labels"), "labels")
     numbers = labels.astype(np.intp) if labels.dtype.kind in "iufb" else None
     if numbers is None or not np.array_equal(numbers, labels):
         raise ValueError(f"labels must be the integers 0, ..., q-1, found {labels[:4].tolist()}...")

@@ -13,6 +13,7 @@ from scipy.sparse import diags_array, issparse
 
 from ..arrays import (
     Array,
+    as_float_array,
     as_plain,
     check_finite,
     device_sum,
@@ -273,7 +274,7 @@ def _as_signs(labels: np.ndarray, n: int) -> Array:
         raise ValueError(f"labels must have shape ({n},) or ({n}, q), found {labels.shape}")
     if labels.dtype.kind not in "iufb":
         raise ValueError(f"labels must be -1/+1 or 0/1, found dtype {labels.dtype}")
-    labels = check_finite(labels.astype(np.float64), "labels")
+    labels = check_finite(as_float_array(labels, "labels"), "labels").astype(np.float64)
     classes = set(np.unique(labels).tolist())
     if classes <= {-1.0, 1.0}:
         return labels

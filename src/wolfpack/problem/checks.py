@@ -24,7 +24,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from ..arrays import ArgumentError, Array, as_float_array, check_finite
+from ..arrays import MAX_SIZE, ArgumentError, Array, as_float_array, check_finite, check_size
 
 Kind: TypeAlias = Callable[[Any, str], Any]
 Shape: TypeAlias = int | tuple[int, ...] | list[int]
@@ -97,7 +97,8 @@ def as_float(value: Any) -> float:
     elif isinstance(value, bool | str | bytes | bytearray):
         return math.nan
     try:
-        return float(value)
+        x = float(value)
+        return x if math.isfinite(x) or value == x else math.nan
     except Exception:  # what the conversion of a foreign object raises is its own affair
         return math.nan
 
@@ -110,6 +111,17 @@ def number(value: Any, name: str) -> float:
 def positive(value: Any, name: str) -> float:
     """A positive finite number."""
     return _ranged(value, name, "a positive finite number", lambda x: x > 0)
+
+
+def extent(value: Any, name: str) -> float:
+    """A radius or another size of a set: positive, and its square is a number of a float."""
+    allowed = f"a positive finite number, from {1.0 / MAX_SIZE:g} to {MAX_SIZE:g}"
+    return _ranged(value, name, allowed, lambda x: 0.999 / MAX_SIZE <= x <= 1.001 * MAX_SIZE)
+
+
+def weight(value: Any, name: str) -> float:
+    """A factor of a term: at least 0, and its square is a number of a float."""
+    return _ranged(value, name, f"a number from 0 to {MAX_SIZE:g}", lambda x: 0 <= x <= MAX_SIZE)
 
 
 def nonnegative(value: Any, name: str) -> float:
@@ -162,7 +174,7 @@ def is_number(value: Any) -> bool:
 
 def whole(low: int = 0, high: int | None = None) -> Kind:
     """An integer of at least ``low``, and at most ``high`` where that is given."""
-    allowed = f"an integer >= {low}" if high is None else f"an integer from {low} to {high}"
+    allowed = f"an integer >= {low}"
 
     def kind(value: Any, name: str) -> int:
         if type(value) is not int:
@@ -170,8 +182,10 @@ def whole(low: int = 0, high: int | None = None) -> Kind:
             if not (integral or _is_whole_array(value)):
                 raise ArgumentError(f"{name} must be {allowed}, found {shown(value)}")
             value = operator.index(value)
-        if value < low or (high is not None and value > high):
+        if value < low:
             raise ArgumentError(f"{name} must be {allowed}, found {shown(value)}")
+        if high is not None and value > high:
+            raise ArgumentError(f"{name} must be at most {high}, found {shown(value)}")
         return value
 
     return kind
@@ -182,8 +196,8 @@ def _is_whole_array(value: Any) -> bool:
     return array and value.ndim == 0 and value.dtype.kind in "iu"
 
 
-count = whole(1)
-"""An integer of at least 1."""
+count = whole(1, 2**53)
+"""An integer of at least 1, which a float can hold."""
 
 seed = whole(0, 2**64 - 1)
 """A seed of random streams."""
@@ -327,8 +341,8 @@ def constant(value: Any, name: str) -> float | None:
 
 
 def as_array(value: Any, name: str) -> Array:
-    """An array of finite real numbers."""
-    return check_finite(as_float_array(value, name), name)
+    """An array of finite real numbers, whose squares are finite too."""
+    return check_size(check_finite(as_float_array(value, name), name), name)
 
 
 def check_positive(name: str, value: Any) -> None:

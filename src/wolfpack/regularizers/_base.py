@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array, inner, is_foreign, like, to_host
 from ..problem import CapabilityError
-from ..problem.checks import number
+from ..problem.checks import extent, number
 
 if TYPE_CHECKING:
     from .mirrors import Mirror
@@ -161,9 +161,9 @@ class Ridged(Regularizer, anywhere=True):
 def strong_convexity(mu: float) -> float:
     """Return ``mu`` as a float; if it is not positive, explain that H needs a ridge."""
     weight = number(mu, "mu")
-    if weight <= 0:
+    if not weight > 0:
         raise ValueError(
             f"mu must be positive, found {weight!r}: H must be strongly convex; add "
             "a ridge (mu/2)||y||^2, however small, for example mu=1e-6"
         )
-    return weight
+    return extent(weight, "mu")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Array, clip
-from ..problem.checks import as_array, nonnegative, shown
+from ..problem.checks import as_array, shown, weight
 from ..sets import GroupL1Ball
 from ._base import Ridged
 
@@ -111,7 +111,7 @@ class SparseGroupLasso(Ridged):
         self, groups: Sequence[Array], l1: float, group: float, mu: float, weights: Array = None
     ) -> None:
         super().__init__(mu)
-        self.l1, self.group = nonnegative(l1, "l1"), nonnegative(group, "group")
+        self.l1, self.group = weight(l1, "l1"), weight(group, "group")
         parts = GroupL1Ball(groups)
         self.shape = parts.shape
         members = parts.groups
@@ -194,7 +194,7 @@ class NuclearNorm(Ridged):
     structured = True
 
     def __init__(self, nuclear: float, mu: float) -> None:
-        self.nuclear = nonnegative(nuclear, "nuclear")
+        self.nuclear = weight(nuclear, "nuclear")
         super().__init__(mu)
 
     def rest(self, y: Array) -> float:

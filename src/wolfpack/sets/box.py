@@ -14,7 +14,7 @@ from ..arrays import (
     is_foreign,
     like,
     namespace,
-    norm,
+    scaled_norm,
     sum_last,
     to_host,
 )
@@ -72,12 +72,13 @@ class Box(Set):
         empty = int((low > high).sum())
         if empty:
             raise ValueError(
-                f"lower > upper in {empty} of {low.size} coordinates: the box is empty"
+                f"lower must not exceed upper, found that it does in {empty} of {low.size} "
+                "coordinates: the box is empty"
             )
         self.lower, self.upper = low.copy(), high.copy()
         self.shape = tuple(low.shape)
-        self.radius = norm(np.maximum(abs(self.lower), abs(self.upper)))
-        self.diameter = norm(self.upper - self.lower)
+        self.radius = scaled_norm(np.maximum(abs(self.lower), abs(self.upper)))
+        self.diameter = scaled_norm(self.upper - self.lower)
 
     def _lmo(self, g: Array) -> Corner:
         return Corner(g < 0, self.lower, self.upper, self.shape)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
 
-from ..arrays import Array
+from ..arrays import Array, scaled_norm
 from ..atoms import Rows
 from ..problem.checks import as_array, count
 from ._distance import separation
@@ -56,7 +56,7 @@ class ConvexHull(LiftedSet):
             )
         self.shape = tuple(array.shape[1:])
         self.table = np.array(array, dtype=np.float64, order="C").reshape(len(array), -1)
-        self.radius = float(np.linalg.norm(self.table, axis=1).max())
+        self.radius = max(map(scaled_norm, self.table))
         self.log_count = math.log(len(self.table))
 
     @property

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..atoms import Sparse
-from ..problem.checks import Shape, as_shape, checked, count, positive
+from ..problem.checks import Shape, as_shape, checked, count, extent
 from ._ball import Ball
 from ._select import first_positions, largest_flat
 from .capped_simplex import clip_to_total
@@ -43,7 +43,7 @@ class KSparse(Ball):
     polytope = True
     summary = "{K.sizes}, k={K.k}, radius={K.r:g}"
 
-    @checked(k=count, radius=positive)
+    @checked(k=count, radius=extent)
     def __init__(self, n: Shape, k: int, radius: float = 1.0) -> None:
         super().__init__(as_shape(n, "n"), radius)
         self.k = k

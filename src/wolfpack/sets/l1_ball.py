@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..arrays import Array
-from ..problem.checks import Shape, as_shape, checked, positive
+from ..problem.checks import Shape, as_shape, checked, extent
 from ._ball import Ball
 from ._select import scratch
 from .weighted_l1_ball import WeightedL1Ball
@@ -38,7 +38,7 @@ class L1Ball(WeightedL1Ball):
     array([0., 1., 0.])
     """
 
-    @checked(radius=positive)
+    @checked(radius=extent)
     def __init__(self, n: Shape, radius: float = 1.0) -> None:
         Ball.__init__(self, as_shape(n, "n"), radius)
         self.reach = self.r

@@ -9,7 +9,7 @@ from scipy.special import gammaln, hyp1f1
 
 from ..arrays import Array, norm
 from ..atoms import Dense
-from ..problem.checks import Shape, as_shape, checked, positive
+from ..problem.checks import Shape, as_shape, checked, extent
 from ._ball import Ball
 from ._laws import NoiseLike, need_scale, scale_of, smoothing_arguments
 
@@ -47,7 +47,7 @@ class L2Ball(Ball):
     unconditional = True
     closed_forms = ("gaussian",)
 
-    @checked(radius=positive)
+    @checked(radius=extent)
     def __init__(self, n: Shape, radius: float = 1.0) -> None:
         super().__init__(as_shape(n, "n"), radius)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sized
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Array, as_float_array, check_finite
+from ..arrays import Array, as_float_array, as_plain, check_finite
 from ..atoms import Sparse
 from ..problem.checks import as_size
 from ._base import Set
@@ -131,7 +131,7 @@ class _Columns:
 
     def __init__(self, matrix: ArrayLike) -> None:
         name = "rank_or_independence"
-        A = np.asarray(matrix)
+        A = as_plain(matrix, name)
         if A.dtype.kind not in "iufb" or A.ndim != 2:
             found = f"an array of shape {A.shape}" if A.ndim else type(matrix).__name__
             raise TypeError(f"{name} must be callable or a matrix of numbers, found {found}")

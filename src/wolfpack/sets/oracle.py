@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Array
+from ..arrays import Array, as_float_array
 from ..atoms import Atoms, Dense
-from ..problem.checks import Shape, as_shape, checked, flag, function, optional, positive
+from ..problem.checks import Shape, as_shape, checked, extent, flag, function, optional, shown
 from ._base import Set
 from ._batch import map_batch
 from ._distance import separation
@@ -55,8 +55,8 @@ class Oracle(Set):
 
     @checked(
         lmo=function,
-        radius=positive,
-        diameter=optional(positive),
+        radius=extent,
+        diameter=optional(extent),
         batched=flag,
         contains=optional(function),
         anywhere=flag,
@@ -104,22 +104,17 @@ class Oracle(Set):
         answer = found if isinstance(found, Atoms) else Dense(found, self.shape)
         size = float(np.max(answer.norms_squared(), initial=0.0)) ** 0.5
         if not np.isfinite(size):
-            raise ValueError(f"{self}: lmo answered NaN or infinite entries")
+            raise ValueError(f"{self}: lmo must answer finite numbers, found NaN or infinite ones")
         if size > self.r * (1 + 1e-6):
             raise ValueError(
-                f"{self}: lmo answered a point of norm {size:g}, beyond radius={self.r:g}"
+                f"{self}: lmo must answer points within radius={self.r:g}, found norm {size:g}"
             )
         return answer
 
     def _as_array(self, answer: ArrayLike) -> Array:
-        if np.iscomplexobj(answer):
-            raise TypeError(f"{self}: lmo must answer real numbers, found complex ones")
-        try:
-            array = np.array(answer, dtype=np.float64)
-        except (TypeError, ValueError):
-            array = np.array(np.nan)
+        array = np.array(as_float_array(answer, f"{self}: what lmo answers"), dtype=np.float64)
         if array.ndim == 0:
-            raise TypeError(f"{self}: lmo must answer an array, found {type(answer).__name__}")
+            raise TypeError(f"{self}: lmo must answer an array, found {shown(answer)}")
         return array
 
     def violation(self, x: Array) -> float:

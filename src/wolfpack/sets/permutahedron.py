@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
 
-from ..arrays import Array, norm
+from ..arrays import Array, scaled_norm
 from ..atoms import Dense
 from ..problem.checks import as_array
 from ._base import Set
@@ -41,8 +41,8 @@ class Permutahedron(Set):
             raise ValueError(f"vector must be one-dimensional and non-empty, found shape {w.shape}")
         self.descending = np.sort(w.astype(np.float64))[::-1].copy()
         self.shape = (w.shape[0],)
-        self.radius = norm(self.descending)
-        self.diameter = norm(self.descending - self.descending[::-1])
+        self.radius = scaled_norm(self.descending)
+        self.diameter = scaled_norm(self.descending - self.descending[::-1])
 
     def _lmo(self, g: Array) -> Dense:
         rows = g.reshape(-1, self.dimension)

@@ -43,10 +43,10 @@ class Scale(Combination):
 
     @checked(factor=number)
     def __init__(self, K: Set, factor: float) -> None:
-        super().__init__((K,))
         self.factor = factor
         if self.factor == 0.0:
             raise ValueError(f"factor must be finite and not 0, found {factor!r}")
+        super().__init__((K,))
         self.shape = K.shape
         self.radius = abs(self.factor) * K.radius
         self.diameter = abs(self.factor) * K.diameter

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..atoms import Atoms, Dense
-from ..problem.checks import as_matrix_shape, at_least, checked, positive
+from ..problem.checks import as_matrix_shape, at_least, checked, extent
 from ._ball import Ball
 from ._laws import NoiseLike
 from ._spectral import singular_values
@@ -45,7 +45,7 @@ class SchattenBall(Ball):
 
     summary = "{K.shape}, order={K.order:g}, radius={K.r:g}"
 
-    @checked(order=at_least(1), radius=positive)
+    @checked(order=at_least(1), radius=extent)
     def __init__(self, shape: tuple[int, int], order: float, radius: float = 1.0) -> None:
         super().__init__(as_matrix_shape(shape, "shape"), radius)
         self.order = order

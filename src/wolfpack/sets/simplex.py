@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..atoms import OneHot, Tally
-from ..problem.checks import Shape, as_shape, checked, count, positive
+from ..problem.checks import Shape, as_shape, checked, count, extent
 from ._base import Set
 from ._laws import NoiseLike, need_scale, scale_of, smoothing_arguments
 from ._lifted import draw_indices, exponentials
@@ -44,7 +44,7 @@ class Simplex(Set):
     closed_forms = ("gumbel",)
     summary = "{K.sizes}, radius={K.r:g}"
 
-    @checked(radius=positive)
+    @checked(radius=extent)
     def __init__(self, n: Shape, radius: float = 1.0) -> None:
         self.shape = as_shape(n, "n")
         self.r = self.radius = radius

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Array, SparseMatrix
 from ..atoms import Atoms, RankOne
-from ..problem.checks import as_size, checked, count, flag, positive
+from ..problem.checks import as_size, checked, count, extent, flag
 from ._base import Set
 from ._krylov import sparse_eigenvectors, sparse_symmetric_ceiling
 from ._spectral import DENSE_SVD, leading_eigenvectors, top_eigenvector
@@ -43,7 +43,7 @@ class Spectrahedron(Set):
            [0., 1.]])
     """
 
-    @checked(trace=positive, equality=flag)
+    @checked(trace=extent, equality=flag)
     def __init__(self, n: int, trace: float = 1.0, equality: bool = True) -> None:
         n = as_size(n, "n")
         self.shape = (n, n)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arrays import Array, SparseMatrix
 from ..atoms import Atoms, RankOne
-from ..problem.checks import as_matrix_shape, checked, count, positive
+from ..problem.checks import as_matrix_shape, checked, count, extent
 from ._ball import Ball
 from ._krylov import sparse_singular, sparse_singular_ceiling
 from ._spectral import DENSE_SVD, leading_singular, singular_values, top_singular
@@ -42,7 +42,7 @@ class TraceNormBall(Ball):
 
     summary = "{K.shape}, radius={K.r:g}"
 
-    @checked(radius=positive)
+    @checked(radius=extent)
     def __init__(self, shape: tuple[int, int], radius: float = 1.0) -> None:
         super().__init__(as_matrix_shape(shape, "shape"), radius)
         self.cheap_projection = min(self.shape) <= DENSE_SVD

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Array, epsilon, inner, norm
+from ..arrays import Array, epsilon, inner, scaled_norm
 from ..atoms import Affine, Atoms
 from ..problem.checks import as_array
 from ._base import Set
@@ -47,7 +47,7 @@ class Translate(Combination):
             raise ValueError(
                 f"offset must have the shape {K.shape} of {K}, found {array.shape}"
             ) from None
-        self.radius, self.diameter = K.radius + norm(self.offset), K.diameter
+        self.radius, self.diameter = K.radius + scaled_norm(self.offset), K.diameter
 
     @property
     def K(self) -> Set:

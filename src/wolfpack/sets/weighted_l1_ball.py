@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Array
+from ..arrays import MAX_SIZE, Array
 from ..atoms import OneHot
-from ..problem.checks import as_array, checked, count, positive
+from ..problem.checks import as_array, checked, count, extent
 from ._ball import Ball
 from ._laws import NoiseLike, is_lifted
 from ._lifted import LiftedSet, draw_indices, exponentials
@@ -53,7 +53,7 @@ class WeightedL1Ball(Ball, LiftedSet):
     unconditional = True
     reach: Array  # r / w: how far K reaches along each axis, a number or an array
 
-    @checked(radius=positive)
+    @checked(radius=extent)
     def __init__(self, weights: ArrayLike, radius: float = 1.0) -> None:
         w = as_array(weights, "weights")
         if w.ndim == 0 or w.size == 0:
@@ -62,8 +62,12 @@ class WeightedL1Ball(Ball, LiftedSet):
         if bad:
             raise ValueError(f"weights must be positive, found {bad} of {w.size} that are not")
         super().__init__(tuple(w.shape), radius)
-        self.reach = self.r / w.astype(np.float64)
+        self.reach = self.r / np.maximum(w.astype(np.float64), np.finfo(float).tiny)
         self.radius = float(np.max(self.reach))
+        if self.radius > MAX_SIZE:
+            raise ValueError(
+                f"weights must be at least radius / {MAX_SIZE:g}, found {float(w.min()):.3g}"
+            )
         self.log_count = math.log(2 * self.dimension)
 
     def _lmo(self, g: Array) -> OneHot:

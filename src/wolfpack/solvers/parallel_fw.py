@@ -45,7 +45,7 @@ from typing import ClassVar, NamedTuple
 from .. import theory
 from ..arrays import Array, same_type
 from ..problem import Evaluation, Problem, Solver
-from ..problem.checks import checked, choice, count, either, optional, positive
+from ..problem.checks import checked, choice, count, either, extent, optional
 from ..smoothing import Oracles
 from ..theory import unchecked
 
@@ -90,12 +90,12 @@ class State(NamedTuple):
 
 
 @checked(
-    alpha=optional(positive),
+    alpha=optional(extent),
     m=either(count, "theory", "exact"),
-    M=optional(either(positive, *CONSTANTS)),
+    M=optional(either(extent, *CONSTANTS)),
     constants=choice(*CONSTANTS),
-    R=optional(positive),
-    epsilon=positive,
+    R=optional(extent),
+    epsilon=extent,
 )
 @dataclass(frozen=True)
 class ParallelFrankWolfe(Solver[State]):

@@ -40,7 +40,7 @@ from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, epsilon, norm, same_type
 from ..problem import CapabilityError, Evaluation, Problem, Solver
-from ..problem.checks import checked, optional, positive
+from ..problem.checks import checked, extent, optional
 from ..smoothing import Oracles
 from .parts.projected_gradient import Motion, Probe, Space, advance, rounding_of
 from .parts.stall import Stall
@@ -68,7 +68,7 @@ class State(NamedTuple):
     stalled = property(attrgetter("stall.reached"))
 
 
-@checked(L0=optional(positive))
+@checked(L0=optional(extent))
 @dataclass(frozen=True)
 class Projected(Solver[State]):
     """Accelerated projected gradient with adaptive L and restarts.

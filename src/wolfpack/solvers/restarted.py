@@ -34,20 +34,22 @@ from typing import ClassVar
 
 from ..arrays import Array
 from ..problem import Problem, Solver
-from ..problem.checks import between, checked, choice, count, either, optional, positive
+from ..problem.checks import between, checked, choice, count, either, extent, optional
 from ..smoothing import Oracles
 from .parallel_fw import CONSTANTS, ParallelFrankWolfe, Stage, State
+
+_MAX_STAGE = 2.0**62
 
 
 @checked(
     shrink=between(0, 1, low_open=True, high_open=True),
-    alpha=positive,
-    length=positive,
+    alpha=extent,
+    length=extent,
     restart=choice("schedule", "certificate"),
     m=either(count, "theory", "exact"),
-    M=optional(either(positive, *CONSTANTS)),
+    M=optional(either(extent, *CONSTANTS)),
     constants=choice(*CONSTANTS),
-    R=optional(positive),
+    R=optional(extent),
 )
 @dataclass(frozen=True)
 class RestartedParallelFrankWolfe(Solver[State]):
@@ -114,4 +116,5 @@ class RestartedParallelFrankWolfe(Solver[State]):
     def _rounds(self, problem: Problem, alpha: float) -> int:
         """Return T_alpha, at least 1."""
         L = problem.need_L(self.name)
-        return max(1, math.ceil(self.length * math.sqrt(L / alpha) * math.log(1.0 / alpha)))
+        needed = self.length * math.sqrt(L / alpha) * math.log(1.0 / alpha)
+        return max(1, math.ceil(min(_MAX_STAGE, needed)))  # a float may overflow, or be NaN

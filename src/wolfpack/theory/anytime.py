@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arrays import ArgumentError
 from ..problem.checks import as_array, choice, nonnegative, optional, positive, shown
 from . import _check
 from ._check import PerRound, Rounds, formula
@@ -124,7 +125,12 @@ def bound_anytime(
 
 def batch_sizes(m: float | str | Callable[[np.ndarray], ArrayLike], k: np.ndarray) -> np.ndarray:
     """m_k for every k, from a number or a function of k."""
-    values = as_array(m(k) if callable(m) else m, "m")
+    try:
+        values = as_array(m(k) if callable(m) else m, "m")
+    except Exception as error:
+        raise ArgumentError(
+            f"m must be a number or a function k -> m_k, found {shown(m)}: {error}"
+        ) from error
     if values.shape not in ((), k.shape) or not np.all(values >= 1.0):
         raise ValueError(f"m must be at least 1 in every round, found {shown(m)}")
     return np.broadcast_to(values, k.shape)

@@ -239,7 +239,10 @@ def parameters_for(
     else:
         needed = 8.0 * sqrt(beta * L) * log(6.0 * L * beta * initial_gap / epsilon)
     if needed > 2.0**62:
-        raise ValueError(f"L = {L:g} and epsilon = {epsilon:g} ask for {needed:.1g} rounds")
+        raise ValueError(
+            f"epsilon must not ask for more than 2**62 rounds, found {needed:.1g} for L = {L:g} "
+            f"and epsilon = {epsilon:g}"
+        )
     # The factor keeps a rounding error from leaving the bound above the target.
     return Settings(alpha, max(1, ceil(1.0 + needed * (1.0 + 1e-12))), m)
 

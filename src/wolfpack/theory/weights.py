@@ -15,7 +15,7 @@ from math import log, log1p, sqrt
 
 import numpy as np
 
-from ..problem.checks import at_least, between, flag, positive
+from ..problem.checks import at_least, between, flag, positive, whole
 from . import _check, unchecked
 from ._check import formula
 
@@ -81,7 +81,7 @@ def capped_weight(
     return unchecked.capped_weight(A_k, A_next, tau, pace, mu, gamma_nu)
 
 
-@formula(beta=positive, mu=positive, nu=positive)
+@formula(n=whole(0, _check.MAX_TABLE), beta=positive, mu=positive, nu=positive)
 def step_weights(n: int, beta: float, mu: float, nu: float) -> np.ndarray:
     """A_0, ..., A_n of Algorithm 1; with mu = nu = 1/L and beta = R M / alpha, of Algorithm 2.
 
@@ -98,7 +98,7 @@ def step_weights(n: int, beta: float, mu: float, nu: float) -> np.ndarray:
     >>> theory.step_weights(3, beta=1.0, mu=1.0, nu=1.0).round(4).tolist()
     [0.0, 0.5, 1.4114, 2.9897]
     """
-    last = int(_check.rounds("n", n, least=0, most=_check.MAX_TABLE))
+    last = n
     A = np.zeros(last + 1)
     A_k = 0.0
     for k in range(1, last + 1):
