@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import math
+import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -157,6 +159,8 @@ def fit(kind: type, X: Any, y: Any = None, **parameters: Any) -> Any:
 def folder() -> Path:
     """Return a folder for files, kept as long as the process lives."""
     place = Path(tempfile.mkdtemp(prefix="hostile-"))
+    (place / "here").mkdir()
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
     return place
 
 
@@ -246,7 +250,7 @@ SETS: dict[str, dict[str, Any]] = {
     "TransportPolytope": {
         "a": np.array([0.5, 0.5]),
         "b": np.array([0.25, 0.75]),
-        "solver": "auto",
+        "solver": "highs",  # POT takes seconds to import
     },
     "WeightedL1Ball": {"weights": np.ones(3), "radius": 1.0},
 }

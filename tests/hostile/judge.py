@@ -86,7 +86,8 @@ def refusal(error: BaseException, names: Collection[str] = ()) -> Verdict:
 
 
 _SAYS = re.compile(
-    r"must|found|has no|lacks|needs|allowed|known|outside|cannot|not |no |has \d|pass|raise "
+    r"must|found|has |have |lacks|needs|takes|allowed|known|outside|cannot|not |no |pass|raise |"
+    r"damaged|truncated"
 )
 
 

@@ -8,12 +8,12 @@ import os
 import resource
 import signal
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
 from typing import TypeVar
 
+from .calls import folder
 from .judge import Outcome, Verdict
 
 T = TypeVar("T")
@@ -26,6 +26,7 @@ def judged(
     inputs: Sequence[T], run: Callable[[T], Verdict], batch: int = 2000
 ) -> Iterator[tuple[T, Verdict]]:
     """Yield each input with its verdict, in order; children run ``batch`` of them each."""
+    folder()  # before the first child, so that all have the same one
     start = 0
     while start < len(inputs):
         part = inputs[start : start + batch]
@@ -70,7 +71,7 @@ def _work(
     ours.close()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_CHILD_BYTES, _CHILD_BYTES))
-    os.chdir(tempfile.mkdtemp(prefix="hostile-"))
+    os.chdir(folder() / "here")  # some inputs name files
     with (
         open(os.devnull, "w") as null,
         contextlib.redirect_stdout(null),

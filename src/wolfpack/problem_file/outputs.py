@@ -32,7 +32,9 @@ def write(result: Result, task: Task, folder: Path, facts: dict[str, Any]) -> Wr
     files = [folder / name for name in ("result.npz", "result.json", "history.csv")]
     written = Written(_summary(result, task, facts), files, [])
     try:
-        with interrupts_held():  # until the answer is on the disk
+        # Until all files are there: drawing takes about a second, and an interrupt that meets the
+        # import of an extension module would leave an error of another kind.
+        with interrupts_held():
             result.save(files[0])
             text = json.dumps(written.summary, indent=2, allow_nan=False)
             files[1].write_text(text + "\n", encoding="utf-8")
@@ -45,9 +47,9 @@ def write(result: Result, task: Task, folder: Path, facts: dict[str, Any]) -> Wr
                 lines = [spans.dtype.names or (), *spans.tolist()]
                 text = "\n".join(",".join(map(str, line)) for line in lines)
                 files[4].write_text(text + "\n", encoding="utf-8")
-        _draw(result, task, folder, written)
+            _draw(result, task, folder, written)
     except KeyboardInterrupt:
-        written.notes.append("interrupted: the figure and the page are left out")
+        written.notes.append("interrupted while the files were written, all of which are there")
     return written
 
 

@@ -50,6 +50,7 @@ from ..smoothing import Oracles
 from ..theory import unchecked
 
 CONSTANTS = ("paper", "sharp")
+_MIN_L = 1e-290
 MAX_M = 2**16
 """Largest m that "theory" chooses, so that a much too small alpha does not make rounds endless."""
 
@@ -139,7 +140,9 @@ class ParallelFrankWolfe(Solver[State]):
         """Return the state that begins Algorithm 2 at ``x0``, counted as round ``k``."""
         beta = self.noise_constant(problem, oracles) / alpha
         m = math.ceil(min(MAX_M, 1.0 / math.sqrt(alpha))) if self.m == "theory" else self.m
-        run = RunConstants(x0, alpha, m, beta, mu=1.0 / problem.need_L(self.name))
+        # f is also L-smooth for every larger L; that of tiny data may be 0
+        mu = 1.0 / max(problem.need_L(self.name), _MIN_L)
+        run = RunConstants(x0, alpha, m, beta, mu)
         return State(k, x0, at, at.gradient, at.dual, 0.0 * x0, 0.0, run)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
