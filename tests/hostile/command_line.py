@@ -77,10 +77,12 @@ def run(given: Session) -> Verdict:
     codes: list[int] = []
 
     def session() -> None:
-        with _streams(given.out, given.err) as said, contextlib.suppress(KeyboardInterrupt):
-            # the timer may also ring when the command has ended
-            with _interrupted(given.interrupt):
-                codes.append(cli.run(given.command))
+        with (
+            _streams(given.out, given.err) as said,
+            contextlib.suppress(KeyboardInterrupt),  # the timer may ring when the command has ended
+            _interrupted(given.interrupt),
+        ):
+            codes.append(cli.run(given.command))
         if b"Traceback" in said():
             raise FalseClaim("a traceback was printed")
 

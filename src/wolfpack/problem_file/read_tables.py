@@ -34,7 +34,7 @@ def read_csv(
     named = not all(_is_number(cell) for cell in first)
     names = [cell.strip() for cell in first] if named else [str(i) for i in range(len(first))]
     if not first:
-        raise ProblemError(f"{path.name!r} is empty")
+        raise ProblemError(f"{path.name!r} must have a row, found an empty file")
     chosen = [_position(column, names) for column in _as_list(columns, names)]
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = sum(1 for _ in file) - named

@@ -1,0 +1,106 @@
+"""Hostile inputs are refused in a clear sentence, or run to a result that is true."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import wolfpack as wp
+from hostile import api, areas
+from hostile.calls import ESTIMATORS, calls
+from hostile.judge import FalseClaim, Outcome, judge, refusal
+
+PUBLIC = (wp.sets, wp.objectives, wp.regularizers, wp.solvers, wp.theory)
+NO_CALL = {
+    *("Set", "Objective", "Regularizer", "Mirror"),  # to be extended, not called
+    *("Estimate", "Settings"),  # returned by formulas
+    *("from_torch", "from_jax"),  # need libraries that take seconds to import
+}
+
+
+def test_every_public_callable_is_called():
+    known = {name.rpartition(": ")[2] for name in calls()}
+    names = {name for module in PUBLIC for name in module.__all__}
+    missing = {name for name in names - NO_CALL if callable(_public(name))} - known
+    assert not missing
+    assert known >= {*ESTIMATORS, "resume", "load", "explain", "Checkpoint", "minimize/auto"}
+
+
+def _public(name: str) -> object:
+    return next(getattr(module, name) for module in PUBLIC if hasattr(module, name))
+
+
+@pytest.mark.parametrize("name", calls())
+def test_the_valid_arguments_are_valid(name):
+    calls()[name]()
+
+
+def check(runs: int, seed: int) -> None:
+    tally = areas.Tally()
+    for area, given, verdict in areas.sample(runs, seed):
+        tally.add(area, given, verdict)
+    assert not tally.bad, "\n".join(tally.bad[:20])
+    assert sum(map(sum, (c.values() for c in tally.counts.values()))) >= runs - len(areas.SOURCES)
+
+
+def test_a_sample_of_hostile_inputs():
+    check(1500, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_many_hostile_inputs():
+    check(20_000, seed=2)
+
+
+def from_inside(values):
+    return np.ones(3) @ np.ones(values)
+
+
+def claims_too_much():
+    raise FalseClaim("x is infeasible")
+
+
+@pytest.mark.parametrize(
+    ("call", "outcome"),
+    {
+        "refused": (lambda: wp.sets.Simplex(3, radius=-1), Outcome.REFUSED),
+        "raw": (lambda: from_inside(4), Outcome.RAW),
+        "no raise": (lambda: wp.arrays.inner(np.ones(2), np.ones(3)), Outcome.RAW),
+        "ran": (lambda: wp.sets.Simplex(3), Outcome.RAN),
+        "false": (claims_too_much, Outcome.FALSE),
+    }.values(),
+)
+def test_the_judge(call, outcome):
+    assert judge(call, {"radius"}).outcome is outcome
+
+
+def test_the_judge_wants_the_name_of_the_argument():
+    with pytest.raises(ValueError, match="radius") as caught:
+        wp.sets.Simplex(3, radius=math.nan)
+    assert refusal(caught.value, {"radius"}).outcome is Outcome.REFUSED
+    assert refusal(caught.value, {"total"}).outcome is Outcome.RAW
+
+
+def test_hangs_and_crashes_cost_one_input_each():
+    def work(kind):
+        if kind == "crash":
+            import os
+            import signal
+
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return judge(lambda: [None for _ in iter(lambda: kind == "hang", False)], seconds=0.2)
+
+    from hostile.workers import judged
+
+    found = [verdict.outcome for _, verdict in judged(["a", "crash", "hang", "b"], work)]
+    assert found == [Outcome.RAN, Outcome.CRASH, Outcome.HANG, Outcome.RAN]
+
+
+def test_singles_cover_every_argument():
+    seen = {(given.call, given.changes[0][0]) for given in api.singles()}
+    assert seen == {
+        (name, argument) for name, call in calls().items() for argument in call.arguments
+    }
