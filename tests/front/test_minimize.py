@@ -213,7 +213,7 @@ BAD_CALLS = {
     "max_rounds float": ({"max_rounds": 1.5}, TypeError, "max_rounds must be an integer >= 0"),
     "max_rounds truth": ({"max_rounds": True}, ValueError, "max_rounds must be an integer >= 0"),
     "max_seconds truth": ({"max_seconds": True}, ValueError, "max_seconds must be a number >= 0"),
-    "seed": ({"method": "pfw", "seed": -1}, ValueError, "seed must be an integer from 0"),
+    "seed": ({"method": "pfw", "seed": -1}, ValueError, "seed must be an integer >= 0"),
     "seed text": ({"method": "pfw", "seed": "a"}, TypeError, "seed must be an integer"),
     "callback": ({"callback": 3}, TypeError, "callback must be callable"),
     "record_every": ({"record_every": 0}, ValueError, "record_every must be an integer >= 1"),

@@ -500,7 +500,7 @@ _RUN: dict[str, Any] = {
     "checkpoint": None,
     "progress": False,
     "raise_on_failure": False,
-    "L": 10.0,
+    "L": 100.0,
     "record_every": 1,
     "smoothing": None,
     "sampling": "iid",

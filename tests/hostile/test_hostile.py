@@ -12,6 +12,8 @@ from hostile import api, areas
 from hostile.calls import ESTIMATORS, calls
 from hostile.judge import FalseClaim, Outcome, judge, refusal
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # users see warnings, and no error
+
 PUBLIC = (wp.sets, wp.objectives, wp.regularizers, wp.solvers, wp.theory)
 NO_CALL = {
     *("Set", "Objective", "Regularizer", "Mirror"),  # to be extended, not called

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import multiprocessing as mp
 import os
 import resource
@@ -69,6 +70,7 @@ def _work(
     inputs: Sequence[T], run: Callable[[T], Verdict], ours: Connection, theirs: Connection
 ) -> None:
     ours.close()
+    faulthandler.disable()  # a crash is counted, and needs no report
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_CHILD_BYTES, _CHILD_BYTES))
     os.chdir(folder() / "here")  # some inputs name files

@@ -254,11 +254,11 @@ def test_s1_takes_few_samples_in_very_high_dimension(monkeypatch):
 
 def test_bad_arguments():
     K = Points(np.eye(2))
-    with pytest.raises(ValueError, match=r"samples must be an integer from 2 .*, found 1"):
+    with pytest.raises(ValueError, match=r"samples must be an integer >= 2, found 1"):
         theory.s1(K, "gumbel", samples=1)
-    with pytest.raises(ValueError, match=r"seed must be an integer from 0"):
+    with pytest.raises(ValueError, match=r"seed must be an integer >= 0"):
         theory.s1(K, "gumbel", seed=-1)
-    with pytest.raises(ValueError, match="alpha must be finite and > 0"):
+    with pytest.raises(ValueError, match="alpha must be a positive finite number"):
         theory.smoothness(K, "gumbel", 0.0)
     with pytest.raises(ValueError, match="constants must be one of"):
         theory.smoothness(K, "gumbel", 1.0, "best")

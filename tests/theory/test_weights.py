@@ -93,7 +93,7 @@ def test_algorithm_2_depends_on_its_constants_through_one_ratio():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n": -1}, "n must be an integer .* >= 0 .*, found -1"),
+        ({"n": -1}, "n must be an integer >= 0, found -1"),
         ({"n": 2.5}, "n must be an integer"),
         ({"beta": 0.0}, "beta must be a positive finite number, found 0.0"),
         ({"mu": -1.0}, "mu must be a positive finite number"),

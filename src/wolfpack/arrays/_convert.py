@@ -136,7 +136,7 @@ def check_finite(array: Array, name: str) -> Array:
     return array
 
 
-MAX_SIZE = 1e150
+MAX_SIZE = 1e151
 """Numbers beyond it are refused as data: a float cannot hold their squares, summed."""
 
 

@@ -81,7 +81,7 @@ def _named(text: str) -> Engine:
         return Dask(_cluster(text, rest))
     if name == "ray":
         return Ray(_cluster(text, rest, "auto", "local"))
-    raise ValueError(f"engine must be {NAMES}, found {shown(text)}")
+    raise ValueError(f"unknown engine {shown(text)}; known: {NAMES}")
 
 
 def _count(text: str, rest: str) -> int:

@@ -178,9 +178,9 @@ def minimize_composite(
     )
     limits = Limits(tol, rtol, max_rounds, max_seconds)
     config = Config(name, solver, seed, limits, every, settings, as_checkpoint(checkpoint))
-    shown = Options(callback, progress)
-    config, task, shown = prepare_composite(config, settings, G, H, shown, began)
-    return concluded(execute(config, task, shown), raise_on_failure)
+    view = Options(callback, progress)
+    config, task, view = prepare_composite(config, settings, G, H, view, began)
+    return concluded(execute(config, task, view), raise_on_failure)
 
 
 def _reduction(given: Any) -> str | None:

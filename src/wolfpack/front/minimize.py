@@ -27,16 +27,7 @@ from ..noise import Noise
 from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
 from ..problem import Solver
-from ..problem.checks import (
-    checked,
-    choice,
-    count,
-    extent,
-    flag,
-    instance,
-    optional,
-    shown,
-)
+from ..problem.checks import checked, choice, count, flag, instance, optional, positive, shown
 from ..problem.checks import seed as seed_kind
 from ..sets import Set
 from ..smoothing import SAMPLINGS, SMOOTHINGS
@@ -55,7 +46,7 @@ _COMMON_OPTIONS = ["L", "device", "record_every", "smoothing", "sampling", "bloc
 @checked(
     seed=seed_kind,
     raise_on_failure=flag,
-    L=optional(extent),
+    L=optional(positive),
     device=optional(instance(str, "the name of a device")),
     smoothing=optional(choice(*SMOOTHINGS)),
     sampling=choice(*SAMPLINGS),

@@ -128,7 +128,7 @@ def _positional(G: Callable[..., Any]) -> int:
     return sum(p.kind in plain and p.default is inspect.Parameter.empty for p in parameters)
 
 
-def _check_regularizer(H: object) -> None:
+def _check_regularizer(H: Any) -> None:
     """Refuse what is no regulariser, or is not strongly convex."""
     instance(Regularizer, "a regulariser (wolfpack.regularizers)")(H, "H")
     if not (math.isfinite(H.mu) and H.mu > 0):

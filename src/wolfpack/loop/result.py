@@ -151,6 +151,4 @@ def load(path: str | Path) -> Result:
             f"there is no result at path {shown(str(path))}: {error.strerror}"
         ) from None
     except Exception as error:  # a damaged archive fails in ways that its reader does not list
-        raise ValueError(
-            f"path must lead to a saved result, found {shown(str(path))}: {error}"
-        ) from None
+        raise ValueError(f"path {shown(str(path))} is not a saved result: {error}") from None

@@ -46,9 +46,9 @@ def checked(**kinds: Kind) -> Callable[[Checked], Checked]:
 
     def declare(function: Checked) -> Checked:
         if isinstance(function, type):
-            kind: Any = function
-            kind.__init__ = declare(kind.__init__)
-            return function
+            made: Any = function
+            made.__init__ = declare(made.__init__)
+            return made
         names = tuple(signature(function).parameters)
 
         @wraps(function)
@@ -71,13 +71,11 @@ def checked(**kinds: Kind) -> Callable[[Checked], Checked]:
     return declare
 
 
-def shown(value: object) -> str:
+def shown(value: Any) -> str:
     """Return what was found, in one short line; objects that have no text are named by type."""
     try:
         if isinstance(value, np.ndarray) or hasattr(value, "shape"):
-            array: Any = value
-            masked = "masked " if isinstance(value, np.ma.MaskedArray) else ""
-            return f"a {masked}{type(value).__name__} of shape {tuple(array.shape)}"
+            return f"a {type(value).__name__} of shape {tuple(value.shape)}"
         text = " ".join(repr(value).split())
     except Exception:  # of any object's own ``__repr__``, or a number of too many digits
         return f"an object of type {type(value).__name__}"
@@ -116,7 +114,7 @@ def positive(value: Any, name: str) -> float:
 def extent(value: Any, name: str) -> float:
     """A radius or another size of a set: positive, and its square is a number of a float."""
     allowed = f"a positive finite number, from {1.0 / MAX_SIZE:g} to {MAX_SIZE:g}"
-    return _ranged(value, name, allowed, lambda x: 0.999 / MAX_SIZE <= x <= 1.001 * MAX_SIZE)
+    return _ranged(value, name, allowed, lambda x: 1.0 / MAX_SIZE <= x <= MAX_SIZE)
 
 
 def weight(value: Any, name: str) -> float:
@@ -199,7 +197,7 @@ def _is_whole_array(value: Any) -> bool:
 count = whole(1, 2**53)
 """An integer of at least 1, which a float can hold."""
 
-seed = whole(0, 2**64 - 1)
+seed = whole(0, 2**128 - 1)
 """A seed of random streams."""
 
 
@@ -244,7 +242,7 @@ def either(kind: Kind, *names: str) -> Kind:
             return str(value)
         return _or(kind, value, name, *map(repr, names))
 
-    return either_word
+    return either_word if names else kind
 
 
 def _or(kind: Kind, value: Any, name: str, *others: str) -> Any:
@@ -304,10 +302,12 @@ def as_shape(value: Any, name: str) -> tuple[int, ...]:
     if any(not isinstance(n, Integral) or isinstance(n, bool) for n in sizes):
         raise ArgumentError(f"{name} must be {allowed}, found {shown(value)}")
     found = tuple(map(operator.index, sizes))
-    if not found or min(found) < 1 or len(found) > _MAX_AXES:
-        raise ArgumentError(f"{name} must be {allowed}, at least 1 each, found {shown(value)}")
-    if math.prod(found) > MAX_ENTRIES:
-        raise ArgumentError(f"{name} must have at most 2**48 entries, found {shown(value)}")
+    if not found or min(found) < 1:
+        raise ArgumentError(f"{name} must be at least 1, found {shown(value)}")
+    if math.prod(found) > MAX_ENTRIES or len(found) > _MAX_AXES:
+        raise ArgumentError(
+            f"{name} must have at most {_MAX_AXES} axes and 2**48 entries, found {shown(value)}"
+        )
     return found
 
 
@@ -326,9 +326,7 @@ def as_matrix_shape(value: Any, name: str) -> tuple[int, int]:
     """A pair (p, q) of positive integers."""
     found = as_shape(value, name)
     if len(found) != 2:
-        raise ArgumentError(
-            f"{name} must be a pair (p, q) of positive integers, found {shown(value)}"
-        )
+        raise ArgumentError(f"{name} must be (p, q), two positive integers, found {shown(value)}")
     return found
 
 

@@ -61,9 +61,10 @@ class Mirror(HostMethods, anywhere=True):
     def __init__(self, z0: Array | None = None) -> None:
         if z0 is not None:
             plain = type(z0) is np.ndarray and z0.dtype == np.float64
-            self.z0 = check_finite(z0 if plain else as_float_array(z0, "z0"), "z0")
-            if not self.z0.size:
-                raise ValueError(f"z0 must not be empty, found shape {tuple(self.z0.shape)}")
+            start: Array = check_finite(z0 if plain else as_float_array(z0, "z0"), "z0")
+            if not start.size:
+                raise ValueError(f"z0 must not be empty, found shape {tuple(start.shape)}")
+            self.z0 = start
             self.slope = self.phi_gradient(self.z0)
 
     def phi(self, y: Array) -> float:

@@ -28,7 +28,7 @@ class Combination(Set):
                     f"found {shown(part)} at position {i}"
                 )
         if not parts:
-            raise ValueError(f"{type(self).__name__} must have at least one of sets, found none")
+            raise ValueError(f"{type(self).__name__} needs at least one set, found none in sets")
         self.parts = tuple(parts)
         self.polytope = all(part.polytope for part in parts)
         self.releases_gil = all(part.releases_gil for part in parts)

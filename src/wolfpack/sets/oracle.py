@@ -107,7 +107,8 @@ class Oracle(Set):
             raise ValueError(f"{self}: lmo must answer finite numbers, found NaN or infinite ones")
         if size > self.r * (1 + 1e-6):
             raise ValueError(
-                f"{self}: lmo must answer points within radius={self.r:g}, found norm {size:g}"
+                f"{self}: lmo must answer points of K, found a norm of {size:g}, beyond "
+                f"radius={self.r:g}"
             )
         return answer
 
