@@ -7,7 +7,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install install-engines install-bench install-browser demo test test-all lint format docs clean
+.PHONY: help install install-engines install-bench install-browser demo test test-all mutants lint format docs clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -37,6 +37,9 @@ test-all: install-engines install-browser $(VENV)/.has-sklearn,parquet,transport
 	$(PYTEST) -m "slow or extras or browser" || \
 	  { echo "Real servers may have met a busy machine: what failed is tried once more."; \
 	    $(PYTEST) -m "slow or extras or browser" --last-failed --last-failed-no-failures none; }
+
+mutants: $(VENV)/.has-dev,plots,mutants ## Change the code on purpose and see whether a test fails (half an hour)
+	$(BIN)/python benchmarks/mutants.py --sample 30 --seed 0
 
 lint: install ## Check format, style, types and the direction of imports
 	$(BIN)/ruff format --check .

@@ -100,6 +100,17 @@ def test_portfolio(example: Any) -> None:
     drawn(module, C, result)
 
 
+def test_design(example: Any) -> None:
+    module = example("design")
+    points, variance, result = module.solve(size=21)
+    assert result.success
+    # Kiefer and Wolfowitz: the largest variance of the best design is the number of coefficients
+    assert variance.max() == pytest.approx(6.0, abs=1e-3)
+    measured = points[result.x > 1e-3]
+    assert {tuple(abs(point)) for point in measured} <= {(0, 0), (0, 1), (1, 0), (1, 1)}
+    drawn(module, points, variance, result)
+
+
 def test_grid_flow(example: Any) -> None:
     module = example("grid_flow")
     edges, result, K = module.solve(n=4, tol=1e-2)

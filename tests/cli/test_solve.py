@@ -17,7 +17,9 @@ import pytest
 import wolfpack as wp
 from report.document import Document
 from wolfpack import cli
-from wolfpack.report import plots
+from wolfpack.files import locked
+from wolfpack.loop import History
+from wolfpack.report import plots, run_figure
 
 MAIN = [sys.executable, "-c", "from _wolfpack_start import main; main()"]
 PROBLEM = """
@@ -245,7 +247,8 @@ def test_a_disk_that_fails_at_the_end_is_one_line(capsys, problem, monkeypatch):
     monkeypatch.setattr(wp.Result, "save", save)
     assert cli.run(["solve", str(problem), "--out", "there", "--quiet"]) == 1
     err = capsys.readouterr().err
-    assert err == "wolfpack: cannot write to there: No space left on device\n"
+    assert err.startswith("wolfpack: cannot write to there: No space left on device; no file is")
+    assert err.count("\n") == 1
 
     def too_large(self, path):
         raise MemoryError
@@ -253,6 +256,80 @@ def test_a_disk_that_fails_at_the_end_is_one_line(capsys, problem, monkeypatch):
     monkeypatch.setattr(wp.Result, "save", too_large)
     assert cli.run(["solve", str(problem), "--out", "there", "--quiet", "--overwrite"]) == 1
     assert "not enough memory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("broken", ["save", "to_csv", "draw"])
+def test_a_full_disk_leaves_the_files_of_the_earlier_run(capsys, problem, monkeypatch, broken):
+    problem.write_text(PROBLEM.replace("false", "true"))
+    assert cli.run(["solve", str(problem), "--out", "there", "--quiet"]) == 0
+    before = {path.name: path.read_bytes() for path in Path("there").iterdir()}
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        owners = {"save": wp.Result, "to_csv": History, "draw": run_figure}
+        patch.setattr(owners[broken], broken, full)
+        assert cli.run(["solve", str(problem), "--out", "there", "--quiet", "--overwrite"]) == 1
+    assert "No space left on device; no file is left half written" in capsys.readouterr().err
+    after = {path.name: path.read_bytes() for path in Path("there").iterdir()}
+    if broken != "draw":  # the numbers of the new run are not there
+        kept = set(before) - {"run.json", "run.ckpt", "run.ckpt.1"}
+        assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
+    else:  # they are, so that no page and no figure of the earlier run may stand beside them
+        assert set(after) >= FILES
+        assert "report.html" not in after
+        assert "convergence.png" not in after
+    assert not [name for name in after if name.startswith(".")]
+
+
+def test_overwriting_removes_what_the_new_run_does_not_write(problem):
+    problem.write_text(PROBLEM.replace("figure = false", "figure = true"))
+    assert cli.run(["solve", str(problem), "--out", "there", "--quiet"]) == 0
+    assert "convergence.png" in names("there")
+    problem.write_text(PROBLEM + "checkpoint = false\n")
+    assert cli.run(["solve", str(problem), "--out", "there", "--quiet", "--overwrite"]) == 0
+    assert names("there") == FILES | {"run.json"}
+
+
+def test_nothing_is_deleted_while_the_new_run_goes_on(problem, monkeypatch):
+    assert cli.run(["solve", str(problem), "--out", "there", "--quiet"]) == 0
+    before = {name: Path("there", name).read_bytes() for name in FILES | {"run.ckpt"}}
+    seen: list[dict[str, bytes]] = []
+    minimize = wp.minimize
+
+    def watched(*args, **options):
+        seen.append({name: Path("there", name).read_bytes() for name in before})
+        return minimize(*args, **options)
+
+    monkeypatch.setattr("wolfpack.front.minimize.minimize", watched)
+    assert cli.run(["solve", str(problem), "--out", "there", "--quiet", "--overwrite"]) == 0
+    assert seen == [before]
+
+
+def test_two_runs_in_one_folder_are_refused(capsys, problem):
+    assert cli.run(["solve", str(problem), "--out", "there", "--quiet"]) == 0
+    before = {path.name: path.read_bytes() for path in Path("there").iterdir()}
+    with locked(Path("there")):
+        words = refused(capsys, "solve", str(problem), "--out", "there", "--overwrite")
+        assert f"there is in use by process {os.getpid()} on" in words
+        assert "choose another folder with --out" in words
+        assert "in use" in refused(capsys, "resume", "there")
+        assert "in use" in refused(capsys, "bench", "--quick", "--out", "there")
+        assert "in use" in refused(capsys, "reproduce", "--quick", "--out", "there")
+    assert {path.name: path.read_bytes() for path in Path("there").iterdir()} == before
+
+
+def test_links_are_not_followed_out_of_the_folder(problem):
+    Path("there").mkdir()
+    for name in ("result.npz", "result.json", "history.csv", "run.json", "run.ckpt"):
+        Path(f"mine-{name}").write_text("mine")
+        Path("there", name).symlink_to(f"../mine-{name}")
+    assert cli.run(["solve", str(problem), "--out", "there", "--quiet", "--overwrite"]) == 0
+    for name in ("result.npz", "result.json", "history.csv", "run.json", "run.ckpt"):
+        assert Path(f"mine-{name}").read_text() == "mine"
+        assert not Path("there", name).is_symlink()
+    assert wp.load("there/result.npz").success
 
 
 def test_init_keeps_what_exists(capsys, tmp_path, monkeypatch):

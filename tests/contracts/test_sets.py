@@ -8,6 +8,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from wolfpack import sets
 from wolfpack.atoms import Atoms
 from wolfpack.problem import CapabilityError
 
@@ -137,6 +138,11 @@ def test_radius_and_diameter_are_those_of_the_vertices(case):
     assert farthest <= K.radius * (1 + 1e-12)
     assert widest <= K.diameter * (1 + 1e-12) + 1e-15
     assert K.diameter <= 2 * K.radius * (1 + 1e-12)
+    # whatever the centre, it is half a distance at least, and at least the spread about the mean
+    spread = np.sum((points - points.mean(axis=0)) ** 2, axis=1).mean()
+    assert max(0.5 * widest, spread**0.5) <= K.centred_radius * (1 + 1e-12) + 1e-15
+    assert K.centred_radius <= K.radius * (1 + 1e-12)
+    assert sets.Translate(K, 1e3).centred_radius == K.centred_radius
     if case.exact_radius:
         assert farthest == pytest.approx(K.radius, rel=1e-9)
     if case.exact_diameter:

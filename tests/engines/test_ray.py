@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
+from pathlib import Path
 
 import pytest
 
@@ -25,7 +27,9 @@ pytestmark = [
 def engine():
     with Ray(2) as engine:
         yield engine
+        folder = engine._folder
     assert not ray.is_initialized()
+    assert not os.path.exists(folder)
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +42,24 @@ def test_same_bits(engine, healthy):
     assert digest(result) == healthy
     assert set(result.engine["workers"]) == {2}
     assert result.engine.name == "ray:2"
+
+
+def test_all_services_listen_on_loopback_and_files_are_private(engine):
+    psutil = pytest.importorskip("psutil")
+    run(cube(), engine=engine)
+    here = psutil.Process()
+    addresses = [
+        link.laddr.ip
+        for process in (here, *here.children(recursive=True))
+        for link in process.net_connections(kind="inet")
+        if link.status == psutil.CONN_LISTEN
+    ]
+    assert len(addresses) >= 5  # the driver, the head, the node and two workers
+    assert {address.removeprefix("::ffff:") for address in addresses} == {"127.0.0.1"}
+    folder = Path(engine._folder)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert list(folder.glob("ray/session_*/sockets/*"))
+    assert os.environ.get("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER") is None
 
 
 def test_a_second_cluster_in_one_process_is_refused_and_the_first_can_be_named(engine, healthy):

@@ -98,7 +98,8 @@ def test_half_precision_certificates_hold_for_the_stored_matrix(library):
     rounded = LeastSquares(A, b64)
     assert abs(rounded.value(x) - true.value(x)) > 0  # ... and not of another
     # the bound is what ends the run, and the message says where
-    floor = f.rounding(f.evaluate(res.x).dual, K)
+    at = f.evaluate(res.x)
+    floor = f.minorant(at.dual, at.gradient, K).error + f.value_error(res.x, at, K)
     assert 0 < floor < 1e-3 * res.fun
     assert res.gap < 30 * floor
     if res.status == "stalled":

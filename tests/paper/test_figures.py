@@ -92,5 +92,26 @@ def test_figure_3_counts_oracle_calls_in_its_lower_row(results):
     chart = results.chart(figure)
     for panel, spec in zip(chart.panels, figure.panels, strict=True):
         for line, curve in zip(panel.lines, spec.curves, strict=True):
+            if curve.bound == "lower":
+                continue  # it has a value for every number of calls
             column = results.records[curve.run].columns[spec.against]
             np.testing.assert_array_equal(line.x, column)
+
+
+def test_figure_3_shows_a_lower_bound_below_every_method_that_mixes_answers(results):
+    bounds = {letter: curve_named(results, "figure3", letter, "lower bound") for letter in "cf"}
+    rounds, lower = results.xy(bounds["c"])
+    assert np.all(lower > 0)
+    assert len(rounds) > 100
+    for series in ("FW", "FW-LS"):
+        measured = results.xy(curve_named(results, "figure3", "c", series))[1][: len(rounds)]
+        assert np.all(measured >= lower)
+    for series in ("FW", "FW-LS", "R-PFW", "anytime m=1", "anytime m=16", "anytime m=256"):
+        columns = results.records[curve_named(results, "figure3", "f", series).run].columns
+        at_calls = np.interp(columns["nlmo"], rounds, lower, right=0.0)
+        assert np.all(columns["gap"] >= at_calls * (1 - 1e-9))
+    # it says something: after 1,000 rounds Frank-Wolfe is within a factor 10 of it
+    fw = results.value(curve_named(results, "figure3", "c", "FW-LS"), 1_000)
+    assert fw < 10 * results.value(bounds["c"], 1_000)
+    exact = results.last(curve_named(results, "figure3", "c", "anytime m=exact"))
+    assert exact < 0.1 * results.value(bounds["c"], 1_000)

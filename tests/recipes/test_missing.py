@@ -87,6 +87,7 @@ def test_every_method_has_digests(name):
 
 
 OWN_TESTS = {"BPR", "Batches", "Function", "MatrixCompletion", "Objective", "Stochastic"}
+OWN_TESTS |= {"AOptimal", "DOptimal", "LogUtility"}
 """Objectives with a file of tests of their own, and the base class."""
 
 

@@ -304,6 +304,35 @@ def test_step_test_doubles_a_kappa_that_is_too_small():
     assert solver.step(problem, bold, oracles).control.kappa > 1e-4
 
 
+@pytest.mark.parametrize(("floor", "fall"), [(0.0, 0.8), (0.24, 0.8), (0.26, 0.95), (0.9, 0.95)])
+def test_kappa_falls_after_a_round_that_passes(floor, fall):
+    """By a twentieth near the kappa that failed last, by a fifth far above it."""
+    f, K, x0 = paper_simplex()
+    problem = Problem(f, K)
+    way = wp.smoothing.make_smoothing("ambient", f, K, wp.noise.get("gumbel"))
+    oracles = wp.smoothing.Oracles(problem, way)
+    solver = wp.solvers.Anytime()
+    state = solver.init(problem, x0, oracles)
+    state = state._replace(control=state.control._replace(kappa=1.0, floor=floor))
+    control = solver.step(problem, state, oracles).control
+    assert control.kappa == pytest.approx(fall)
+    assert control.floor == pytest.approx(0.99 * floor)
+
+
+def test_a_kappa_that_failed_is_remembered_as_the_floor():
+    f, K, x0 = paper_simplex()
+    problem = Problem(f, K)
+    way = wp.smoothing.make_smoothing("ambient", f, K, wp.noise.get("gumbel"))
+    oracles = wp.smoothing.Oracles(problem, way)
+    solver = wp.solvers.Anytime()
+    state = solver.init(problem, x0, oracles)
+    state = state._replace(control=state.control._replace(kappa=2.0**-40))
+    control = solver.step(problem, state, oracles).control
+    accepted = control.kappa / 0.95  # a power of two, just above the last one that failed
+    assert np.log2(accepted) == pytest.approx(round(np.log2(accepted)))
+    assert control.floor == pytest.approx(0.99 * accepted / 2)
+
+
 def test_kappa_remembers_a_failure_for_a_while():
     failed = Control(0.3, fun=9.0, gap=9.0).adapted(20, 0.0, bias=1.0)
     again = failed._replace(fun=0.0).adapted(25, 0.0, bias=1.0)

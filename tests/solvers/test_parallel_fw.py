@@ -213,3 +213,106 @@ def test_reference_values_of_the_trace_ball_problem():
     assert wp.minimize(f, K, x0, method="fw", **run).gap == pytest.approx(6.3e-3, rel=0.2)
     res = wp.minimize(f, K, x0, method="r-pfw", M=1.0, **run)
     assert res.gap == pytest.approx(2.7e-3, rel=0.3)
+
+
+def moved_trace_ball():
+    """A trace-norm ball 1e3 away from the origin in every entry."""
+    rng = np.random.default_rng(0)
+    K = wp.sets.Translate(wp.sets.TraceNormBall((10, 8)), 1e3)
+    C = rng.standard_normal((10, 10))
+    return wp.objectives.LeastSquares(C, C @ (K.start() + 0.1)), K
+
+
+@pytest.mark.parametrize("constants", ["sharp", "paper"])
+def test_alpha_does_not_depend_on_where_the_set_lies(constants):
+    f, K = moved_trace_ball()
+    ball = wp.sets.TraceNormBall((10, 8))
+    here = wp.objectives.LeastSquares(f.A, f.b - f.A @ np.full((10, 8), 1e3))
+    options = {"method": "pfw", "m": 1, "epsilon": 0.1, "max_rounds": 1, "tol": 0}
+    if constants == "paper":  # the paper's R is about 0
+        options["R"] = ball.radius
+    moved = wp.minimize(f, K, constants=constants, **options).state.alpha
+    still = wp.minimize(here, ball, constants=constants, **options).state.alpha
+    assert moved == pytest.approx(still, rel=1e-6)
+    assert K.radius > 8e3
+
+
+@pytest.mark.parametrize("r", [1.0, 0.01])
+@pytest.mark.parametrize(
+    ("epsilon", "m"), [(1e-3, "theory"), (1e-3, "best"), (4e-6, "theory"), (1e-2, 3)]
+)
+def test_theorem_3_chooses_alpha_for_the_m_that_runs(r, epsilon, m):
+    # on the small simplex alpha exceeds epsilon, so that 1/sqrt(alpha) oracles are too few
+    f, K = wp.objectives.Quadratic(50.0, np.arange(10.0)), wp.sets.Simplex(10, r)
+    options = {"method": "pfw", "epsilon": epsilon, "m": m, "max_rounds": 1, "tol": 0}
+    run = wp.minimize(f, K, np.eye(10)[9] * r, **options).state.run
+    choice = wp.theory.parameters_for(
+        epsilon, L=50.0, R=K.centred_radius, M=0.5 * r / K.centred_radius, m=run.m,
+        initial_gap=1.0, s1=r * math.log(10), constants="sharp",
+    )  # fmt: skip
+    # with the m that runs, each term of Theorem 2 is at most a third of epsilon
+    assert run.alpha <= choice.alpha * (1 + 1e-9)
+    if m == "theory":
+        assert run.m == math.ceil(1 / math.sqrt(min(epsilon, run.alpha)))
+    elif m == "best":
+        assert run.alpha == pytest.approx(min(epsilon / (3 * r * math.log(10)), 25.0 * r))
+    else:
+        assert run.m == 3
+
+
+def test_exact_smoothing_keeps_nothing_for_noise():
+    f, K, x0 = small_simplex()
+    options = {"method": "pfw", "epsilon": 1e-2, "max_rounds": 1, "tol": 0}
+    exact = wp.minimize(f, K, x0, m="exact", **options).state
+    assert exact.alpha == pytest.approx(min(1e-2 / (3 * math.log(K.dimension)), f.L * 0.5))
+    assert exact.m == "exact"
+
+
+@pytest.mark.parametrize("L", [None, 1e6])
+@pytest.mark.parametrize("method", ["pfw", "r-pfw", "anytime"])
+def test_image_smoothing_uses_the_constant_of_the_loss(L, method):
+    # Proposition F6: K is replaced by AK and f by the loss, whose gradient has L = 1
+    rng = np.random.default_rng(0)
+    A = 30.0 * rng.standard_normal((12, 6))
+    f, K = wp.objectives.LeastSquares(A, A @ np.full(6, 0.3)), wp.sets.Box(np.zeros(6), np.ones(6))
+    options = {"kappa": 1.0, "m": 4} if method == "anytime" else {}
+    if method == "anytime" and L is None:
+        return  # L is then measured
+    res = wp.minimize(f, K, method=method, smoothing="image", L=L, max_rounds=3, tol=0, **options)
+    if method == "anytime":
+        assert res.state.L == 1.0
+    else:
+        assert res.state.run.mu == 1.0
+        R = math.sqrt(f.spectral_norm_squared) * K.centred_radius
+        assert res.state.run.beta == pytest.approx(R / res.state.alpha)
+    # f itself has a far larger constant, which the run must not mistake for that of the loss
+    assert f.L > 1e3
+    assert res.status == "max_rounds"
+
+
+def test_image_smoothing_measures_in_the_euclidean_norm():
+    f, K, x0 = small_simplex()
+    with pytest.raises(wp.CapabilityError, match="leave norm out"):
+        wp.minimize(f, K, x0, method="pfw", smoothing="image", norm="l1", alpha=0.1)
+
+
+@pytest.mark.parametrize(
+    "K",
+    [
+        wp.sets.Translate(wp.sets.Hypersimplex(2, 1), [100.0, 100.0]),
+        wp.sets.ConvexHull([[3.0, -4.0]]),
+        wp.sets.Hypersimplex(2, 2),
+        wp.sets.Translate(wp.sets.Simplex(1), [7.0]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("m", ["theory", "best"])
+def test_sets_far_away_and_single_points(K, m):
+    f = wp.objectives.Quadratic(1.0, -K.start() - 0.3)
+    for method in ("pfw", "r-pfw"):
+        solver = {"pfw": {"epsilon": 1e-2}, "r-pfw": {}}[method]
+        res = wp.minimize(f, K, method=method, m=m, tol=1e-2, max_rounds=2000, **solver)
+        assert res.status == "converged"
+        state = wp.minimize(f, K, method=method, m=m, tol=0, max_rounds=3, **solver).state
+        assert state.alpha > 0
+        assert np.isfinite(state.x).all()

@@ -139,12 +139,12 @@ def test_every_method_ends_at_the_rounding_of_a_vertex(method, dtype):
     target[2] = 2.0
     f, K = wp.objectives.LeastSquares(np.eye(8, dtype=dtype), target), wp.sets.Simplex(8)
     res = wp.minimize(f, K, K.start().astype(dtype), method=method, tol=0, max_rounds=4000)
-    if method in AVERAGING or (method == "anytime" and dtype is np.float64):
+    if method in AVERAGING or method == "anytime":
         assert res.gap <= 1e-4
     else:
         assert res.status == "stalled"
         assert "The floor is about" in res.message
-        assert res.gap <= 30 * np.finfo(dtype).eps
+        assert 0 < res.gap <= 120 * np.finfo(dtype).eps
 
 
 @pytest.mark.parametrize("method", LINEAR)
@@ -209,7 +209,8 @@ def test_inexact_and_slightly_infeasible_answers_do_little_harm(method, loss):
     exact = minimum(f"{loss} l1 ball")
     scale = f.value(x0)
     res = wp.minimize(f, K, x0, method=method, tol=0, max_rounds=150)
-    assert math.isfinite(res.gap)
+    # nobody has said that answers are inexact, so that the run may find a contradiction
+    assert math.isfinite(res.gap) != (res.status == "contradiction")
     assert abs(res.fun - exact) <= (0.01 if method in LINEAR else 0.05) * scale
 
 

@@ -193,6 +193,88 @@ def test_doubling_needs_no_constant():
     assert 0 <= f.value(x) + phi - y.min() <= bound
 
 
+def doubled_kappa(A, loss, slope, x, rounds, kappa=1e-9):
+    """Corollary A3 on the simplex for loss(A x): the last kappa, and the least A x that was met."""
+    z = A.T @ slope(A @ x)
+    y, least = z, A @ x
+    for k in range(1, rounds):
+        tau = 3 / (k + 3)
+        v = (1 - tau) * y + tau * z
+        while True:
+            alpha = 9 * kappa / (k * (k + 3))
+            p = softmax(-v / alpha)
+            x_next = (1 - tau) * x + tau * p
+            least = np.minimum(least, A @ x_next)
+            z_next = A.T @ slope(A @ x_next)
+            y_next = (1 - tau) * y + tau * z_next
+            step = {"alpha": alpha, "tau": tau, "v": v, "p": p}
+            step |= {"old": (x, y, z), "new": (x_next, y_next, z_next)}
+            f = type("f", (), {"value": staticmethod(lambda x: loss(A @ x))})
+            if step_test(f, step) >= -1e-14 * abs(v).max():
+                break
+            kappa *= 2
+        x, y, z = x_next, y_next, z_next
+    return kappa, least
+
+
+@pytest.mark.parametrize("d", [20, 400])
+def test_kappa_is_bounded_by_the_best_norm_and_not_by_the_dimension(d):
+    # columns that nearly agree: the Euclidean L B grows with d, the affine one does not
+    rng = np.random.default_rng(0)
+    A = 3.0 + 0.2 * rng.standard_normal((15, d))
+    b = A @ rng.dirichlet(np.ones(d)) + 0.1 * rng.standard_normal(15)
+    best = theory.affine_curvature(A.T)
+    x = np.eye(d)[0]
+    kappa, _ = doubled_kappa(A, lambda t: 0.5 * np.sum((t - b) ** 2), lambda t: t - b, x, 120)
+    assert kappa <= 2 * best
+    assert kappa >= best / 100
+    euclidean = 0.5 * np.linalg.norm(A, 2) ** 2
+    assert best < (0.05 if d == 20 else 0.005) * euclidean
+    assert best == pytest.approx(
+        0.25 * max(np.sum((a - c) ** 2) for a in A.T for c in A.T), rel=1e-9
+    )
+
+
+def test_kappa_of_a_logarithmic_loss_is_bounded_by_its_curvature_on_the_way():
+    # f(x) = -sum log(<a_i, x>) has no L on the simplex; the curvature is that of the iterates
+    rng = np.random.default_rng(3)
+    A = 0.02 + rng.random((12, 30)) ** 4
+    x = np.full(30, 1 / 30)
+    kappa, least = doubled_kappa(A, lambda t: -np.sum(np.log(t)), lambda t: -1 / t, x, 150)
+    on_the_way = theory.affine_curvature(A.T / least)
+    anywhere = theory.affine_curvature(A.T / A.min(axis=1))
+    assert kappa <= 2 * on_the_way
+    assert on_the_way < 0.05 * anywhere
+
+
+@pytest.mark.parametrize(("factor", "passes"), [(0.97, False), (1.03, True)])
+def test_the_affine_curvature_is_the_threshold_of_the_step_test(factor, passes):
+    # two vertices and a small step near the middle: every inequality of the proof is an equality
+    A = np.array([[1.0, 3.0], [2.0, 0.5]])
+    kappa = factor * theory.affine_curvature(A.T)
+    x = np.array([0.5 + 1e-3, 0.5 - 1e-3])
+    b = A @ np.array([0.5, 0.5])
+    z = A.T @ (A @ x - b)
+    tau, alpha = 3 / 4, 9 * kappa / 4
+    p = softmax(-z / alpha)
+    x_next = (1 - tau) * x + tau * p
+    z_next = A.T @ (A @ x_next - b)
+    step = {"alpha": alpha, "tau": tau, "v": z, "p": p}
+    step |= {"old": (x, z, z), "new": (x_next, (1 - tau) * z + tau * z_next, z_next)}
+    f = type("f", (), {"value": staticmethod(lambda x: 0.5 * np.sum((A @ x - b) ** 2))})
+    assert (step_test(f, step) > 0) == passes
+
+
+def test_affine_curvature_arguments():
+    rng = np.random.default_rng(0)
+    images = rng.standard_normal((600, 3))  # more rows than a block of distances
+    widest = max(np.sum((images - row) ** 2, axis=1).max() for row in images)
+    assert theory.affine_curvature(images, L=3.0) == pytest.approx(0.75 * widest, rel=1e-12)
+    for bad in (images[0], np.full((2, 2), np.nan)):
+        with pytest.raises(ValueError, match="images must be a finite table of points"):
+            theory.affine_curvature(bad)
+
+
 def certified_gaps(f, steps):
     """f(x) + phi + s(-y), the gap of the certificate, after every step."""
     return np.array([f.value(s["new"][0]) + s["phi"] - s["new"][1].min() for s in steps])

@@ -148,6 +148,65 @@ def test_bad_arguments(change, message):
         theory.bound_pfw(**{"k": 5, **PFW} | change)
 
 
+def test_sharp_theorem_2_term_by_term():
+    # the noise is R^2 / (2 m) sqrt(alpha L / (R M)), a quarter of the paper's
+    problem = PFW | {"R": 0.7, "M": 2.0}
+    parts = {"initial_gap": 0.0, "s1": 0.0}
+    noise = theory.bound_pfw(7, **problem | parts, constants="sharp")
+    assert noise == pytest.approx(0.7**2 / 20 * math.sqrt(0.01 * 30.0 / 1.4), rel=1e-12)
+    paper = theory.bound_pfw(7, **problem | parts)
+    assert paper == pytest.approx(4 * noise, rel=1e-12)
+    bias = theory.bound_pfw(7, **problem | {"initial_gap": 0.0, "m": math.inf}, constants="sharp")
+    assert bias == pytest.approx(0.01 * 4.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("m", [1, 2, 7, math.inf])
+def test_sharp_theorem_3_as_printed(m):
+    problem = {"L": 30.0, "R": 0.7, "M": 2.0, "initial_gap": 5.0, "s1": 4.0}
+    epsilon = 0.05
+    entries = [epsilon / 12.0, 30.0 * 1.4]
+    if m < math.inf:
+        entries.append(4 * 1.4 * epsilon**2 * m**2 / (9 * 30.0 * 0.7**4))
+    choice = theory.parameters_for(epsilon, m=m, constants="sharp", **problem)
+    assert choice.alpha == pytest.approx(min(entries), rel=1e-12)
+    assert choice.m == m
+
+
+@pytest.mark.parametrize("constants", ["paper", "sharp"])
+def test_best_m_balances_noise_and_bias(constants):
+    problem = {"L": 3e4, "R": 2.0, "M": 0.3, "s1": 0.02}
+    alpha = 1e-4
+    best = theory.best_m(**problem, alpha=alpha, constants=constants)
+    noise = theory.bound_pfw(
+        1, **problem | {"s1": 0.0}, alpha=alpha, m=best, initial_gap=0.0, constants=constants
+    )
+    assert best > 1000
+    assert noise == pytest.approx(alpha * problem["s1"], rel=2 / best)
+    # units: f in cents, x in millimetres
+    for f, x in ((100.0, 1.0), (1.0, 1000.0)):
+        # alpha is compared with gradients, f / x
+        scaled = {"L": 3e4 * f / x**2, "R": 2.0 * x, "M": 0.3, "s1": 0.02 * x}
+        assert theory.best_m(**scaled, alpha=alpha * f / x, constants=constants) == best
+
+
+def test_more_oracles_than_the_best_m_save_no_rounds():
+    problem = {"L": 300.0, "R": 1.0, "M": 1.0, "s1": 4.0}
+    best = theory.best_m(**problem, epsilon=1e-3)
+
+    def rounds(m):
+        return theory.parameters_for(
+            1e-3, m=m, initial_gap=1.0, constants="sharp", **problem
+        ).rounds
+
+    assert rounds(best) == rounds(math.inf) == rounds(100 * best)
+    assert rounds(best // 2) > 1.9 * rounds(best)  # as many calls as before, in twice the rounds
+    assert rounds(best // 2) < 2.4 * rounds(best)
+    assert theory.best_m(**problem | {"s1": 0.0}, alpha=1.0) == 1
+    for target in ({}, {"alpha": 1.0, "epsilon": 1.0}):
+        with pytest.raises(ValueError, match="needs one of alpha and epsilon"):
+            theory.best_m(**problem, **target)
+
+
 def test_bad_target():
     problem = {"L": 1.0, "R": 1.0, "M": 1.0, "m": 1, "initial_gap": 1.0, "s1": 1.0}
     with pytest.raises(ValueError, match="epsilon must be a positive finite number, found 0"):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from wolfpack import noise, theory
+from wolfpack import noise, sets, theory
+from wolfpack.atoms import Dense
 from wolfpack.theory import constants
 
 
@@ -19,10 +20,10 @@ class Points:
     def __init__(self, points):
         self.points = np.asarray(points, dtype=float)
         self.shape = self.points.shape[1:]
-        self.radius = float(np.linalg.norm(self.points, axis=1).max())
+        self.radius = self.centred_radius = float(np.linalg.norm(self.points, axis=1).max())
 
-    def support(self, u):
-        return (u @ self.points.T).max(axis=-1)
+    def lmo(self, g):
+        return Dense(self.argmax(-g), self.shape)
 
     def argmax(self, u):
         return self.points[(u @ self.points.T).argmax(axis=-1)]
@@ -204,9 +205,9 @@ def test_s1_is_computed_once_and_forgotten_with_its_set():
     calls = []
 
     class Counted(Points):
-        def support(self, u):
-            calls.append(len(u))
-            return super().support(u)
+        def lmo(self, g):
+            calls.append(len(g))
+            return super().lmo(g)
 
     K = Counted(np.eye(3))
     first = theory.s1(K, "gaussian", seed=1)
@@ -226,8 +227,8 @@ def test_s1_without_weak_references():
         __slots__ = ()
         shape = (2,)
 
-        def support(self, u):
-            return abs(u).sum(axis=-1)
+        def lmo(self, g):
+            return Dense(-np.sign(g), self.shape)
 
     assert theory.s1(Slotted(), "gaussian").value == pytest.approx(
         2 * math.sqrt(2 / math.pi), rel=0.05
@@ -242,14 +243,46 @@ def test_s1_takes_few_samples_in_very_high_dimension(monkeypatch):
     class Ball:
         shape = (30, 10)
 
-        def support(self, u):
-            sizes.append(u.shape)
-            return np.linalg.norm(u.reshape(len(u), -1), axis=1)
+        def lmo(self, g):
+            sizes.append(g.shape)
+            return Dense(-g / np.linalg.norm(g, axis=(1, 2), keepdims=True), self.shape)
 
     estimate = theory.s1(Ball(), "gaussian")
     assert sum(s[0] for s in sizes) == 64
     assert max(s[0] for s in sizes) == 3
     assert abs(estimate.value - math.sqrt(300)) < 5 * estimate.error + 0.05
+
+
+@pytest.mark.parametrize("law", ["gaussian", "gumbel"])
+@pytest.mark.parametrize("offset", [0.0, 100.0, -1e6])
+def test_s1_does_not_depend_on_where_the_set_lies(law, offset):
+    K, moved = sets.Hypersimplex(5, 2), sets.Translate(sets.Hypersimplex(5, 2), offset)
+    here, there = theory.s1(K, law, samples=64), theory.s1(moved, law, samples=64)
+    assert there.value == pytest.approx(here.value, rel=1e-6)
+    assert there.error == pytest.approx(here.error, rel=1e-6)
+
+
+def test_the_estimate_of_s1_is_unbiased_and_its_error_is_right():
+    # the simplex knows s_1(0) = log d for Gumbel noise; its oracle is asked here
+    rng, d, n = np.random.default_rng(0), 6, 16
+    K, law = sets.Translate(sets.Simplex(d), 50.0), noise.Gumbel()
+    runs = [theory.mean_width(K, [law.sample(rng, (n, d))]) for _ in range(3000)]
+    values = np.array([run.value for run in runs])
+    spread = values.std() / math.sqrt(len(values))
+    assert values.min() >= 0
+    assert abs(values.mean() - math.log(d)) < 4 * spread
+    assert np.mean([run.error for run in runs]) == pytest.approx(values.std(), rel=0.15)
+    # batches only divide the work
+    u = law.sample(rng, (40, d))
+    parts = theory.mean_width(K, [u[:7], u[7:30], u[30:]])
+    assert parts.value == pytest.approx(theory.mean_width(K, [u]).value, rel=1e-9)
+
+
+def test_s1_of_a_point_is_zero():
+    K = sets.ConvexHull([[3.0, -4.0]])
+    assert theory.s1(K, "gaussian").value == pytest.approx(0.0, abs=1e-12)
+    with pytest.raises(ValueError, match="needs two directions at least, found 1"):
+        theory.mean_width(K, [np.ones((1, 2))])
 
 
 def test_bad_arguments():

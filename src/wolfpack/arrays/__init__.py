@@ -64,6 +64,7 @@ from ._ops import (
     scaled_norm,
     softmax,
     softplus,
+    sums_are_wide,
     xlogy,
 )
 from ._place import (
@@ -84,6 +85,7 @@ from ._place import (
     to_host,
     zeros,
 )
+from ._sparse import check_sparse
 from ._streams import Streams
 from ._structured import LowRank, SparseMatrix, Structured
 from ._types import Array, Index
@@ -109,6 +111,7 @@ __all__ = [
     "check_finite",
     "check_shape",
     "check_size",
+    "check_sparse",
     "choose",
     "clip",
     "concat",
@@ -159,6 +162,7 @@ __all__ = [
     "softplus",
     "spare",
     "sum_last",
+    "sums_are_wide",
     "take",
     "take_along",
     "to_host",

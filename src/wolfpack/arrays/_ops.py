@@ -19,6 +19,7 @@ from ._structured import Structured
 from ._types import Array
 
 _DOUBLE = np.dtype(np.float64)
+_EPSILON = float(np.finfo(np.float64).eps)
 
 _CHUNK = 1024  # entries whose sum is taken in single precision, where there is no other
 _BLAS_ENTRIES = 1024  # entries from which one call of BLAS is faster than two operators
@@ -193,8 +194,15 @@ def normal_cdf(z: Array) -> Array:
 def epsilon(a: Array) -> float:
     """Return the machine precision of ``a``'s floating-point type."""
     if type(a) is np.ndarray or isinstance(a, Structured):
-        return float(np.finfo(a.dtype).eps)
+        # np.finfo takes longer than all the arithmetic of a small bound
+        return _EPSILON if a.dtype is _DOUBLE else float(np.finfo(a.dtype).eps)
     return float(namespace(a).finfo(a.dtype).eps)
+
+
+def sums_are_wide(a: Array) -> bool:
+    """Tell whether sums over ``a`` are taken in double precision."""
+    known = type(a) is np.ndarray or isinstance(a, Structured)
+    return known or "64" in str(wide_dtype(a))
 
 
 def clip(a: Array, low: float | None, high: float | None) -> Array:

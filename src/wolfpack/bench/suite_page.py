@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..files import staging, write_text
 from ..report import Chart, Figure, Line, Page, Panel, Section, Table, need_matplotlib, save
 from ..report.live_chart import LiveChart, Series
 from . import tables
@@ -46,18 +47,18 @@ def write(result: SuiteResult, folder: Path, command: str) -> tuple[list[Path], 
         "results.csv": tables.as_csv(result),
         "results.json": tables.as_json(result),
     }
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
     written, notes, svg = [folder / name for name in texts], [], ""
-    try:
-        need_matplotlib()
-        svg = draw(result, folder, "profile")
-    except ImportError as error:
-        notes.append(str(error))
-    if svg:
-        written += [folder / "profile.png", folder / "profile.svg"]
-    document = page(result, svg, command).html()
-    (folder / "index.html").write_text(document, encoding="utf-8")
+    with staging(folder) as stage:
+        for name, text in texts.items():
+            write_text(stage / name, text)
+        try:
+            need_matplotlib()
+            svg = draw(result, stage, "profile")
+        except ImportError as error:
+            notes.append(str(error))
+        if svg:
+            written += [folder / "profile.png", folder / "profile.svg"]
+        write_text(stage / "index.html", page(result, svg, command).html())
     return [*written, folder / "index.html"], notes
 
 

@@ -33,6 +33,7 @@ from .common import (
     Unfinished,
     input_errors,
     make_folder,
+    only_run,
     plain_table,
     writing,
 )
@@ -105,7 +106,7 @@ def reproduce(
     length = rounds or (QUICK_ROUNDS if quick else FULL_ROUNDS)
     command = ["wolfpack", "reproduce", figures, "--out", str(out)]
     command += ["--quick"] if quick else ["--rounds", str(rounds)] if rounds else []
-    with fraction_bar(quiet or as_json) as move, writing(out):
+    with only_run(out), fraction_bar(quiet or as_json) as move, writing(out):
 
         def watch(now: RunsProgress) -> None:
             move(now.fraction, f"{now.finished}/{now.total} runs")

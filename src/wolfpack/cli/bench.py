@@ -19,6 +19,7 @@ from .common import (
     Unfinished,
     input_errors,
     make_folder,
+    only_run,
     plain_table,
     writing,
 )
@@ -65,16 +66,17 @@ def bench(
         raise InputError("--quick means --repeats 1 --limit 1: give it or them, not both")
     make_folder(out)
     repeats, limit = (1, 1.0) if quick else (repeats or 3, limit or 10.0)
-    if earlier:
-        command = ["wolfpack", "bench", *(f"--from={path}" for path in earlier)]
-        with input_errors(ValueError):
-            result = load(earlier)
-    else:
-        result = _run(suite, repeats, limit, quiet or as_json)
-        command = ["wolfpack", "bench", "--suite", suite]
-        command += ["--repeats", str(repeats), "--limit", f"{limit:g}"]
-    with writing(out):
-        written, notes = write(result, out, shlex.join([*command, "--out", str(out)]))
+    with only_run(out):
+        if earlier:
+            command = ["wolfpack", "bench", *(f"--from={path}" for path in earlier)]
+            with input_errors(ValueError):
+                result = load(earlier)
+        else:
+            result = _run(suite, repeats, limit, quiet or as_json)
+            command = ["wolfpack", "bench", "--suite", suite]
+            command += ["--repeats", str(repeats), "--limit", f"{limit:g}"]
+        with writing(out):
+            written, notes = write(result, out, shlex.join([*command, "--out", str(out)]))
     if as_json:
         print(json.dumps({**plain(result), "files": [str(path) for path in written]}, indent=2))
     elif not quiet:

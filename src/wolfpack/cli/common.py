@@ -6,7 +6,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,7 +74,10 @@ def writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise Unfinished(f"cannot write to {folder}: {error.strerror or error}") from None
+        raise Unfinished(
+            f"cannot write to {folder}: {error.strerror or error}; no file is left half written, "
+            "and earlier ones that have no new version are as they were"
+        ) from None
     except MemoryError:
         raise Unfinished(f"cannot write to {folder}: there is not enough memory") from None
 
@@ -86,6 +89,21 @@ def make_folder(out: Path) -> None:
     with file_errors(f"--out cannot be written: {out}"):
         out.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=out).close()
+
+
+@contextmanager
+def only_run(folder: Path) -> Iterator[None]:
+    """Keep other runs out of the folder."""
+    from ..files import FolderInUse, locked
+
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(folder))
+        except FolderInUse as error:
+            raise InputError(f"{error}: wait for it, or choose another folder with --out") from None
+        except OSError as error:
+            raise InputError(f"{folder} cannot be locked: {error.strerror or error}") from None
+        yield
 
 
 def read_task(problem: Path, access: Access) -> Task:

@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from ..files import write_text
 from .common import (
     AsJson,
     DataRoot,
@@ -27,9 +28,9 @@ from .common import (
     Unfinished,
     access_of,
     bad_input,
-    file_errors,
     input_errors,
     make_folder,
+    only_run,
     plain_table,
     read_task,
     writing,
@@ -38,11 +39,9 @@ from .live import Display
 
 if TYPE_CHECKING:
     from ..loop import Result
-    from ..problem_file import Access, Task, Written
+    from ..problem_file import Access, EarlierFiles, Task, Written
 
 CHECKPOINT = "run.ckpt"
-_RESULTS = ("run.json", CHECKPOINT, f"{CHECKPOINT}.1", "result.npz", "result.json", "history.csv")
-_RESULTS += ("engine.csv", "timeline.csv", "convergence.png", "convergence.svg", "report.html")
 
 EngineName = Annotated[
     str | None,
@@ -75,17 +74,21 @@ def solve(
     folder = out or Path(task.output.folder or f"{problem.stem}-out")
     settings = dict(task.settings)
     settings["engine"] = _engine(engine or settings.get("engine"))
-    with _first_rank(settings["engine"]) as leads:
-        if leads:
-            _prepare(folder, overwrite)
-            _remember(folder, problem, access)
-    if leads and task.output.checkpoint:
-        settings["checkpoint"] = folder / CHECKPOINT
     command = ["wolfpack", "solve", str(problem), "--out", str(folder)]
     command += ["--engine", engine] if engine else []
     command += ["--data-root", str(data_root)] if data_root else []
-    job = _Job(minimize, problem, task, settings, folder, shlex.join(command), leads)
-    job.run(log, as_json, quiet)
+    with ExitStack() as held:
+        earlier = None
+        with _first_rank(settings["engine"]) as leads:
+            if leads:
+                make_folder(folder)
+                held.enter_context(only_run(folder))
+                earlier = _earlier(folder, overwrite)
+                _remember(folder, problem, access)
+        if leads and task.output.checkpoint:
+            settings["checkpoint"] = folder / CHECKPOINT
+        job = _Job(minimize, problem, task, settings, folder, shlex.join(command), leads, earlier)
+        job.run(log, as_json, quiet)
 
 
 def resume(
@@ -122,18 +125,21 @@ def resume(
     command = ["wolfpack", "resume", str(file)]
     for key, value in given.items():
         command += [f"--{key.replace('_', '-')}", str(value)] if value is not None else []
-    with _first_rank(engine) as leads:
-        pass
-    call, settings = partial(resume, checkpoint), {"engine": engine, **limits}
-    job = _Job(call, checkpoint, task, settings, checkpoint.parent, shlex.join(command), leads)
-    job.run(log, as_json, quiet)
+    with ExitStack() as held:
+        with _first_rank(engine) as leads:
+            if leads:
+                held.enter_context(only_run(checkpoint.parent))
+        call, settings = partial(resume, checkpoint), {"engine": engine, **limits}
+        job = _Job(call, checkpoint, task, settings, checkpoint.parent, shlex.join(command), leads)
+        job.run(log, as_json, quiet)
 
 
 @dataclass
 class _Job:
     """A run of ``solver(objective, set, **settings)`` whose results go into ``folder``.
 
-    Messages name ``source``. ``leads`` says whether this process is the one that writes.
+    Messages name ``source``. ``leads`` says whether this process is the one that writes. Its files
+    replace the ``earlier`` ones.
     """
 
     solver: Callable[..., Result]
@@ -143,6 +149,7 @@ class _Job:
     folder: Path
     command: str
     leads: bool
+    earlier: EarlierFiles | None = None
 
     def run(self, log: Path | None, as_json: bool, quiet: bool) -> None:
         """Run it, show it meanwhile, write the results and print what was asked for."""
@@ -179,20 +186,19 @@ class _Job:
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         with writing(self.folder):
-            return write(result, self.task, self.folder, facts)
+            return write(result, self.task, self.folder, facts, self.earlier)
 
 
-def _prepare(folder: Path, overwrite: bool) -> None:
-    """Make the folder; results of an earlier run are replaced only when asked."""
-    make_folder(folder)
-    found = [folder / name for name in _RESULTS if (folder / name).exists()]
+def _earlier(folder: Path, overwrite: bool) -> EarlierFiles:
+    """Return the files of an earlier run, which are replaced only when asked, and at the end."""
+    from ..problem_file import EarlierFiles
+
+    found = EarlierFiles(folder)
     # A run that failed early leaves nothing but run.json, which is not worth keeping.
-    if any(path.name != "run.json" for path in found) and not overwrite:
+    if any(name != "run.json" for name in found.names) and not overwrite:
         hint = "choose another folder with --out, or pass --overwrite"
         raise InputError(f"{folder} holds the results of an earlier run; {hint}")
-    for path in found:
-        with file_errors(f"{path} cannot be replaced"):
-            path.unlink()
+    return found
 
 
 def _remember(folder: Path, problem: Path, access: Access) -> None:
@@ -203,7 +209,7 @@ def _remember(folder: Path, problem: Path, access: Access) -> None:
         "most_bytes": access.most_bytes,
     }
     with writing(folder):
-        (folder / "run.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+        write_text(folder / "run.json", json.dumps(facts, indent=2) + "\n")
 
 
 def _recall(folder: Path, problem: Path | None) -> tuple[Path, Access]:

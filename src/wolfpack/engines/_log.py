@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..files import write_text
 from ._protocol import Span, Stats
 
 MAX_SPANS = 2**15
@@ -58,7 +59,7 @@ class Columns(Mapping[str, np.ndarray]):
         """Write the columns as a CSV file with a header."""
         lines = [",".join(self.columns)]
         lines += [",".join(repr(entry) for entry in row) for row in self.rows]
-        Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_text(path, "\n".join(lines) + "\n")
 
     def __getitem__(self, column: str) -> np.ndarray:
         if column not in self.columns:

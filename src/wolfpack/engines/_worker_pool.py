@@ -45,6 +45,13 @@ class WorkerPool(Engine, ABC, Generic[Address]):
         self._round = Round(NO_ROUND, needs_all=True)
         self._stats = Stats(0)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Make copies new engines with the same settings, which start workers of their own."""
+        raise TypeError(
+            f"{type(self).__name__} cannot be copied or pickled, because it holds an object of "
+            "yours that lives in this process: make a new engine where it is used"
+        )
+
     @abstractmethod
     def _start(self, job: Job) -> None:
         """Start the workers where necessary, and send the job to each of them."""

@@ -112,6 +112,11 @@ class Dask(WorkerPool[ActorAddress]):
         address = cluster if isinstance(cluster, str) else "client"
         self.name = "dask" if isinstance(cluster, int) else f"dask:{address}"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        if not isinstance(self._wanted, int | str):
+            return super().__reduce__()
+        return Dask, (self._wanted, self.patience)
+
     def _start(self, job: Job) -> None:
         self._job = serialize(job)
         if self._client is None:

@@ -76,6 +76,12 @@ class Mpi(RankEngine):
         self._stuck = False
         self.name = f"mpi:{self._size}"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError(
+            "Mpi cannot be copied or pickled, because its ranks live in this job: make a new "
+            "engine where it is used"
+        )
+
     @property
     def follows(self) -> bool:
         """Whether this rank serves rank 0 instead of driving."""

@@ -51,6 +51,7 @@ class Processes(WorkerPool[WorkerProcess]):
         super().__init__()
         self.name = f"processes:{workers}"
         self._count = workers
+        self._fork = fork
         self._starter = ProcessStarter() if fork is None else ProcessStarter(fork)
         self._slots: Slots | None = None
         self._slot = 0
@@ -60,6 +61,9 @@ class Processes(WorkerPool[WorkerProcess]):
         self._serial = 0
         self._question = NO_ROUND
         self._failed_starts = 0
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Processes, (self._count, self._fork)
 
     def _start(self, job: Job) -> None:
         self._serial += 1

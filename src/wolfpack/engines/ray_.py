@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import pickle
+import shutil
 import socket
 import time
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from . import _messages as messages
 from ._interrupts import interrupts_held
 from ._pace import Deadline
 from ._protocol import EngineFailure, missing
+from ._ray_network import loopback_only, private_folder, reachable_from_outside
 from ._tickets import Received, Ticket, Worker
 from ._worker import BlockWorker
 from ._worker_pool import NO_ROUND, WorkerPool
@@ -70,9 +72,12 @@ class Ray(WorkerPool[ActorAddress]):
     Notes
     -----
     A query point of more than 64 kB is put into Ray's object store once per round and read from
-    there without a copy. CPUs that join the cluster during a run are used. Ray's services listen on
-    all network interfaces and ask nobody for a password: start it only on a machine or a network
-    that strangers cannot reach.
+    there without a copy. CPUs that join the cluster during a run are used.
+
+    Ray asks nobody for a password. All services of a cluster that is started here listen on the
+    loopback address alone, and its files are in a folder of their own that only this user can
+    read. Other users of this machine can still reach the loopback address. If Ray can be reached
+    from the network nevertheless, it is stopped and the run ends with an error.
     """
 
     latency: ClassVar[float] = 3e-3
@@ -83,6 +88,7 @@ class Ray(WorkerPool[ActorAddress]):
         self.patience = patience
         self._ray: Any = None  # the module
         self._owns_cluster = False
+        self._folder = ""  # of the files of a cluster that was started here
         self._job: ObjectRef = None
         self._question = NO_ROUND
         self._points: ObjectRef = None
@@ -91,6 +97,9 @@ class Ray(WorkerPool[ActorAddress]):
         self._checked = 0.0
         self._failed_starts = 0
         self.name = f"ray:{cluster}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Ray, (self._wanted, self.patience)
 
     def _start(self, job: Job) -> None:
         if self._ray is None:
@@ -121,8 +130,9 @@ class Ray(WorkerPool[ActorAddress]):
                 raise EngineFailure(
                     "this process is connected to a Ray cluster already: use engine='ray:auto'"
                 )
-            with interrupts_held():
+            with interrupts_held(), loopback_only():
                 self._owns_cluster, self._ray = True, ray
+                self._folder = private_folder()
                 ray.init(
                     address="local",  # Another cluster may run on this machine.
                     num_cpus=self._wanted,
@@ -130,11 +140,25 @@ class Ray(WorkerPool[ActorAddress]):
                     log_to_driver=False,
                     logging_level=logging.ERROR,
                     _node_ip_address="127.0.0.1",
+                    # Ray opens its own folder to everybody, but not the one around it.
+                    _temp_dir=os.path.join(self._folder, "ray"),
                 )
+            self._check_unreachable()
         elif not ray.is_initialized():
             self._owns_cluster = True
             ray.init(address=self._wanted, log_to_driver=False, logging_level=logging.ERROR)
         return ray
+
+    def _check_unreachable(self) -> None:
+        """Stop Ray if a service of it can be reached from the network."""
+        address = reachable_from_outside(self._ray)
+        if address:
+            self._stop()
+            raise EngineFailure(
+                f"this version of Ray listens on the network, at {address}, where anybody may run "
+                "code, although it was told not to: choose another engine, or start a cluster "
+                "yourself on a network that you trust and pass its address"
+            )
 
     def _maintain(self) -> None:
         """Keep one actor per CPU, also when workers are lost."""
@@ -247,7 +271,9 @@ class Ray(WorkerPool[ActorAddress]):
         self._job = self._points = None
         if self._owns_cluster:
             self._ray.shutdown()
-        self._ray, self._owns_cluster = None, False
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        self._ray, self._owns_cluster, self._folder = None, False, ""
 
 
 class RayActor:

@@ -43,6 +43,9 @@ class Threads(WorkerPool[Inbox]):
         self._names = itertools.count()
         self._replies: queue.SimpleQueue[Received[Inbox]] = queue.SimpleQueue()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return Threads, (self._count,)
+
     def _quiet(self) -> AbstractContextManager[object]:
         assert self.job is not None
         return self.job.quiet()

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, diags_array, hstack, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from ..arrays import ArgumentError, Array
+from ..arrays import ArgumentError, Array, check_sparse
 from ..front.composite import minimize_composite
 from ..gradients import ExactGradients
 from ..loop import Result
@@ -67,11 +67,13 @@ class AcceleratedLinear(BaseEstimator):
     def _data(self, X: Array, y: Array, reset: bool = True, **kind: bool) -> tuple[Array, Array]:
         """Return checked rows and targets; without ``reset``, with the columns of earlier ones."""
         reset = reset or not hasattr(self, "n_features_in_")
+        _check_structure(X)
         return checked_data(self, X, y, reset=reset, **_ROWS, **kind)
 
     def _scores(self, X: Array) -> Array:
         """Return the linear model's values, for every row."""
         check_is_fitted(self, "coef_")
+        _check_structure(X)
         X = checked_data(self, X, reset=False, **_ROWS)
         return X @ self.coef_.T + self.intercept_
 
@@ -245,3 +247,9 @@ class _Now(ExactGradients):
 
     batch = 1
     exact = False
+
+
+def _check_structure(X: Array) -> None:
+    """Refuse sparse rows whose indices are out of range, before anything is computed with them."""
+    if issparse(X):
+        check_sparse(X, "X")

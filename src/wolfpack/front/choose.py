@@ -61,6 +61,7 @@ METHODS: dict[str, Callable[..., Solver[Any]]] = {
 _SOLVER_PARTS = ("name", "init", "step", "lower_bound")
 _SINGULAR_PAIRS = 8  # asked for in a round on sets of low-rank matrices
 _BEST_VERTICES = 16  # asked for in a round on polytopes that list them
+_BARRIER_VERTICES = 64  # the same for objectives of which Newton steps weigh them
 _NOISE_OPTIONS = ("smoothing", "sampling", "kappa", "theta", "order", "max_m")
 
 
@@ -172,6 +173,10 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
             return chosen("anytime", reason)
         reason = f"{reason}; K is a polytope, of which it keeps the useful vertices"
         return chosen("corrective", reason, **({"m": _BEST_VERTICES} if m is None else {}))
+    if objective.barrier and K.polytope:
+        best = {"m": _BARRIER_VERTICES} if K.has("k_best") else {}
+        reason = f"{type(objective).__name__} has no constant L, and a Hessian for Newton steps"
+        return chosen("corrective", f"{reason} between vertices", **best)
     if projects:
         return chosen(
             "projected",

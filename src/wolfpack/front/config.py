@@ -1,25 +1,19 @@
-"""What a call has asked for, in the form that a checkpoint keeps, and what identifies a problem."""
+"""What a call has asked for, in the form that a checkpoint keeps."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from ..arrays import Array, Streams, is_foreign, like, to_host
+from ..arrays import Array
 from ..engines import Policy
 from ..loop import Limits
 from ..loop.checkpoint import Checkpoint
 from ..noise import Noise
-from ..objectives import Objective
-from ..objectives.finite_sum import FiniteSum
 from ..problem import Solver
 from ..problem.checks import instance
-from ..regularizers import Regularizer
-from ..sets import Set
+from .fingerprint import Fingerprint
 
 
 @dataclass(frozen=True)
@@ -53,82 +47,6 @@ class CompositeSettings:
     sampling: str | None
     reduction: str | None
     scale: Any
-
-
-class Fingerprint(NamedTuple):
-    """Answers to a few fixed questions that tell one problem from another.
-
-    Attributes
-    ----------
-    names : tuple of str
-        What the two parts of the problem are: f and K, or G and H.
-    shape : tuple of int
-        Shape of x.
-    answers : tuple of float
-        Values at fixed points; NaN where a part cannot be asked.
-    questions : tuple of str
-        What was asked, in words: the two names, the shape, then the answers.
-    """
-
-    names: tuple[str, str]
-    shape: tuple[int, ...]
-    answers: tuple[float, ...]
-    questions: tuple[str, ...]
-
-    def difference(self, other: Fingerprint) -> str:
-        """Return in words what differs in ``other``; an empty string if nothing does."""
-        known = len(self.names) + 1
-        before, now = (*self.names, self.shape), (*other.names, other.shape)
-        for question, old, new in zip(self.questions, before, now, strict=False):
-            if old != new:
-                return f"{question} was {old}, now it is {new}"
-        for question, was, found in zip(
-            self.questions[known:], self.answers, other.answers, strict=True
-        ):
-            # Machines may differ in the last digits; problems differ in the first.
-            close = math.isclose(was, found, rel_tol=1e-6, abs_tol=1e-12)
-            if not (close or math.isnan(was) or math.isnan(found)):
-                return f"{question} was {was:.9g}, now it is {found:.9g}"
-        return ""
-
-
-def constrained_fingerprint(objective: Objective, K: Set, place: Array = None) -> Fingerprint:
-    """Ask f and K one question each, uncounted; f at an array like ``place``, if given."""
-    place = objective.like if place is None else place
-    place = getattr(K, "like", None) if place is None else place
-    here = K.at(np.zeros(0))
-    u = np.random.Generator(np.random.Philox(key=0)).standard_normal(here.shape)
-    try:
-        start = here.start()
-        value = float(objective.value(like(start, place) if is_foreign(place) else start))
-    except ArithmeticError:
-        value = math.nan
-    names = type(objective).__name__, type(here).__name__
-    support = "the support of K in a fixed direction"
-    questions = "its objective", "its set", "its shape", "f(K.start())", support
-    return Fingerprint(names, tuple(here.shape), (value, float(here.support(u))), questions)
-
-
-def composite_fingerprint(G: object, H: Regularizer, y0: Array) -> Fingerprint:
-    """Ask G and H one question each, uncounted."""
-    direction = like(Streams(0).at(0).standard_normal(y0.shape), y0)
-    value = slopes = math.nan
-    if isinstance(G, FiniteSum):
-        # Not at y0 itself: at 0 most losses have one value, whatever the data are.
-        at = G.evaluate(y0 + direction)
-        rows: Any = to_host(at.dual).reshape(-1)
-        weights: Any = Streams(0).at(1).standard_normal(len(rows))
-        value, slopes = float(at.value), float(rows @ weights)
-    questions = (
-        "G",
-        "H",
-        "the shape of y",
-        "G at a fixed point",
-        "the slopes of G's rows there",
-        "min <u, y> + H(y) at a fixed u",
-    )
-    answers = value, slopes, float(H.minimum(direction))
-    return Fingerprint((type(G).__name__, repr(H)), tuple(y0.shape), answers, questions)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,10 @@ class ConvergenceError(RuntimeError):
         super().__init__(f"{result.status}: {result.message}")
         self.result = result
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An exception is rebuilt from `args`, which hold the message instead of the result.
+        return type(self), (self.result,), self.__dict__
+
 
 class PreparedRun(NamedTuple):
     """What the loop needs, prepared from a call.

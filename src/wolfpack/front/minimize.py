@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import partial
 from inspect import signature
 from os import PathLike
 from typing import Any
@@ -26,16 +27,18 @@ from ..loop.run import Options
 from ..noise import Noise
 from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
-from ..problem import Solver
+from ..problem import Problem, Solver
 from ..problem.checks import checked, choice, count, flag, instance, optional, positive, shown
 from ..problem.checks import seed as seed_kind
 from ..sets import Set
 from ..smoothing import SAMPLINGS, SMOOTHINGS
 from ..solvers import StochasticComposite
 from .choose import METHODS, as_set, choose, make_solver
-from .config import Config, ConstrainedSettings, as_checkpoint, constrained_fingerprint
+from .config import Config, ConstrainedSettings, as_checkpoint
 from .execute import concluded, execute
+from .fingerprint import constrained_fingerprint
 from .prepare import prepare_constrained
+from .start import search_start
 
 POLICY = tuple(field.name for field in fields(Policy))
 """Options that say how long a round waits for its workers."""
@@ -83,8 +86,9 @@ def minimize(
     K : Set
         A set of `wolfpack.sets`; `wolfpack.sets.Oracle` wraps a linear oracle of your own.
     x0 : array, optional
-        Feasible starting point; the set's own by default. It is never written to. Integers become
-        float64; float32 and float64 are kept.
+        Feasible starting point, at which f is finite. By default it is the set's own or, if f is
+        not finite there, a point inside K that is searched for. It is never written to. Integers
+        become float64; float32 and float64 are kept.
     method : str or solver object
         "auto" (see `wolfpack.explain`), "anytime" (accelerated, nothing to choose), "corrective"
         (keeps vertices and weighs them), "projected" (accelerated projected gradient), "pfw"
@@ -185,6 +189,9 @@ def minimize(
     if config.checkpoint is not None:
         config = config.identified(constrained_fingerprint(objective, region))
     task = prepare_constrained(config, settings, objective, region, start)
+    if x0 is None:
+        assert isinstance(task.problem, Problem)
+        shown = replace(shown, search=partial(search_start, task.problem, region, start))
     result = execute(config, task, shown, engine)
     result.message += remark
     return concluded(result, raise_on_failure)

@@ -34,8 +34,9 @@ from ..smoothing import Oracles
 from ..solvers import SearchedComposite, StochasticComposite
 from ..solvers.composite import BetaSearch, DriftRestart, Policies, StepBound
 from .choose import choose_smoothing
-from .config import CompositeSettings, Config, ConstrainedSettings, composite_fingerprint
+from .config import CompositeSettings, Config, ConstrainedSettings
 from .execute import PreparedRun
+from .fingerprint import composite_fingerprint
 
 _SHRINK = 0.5  # factor by which steps shrink when a run with fixed blocks stalls
 _SEARCH_FACTOR = 1.5  # safety factor of a beta that is searched from minibatches
@@ -54,7 +55,11 @@ def prepare_constrained(
         config.method, config.solver, objective, K, settings.noise, settings.smoothing
     )
     oracles = Oracles(problem, smoothing, config.seed, settings.sampling, settings.block)
-    return PreparedRun(problem, config.solver, start, oracles)
+
+    def conclude(result: Result) -> None:
+        result.message += objective.remark(result.x)
+
+    return PreparedRun(problem, config.solver, start, oracles, conclude)
 
 
 def prepare_composite(
@@ -70,13 +75,14 @@ def prepare_composite(
     ``began`` is when the call began, by `time.perf_counter`: preparing is on the clock.
     """
     _check_regularizer(H)
-    smooth, scales = G if isinstance(G, Objective) else _as_smooth(G, settings.beta), None
+    given = G if isinstance(G, Objective) else _as_smooth(G, settings.beta)
+    smooth, scales = given, None
     if settings.scale is not None:
         smooth, scales = _rescaled(smooth, settings.scale)
     y0 = settings.y0 if settings.y0 is None or scales is None else settings.y0 / scales
     y0, w = _first_point(smooth, H, y0, settings.w)
     if config.checkpoint is not None or config.fingerprint is not None:
-        config = config.identified(composite_fingerprint(G, H, y0))
+        config = config.identified(composite_fingerprint(given, H, y0))
     assert isinstance(config.solver, StochasticComposite)
     solver, gradients = _solver_and_gradients(config, settings, config.solver, smooth, H, w)
     problem = CompositeProblem(smooth, H, w, w.step(H))
@@ -93,6 +99,7 @@ def prepare_composite(
         _add_noise_level(result, problem, bound, estimated, gradients, y0, settings.variance)
         if chosen:
             result.message += " Small batches would save nothing: all rows and a searched beta."
+        result.message += smooth.remark(result.x)
         result.passes = result.state.reading.rows / gradients.per_pass
         if scales is not None:
             result.x, result.scale = like(scales, result.x) * result.x, scales

@@ -17,14 +17,9 @@ from ..loop.run import Options
 from ..objectives import Objective, as_objective
 from ..problem.checks import checked, flag, optional, shown
 from .choose import as_set
-from .config import (
-    Config,
-    ConstrainedSettings,
-    OtherProblem,
-    as_checkpoint,
-    constrained_fingerprint,
-)
+from .config import Config, ConstrainedSettings, OtherProblem, as_checkpoint
 from .execute import PreparedRun, concluded, execute
+from .fingerprint import constrained_fingerprint
 from .prepare import prepare_composite, prepare_constrained
 
 

@@ -21,13 +21,14 @@ from typing import Any
 
 import numpy as np
 
+from ..files import replacing
 from ..problem.checks import as_path, checked, count, nonnegative, optional
 from .codec import Decoder, Encoder
 from .history import History
 from .monitor import Monitor
 from .tracker import Tracker
 
-SCHEMA = "wolfpack-checkpoint/2"
+SCHEMA = "wolfpack-checkpoint/3"
 """The number changes whenever states or the header change; files with another one are refused."""
 
 
@@ -87,7 +88,7 @@ class Snapshot:
     @classmethod
     def take(cls, state: Any, tracker: Tracker, monitor: Monitor) -> Snapshot:
         """Return what is needed to continue from here; rows are shared, being only appended."""
-        names = ("x", "fun", "lower_bound", "convex", "seconds", "unrecorded")
+        names = ("x", "at", "fun", "best_bound", "convex", "seconds", "unrecorded")
         best = {name: getattr(tracker, name) for name in names}
         seen = {"remarks": list(monitor.remarks), "seen": sorted(monitor.seen)}
         rows = tracker.history.rows
@@ -155,20 +156,8 @@ def save(path: str | os.PathLike[str], snapshot: Snapshot, config: Any) -> None:
         "monitor": snapshot.monitor,
     }
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            np.savez(file, allow_pickle=False, header=text, **encoder.arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            os.replace(path, older(path))
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
-    _sync_folder(path.parent)
+    with replacing(path, keep=older(path)) as file:
+        np.savez(file, allow_pickle=False, header=text, **encoder.arrays)
 
 
 def read(path: str | os.PathLike[str], place: Any = None) -> tuple[Any, Snapshot]:
@@ -247,13 +236,3 @@ def _versions() -> dict[str, str]:
     with contextlib.suppress(PackageNotFoundError):
         versions["wolfpack"] = version("wolfpack")
     return versions
-
-
-def _sync_folder(folder: Path) -> None:
-    # This makes the rename itself survive a power cut. Not every system opens folders.
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

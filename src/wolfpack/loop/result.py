@@ -12,6 +12,7 @@ from scipy.optimize import OptimizeResult
 
 from ..arrays import Array, LowRank, to_host
 from ..engines import EngineLog
+from ..files import replacing
 from ..problem.checks import as_path, shown
 from .history import History
 from .status import Status
@@ -99,7 +100,8 @@ class Result(OptimizeResult):
 
         The file holds ``x``, or for an answer of low rank its factors ``U``, ``S`` and ``V`` with x
         = U diag(S) V', each column of the history under ``history_<name>``, and ``header``, the
-        numbers and texts as JSON.
+        numbers and texts as JSON. It appears when it is complete: a full disk leaves the old
+        file.
 
         Returns
         -------
@@ -110,7 +112,7 @@ class Result(OptimizeResult):
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
         columns: Any = {f"history_{name}": column for name, column in self.history.items()}
         columns |= _parts(self.x)
-        with path.open("wb") as file:
+        with replacing(path) as file:
             np.savez(file, header=np.array(json.dumps(self._header())), **columns)
         return path
 

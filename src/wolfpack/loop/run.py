@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..problem import (
     Solver,
 )
 from ..problem.checks import check_count, flag, function, optional
+from ..problem.errors import named_point
 from ..smoothing import Oracles
 from .checkpoint import Saver, Snapshot
 from .monitor import Monitor
@@ -54,6 +56,9 @@ class Options:
         What to continue from, instead of beginning.
     spent : float
         Seconds that preparing the run has taken; the clock begins with them.
+    search : callable, optional
+        Returns another start than x0, and a remark, where f is not finite at x0. None for an x0
+        that the user has chosen.
     """
 
     callback: Callback | None = None
@@ -62,6 +67,7 @@ class Options:
     saver: Saver | None = None
     origin: Snapshot | None = None
     spent: float = 0.0
+    search: Callable[[], tuple[Array, str]] | None = None
 
     def __post_init__(self) -> None:
         optional(function)(self.callback, "callback")
@@ -88,9 +94,10 @@ def run(
     course = Course(problem, solver, oracles, limits, options, tracker, Monitor(tracker))
     try:
         status = course.follow(x0)
-    except NonFiniteError:
+    except NonFiniteError as error:
         if tracker.x is None:
-            raise ValueError("f is not finite at the starting point x0") from None
+            raise ValueError(_outside(error)) from None
+        course.monitor.remarks.append(f"What was found: {error}.")
         status = Status.NONFINITE
     except KeyboardInterrupt:
         if tracker.x is None:
@@ -114,7 +121,8 @@ def run(
             options.saver.write()
     finish = getattr(solver, "finish", None)
     if finish is not None:
-        tracker.x, tracker.fun = finish(problem, course.state, tracker.x, tracker.fun)
+        x, fun = finish(problem, course.state, tracker.x, tracker.fun)
+        tracker.improve(x, fun)
         if status in _ENDED_BY_LIMIT and limits.satisfied(tracker.fun, tracker.gap):
             status = Status.CONVERGED
     message = _message(status, course.state, tracker, course.monitor)
@@ -183,7 +191,14 @@ class Course:
             self.state = self.options.origin.restore(self.tracker, self.monitor)
             return
         began = time.perf_counter()
-        self.state = self.solver.init(self.problem, x0, self.oracles)
+        try:
+            self.state = self.solver.init(self.problem, x0, self.oracles)
+        except NonFiniteError:
+            if self.options.search is None:
+                raise
+            x0, remark = self.options.search()
+            self.monitor.remarks.append(remark)
+            self.state = self.solver.init(self.problem, x0, self.oracles)
         self.tracker.seconds = self.options.spent + time.perf_counter() - began
 
 
@@ -191,14 +206,22 @@ def _message(status: Status, state: Any, tracker: Tracker, monitor: Monitor) -> 
     """Return why the run ended, and what was remarked along the way."""
     remarks = [status.advice, *monitor.remarks]
     if status is Status.STALLED:
-        floor = max(tracker.floor(state), tracker.gap)
-        remarks.append(f"The floor is about {floor:.1e} here.")
+        remarks.append(f"The floor is about {max(tracker.floor(), tracker.gap):.1e} here.")
     if tracker.contradicted:
         remarks.append(
             "A lower bound rose above a value of f: the oracle's answers are not minimisers over "
             "K, or f is not convex, or its gradient is wrong. No gap can be certified."
         )
     return " ".join(remarks)
+
+
+def _outside(error: NonFiniteError) -> str:
+    """Return what to say of a start at which f is not finite."""
+    where = "" if error.x is None else f" = {named_point(error.x)}"
+    return (
+        f"f is not finite at the starting point x0{where}: choose a point of its domain, or leave "
+        "x0 out and one is searched for"
+    )
 
 
 def _attach(error: Exception, found: Result, solver: Solver[Any]) -> None:
@@ -233,8 +256,11 @@ def _record(
             return Status.CALLBACK_STOP
     if tracker.contradicted:
         return Status.CONTRADICTION
-    if limits.satisfied(tracker.fun, gap):
+    goal = limits.goal(tracker.fun)
+    if gap <= goal:
         return Status.CONVERGED
-    if gap <= floor or getattr(state, "stalled", False):
+    # a goal must exceed the floor by a little to be worth waiting for
+    at_floor = gap <= 2.0 * floor and goal < 1.0625 * floor
+    if at_floor or getattr(state, "stalled", False):
         return Status.STALLED
     return limit

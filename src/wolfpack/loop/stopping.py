@@ -56,4 +56,8 @@ class Limits:
 
     def satisfied(self, fun: float, gap: float) -> bool:
         """Tell whether the certified gap is small enough."""
-        return gap <= self.tol or (self.rtol is not None and gap <= self.rtol * abs(fun))
+        return gap <= self.goal(fun)
+
+    def goal(self, fun: float) -> float:
+        """Return the gap that is small enough at a value of f."""
+        return self.tol if self.rtol is None else max(self.tol, self.rtol * abs(fun))

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..arrays import Array, epsilon
+from ..arrays import Array
 from ..engines import EngineLog
 from ..problem import CompositeProblem, Problem
 from .history import History
@@ -21,8 +21,10 @@ class Tracker:
     problem: Problem | CompositeProblem
     log: EngineLog | None = None
     x: Array = None
+    at: Any = None
     fun: float = math.inf
-    lower_bound: float = -math.inf
+    best_bound: float = -math.inf
+    value_error: float | None = None
     convex: bool = True
     contradicted: bool = False
     seconds: float = 0.0
@@ -30,23 +32,51 @@ class Tracker:
 
     @property
     def gap(self) -> float:
-        """The certified gap: best value minus best lower bound, infinite without a bound."""
-        if not self.convex or self.lower_bound == -math.inf:
-            return math.inf
-        return max(0.0, self.fun - self.lower_bound)
+        """The certified gap, the best value minus the `lower_bound`; infinite without a bound."""
+        bound = self.lower_bound
+        return math.inf if bound == -math.inf else self.fun - bound
+
+    @property
+    def lower_bound(self) -> float:
+        """A number that is proved to be at most min f (Theorem E1 of docs/theory/rounding.md).
+
+        It is the best lower bound less the rounding error of the best value, and so far below that
+        value that their difference, the gap, is at least the `floor`.
+        """
+        if not self.convex or self.best_bound == -math.inf:
+            return -math.inf
+        low = min(self.best_bound - self.error_of_value(), self.fun - self.floor())
+        # rounded downwards, so that the difference of the two numbers is a valid gap
+        return math.nextafter(low, -math.inf)
 
     def see(self, state: Any) -> None:
         """Keep the state's point if it is the best so far, or if no value is known (NaN)."""
         at = state.at
         if at is not None and (self.x is None or not at.value >= self.fun):
-            self.x, self.fun = state.x, at.value
+            self.x, self.at, self.fun, self.value_error = state.x, at, at.value, None
+
+    def improve(self, x: Array, fun: float) -> None:
+        """Take a better point that a solver has made of the best one after the run."""
+        if x is not self.x:
+            self.x, self.at, self.fun, self.value_error = x, None, fun, None
+
+    def error_of_value(self) -> float:
+        """Return a bound on the rounding error of the best value."""
+        if self.value_error is None:
+            self.value_error = self.problem.value_error(self.x, self.fun, self.at)
+        return self.value_error
+
+    def floor(self) -> float:
+        """Return the smallest gap that can be claimed: the rounding errors of value and bound."""
+        return self.error_of_value() + self.problem.counts.rounding
 
     def record(self, state: Any, bound: float) -> tuple[float, float]:
         """Take the round's lower bound and add a row to the history; return gap and floor."""
-        self.lower_bound = max(self.lower_bound, bound)
-        # A slightly inexact oracle makes the bound exceed f by little, a wrong one by much.
-        size, floor = abs(self.fun) + abs(self.lower_bound), self.floor(state)
-        if self.convex and self.lower_bound - self.fun > 1e-3 * size + 64.0 * floor:
+        self.best_bound = max(self.best_bound, bound)
+        error, floor = self.error_of_value(), self.floor()
+        # The bound is proved up to rounding errors, which it and the value allow for already.
+        excess = self.best_bound - self.fun - error
+        if self.convex and excess > floor and excess > self.problem.outside(self.x, self.at):
             self.convex, self.contradicted = False, True
         gap = self.gap
         counts = self.problem.counts
@@ -66,13 +96,6 @@ class Tracker:
         if self.log is not None and value:
             self.log.unrecorded = tuple(value)
 
-    def floor(self, state: Any) -> float:
-        """Return the gap below which rounding errors hide progress."""
-        size = abs(self.fun) + abs(self.lower_bound)
-        if not math.isfinite(size):
-            return -math.inf
-        return 2.0 * self.problem.counts.rounding + 8.0 * epsilon(state.x) * size
-
     def result(self, state: Any, status: Status | None, message: str) -> Result:
         """Return the result so far; ``status`` is None while the run goes on."""
         counts = self.problem.counts
@@ -80,7 +103,7 @@ class Tracker:
             x=self.x,
             fun=self.fun,
             gap=self.gap,
-            lower_bound=self.lower_bound if self.convex else -math.inf,
+            lower_bound=self.lower_bound,
             success=status is Status.CONVERGED,
             status=status,
             message=message,

@@ -11,18 +11,23 @@ from .autodiff import from_jax, from_torch
 from .batches import Batches
 from .bpr import BPR
 from .classification import Logistic, Multinomial, SquaredHinge
+from .design import AOptimal, DOptimal
 from .function import Function, Stochastic
 from .matrix_completion import MatrixCompletion
 from .quadratic import Quadratic
 from .regression import Huber, LeastSquares, Poisson, Quantile
+from .utility import LogUtility
 from .weighted import Weighted
 
 __all__ = [
     "BPR",
+    "AOptimal",
     "Batches",
+    "DOptimal",
     "Function",
     "Huber",
     "LeastSquares",
+    "LogUtility",
     "Logistic",
     "MatrixCompletion",
     "Multinomial",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -25,11 +25,14 @@ from ..arrays import (
     like,
     matmul,
     namespace,
+    norm,
     own,
     same_place,
 )
-from ..problem import CapabilityError, Evaluation, Pending
-from ._matrix import Matrix, as_matrix, place_of
+from ..problem import CapabilityError, Evaluation, Minorant, Pending, unit_of
+from ..problem.rounding import MODEL
+from ._double import as_double, double_twin
+from ._matrix import Matrix, Sizes, as_matrix, has_rows, place_of, sizes_of, squares
 from ._narrow import Narrow
 from ._spectrum import spectral_norm_squared
 
@@ -70,9 +73,13 @@ class Objective(ABC):
         None when unknown.
     variance : float or None
         A bound on the variance of one random gradient, None when unknown.
+    barrier : bool
+        Whether f grows without bound towards the edge of its domain. It then has no L, and "auto"
+        chooses a method that uses its Hessian.
     error : float
-        Bound on the rounding error of products with the data, relative to the sums of the absolute
-        values of their terms. It is 0 unless the data have less precision than x; see `rounding`.
+        Relative rounding error of values and gradients, where it is more than 64 rounding units. A
+        linear model has here the error of products with its data, relative to the sums of the
+        absolute values of their terms.
 
     Examples
     --------
@@ -102,7 +109,10 @@ class Objective(ABC):
     L: float | None = None
     L1: float | None = None
     variance: float | None = None
+    barrier: bool = False
     error: float = 0.0
+    # These follow from the other attributes; a checkpoint's fingerprint of f leaves them out.
+    _derived: ClassVar[tuple[str, ...]] = ("like", "checked", "error", "L", "L1")
 
     @abstractmethod
     def evaluate(self, x: Array) -> Evaluation:
@@ -159,9 +169,36 @@ class Objective(ABC):
         """
         return float(dual)
 
-    def rounding(self, dual: Array, K: Set) -> float:
-        """Return how much `error` may add to a gap over K at ``dual``."""
-        return 0.0
+    @property
+    def number_dual(self) -> bool:
+        """Whether the dual point of an evaluation is the number <x, grad f(x)> - f(x).
+
+        That is so where `conjugate_bound` is not overridden.
+        """
+        return type(self).conjugate_bound is Objective.conjugate_bound
+
+    def minorant(self, dual: Array, y: Array, K: Set) -> Minorant:
+        """Return an affine function below f with slope y, and its rounding error on K.
+
+        By default it is v -> <y, v> - conjugate_bound(dual), and both terms have the relative error
+        that a user's function is assumed to have (docs/theory/rounding.md).
+        """
+        number = self.conjugate_bound(dual)
+        relative = max(self.error, MODEL * unit_of(y))
+        return Minorant(-number, None, relative * (abs(number) + norm(y) * K.radius))
+
+    def slope(self, dual: Array, averaged: bool) -> Array | None:
+        """Return the gradient y that belongs to a dual point, if f knows it better than the run.
+
+        A certificate counts the distance of the run's own y from it as an error. The run's y has
+        lost digits in every round if it is ``averaged``, and in the product that made it. None, the
+        default, says that y is as accurate as the dual point.
+        """
+        return None
+
+    def value_error(self, x: Array, at: Evaluation, K: Set) -> float:
+        """Return a bound on the rounding error of ``at.value``, f at a point x of K."""
+        return max(self.error, MODEL * unit_of(at.gradient)) * abs(at.value)
 
     def curvature(self, x: Array, d: Array) -> float | None:
         """Return <d, Hess f d> if f is quadratic, None otherwise."""
@@ -175,9 +212,23 @@ class Objective(ABC):
         """Return Hess f(x) d, None when unknown."""
         return None
 
+    def image_metric(self, x: Array) -> Callable[[Sequence[Array]], Array] | None:
+        """Return the function from images of vectors u_i to all <u_i, Hess f(x) u_j>, else None.
+
+        It is worth writing where products of images are cheaper than `hessian_product`.
+        """
+        return None
+
     def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:
-        """Return the function t -> <grad f(x + t d), d>, for line searches."""
+        """Return the function t -> <grad f(x + t d), d>, for line searches.
+
+        Where x + t d is outside the domain of f, the function returns infinity or NaN.
+        """
         return lambda t: inner(self.gradient(x + t * d), d)
+
+    def remark(self, x: Array) -> str:
+        """Return what a user should know about the answer ``x`` of a run, "" if nothing."""
+        return ""
 
 
 class LinearModel(Objective):
@@ -278,6 +329,90 @@ class LinearModel(Objective):
         z, dz = self.A @ x, self.A @ d
         return lambda t: inner(self.loss(z + t * dz)[1], dz)
 
+    def slope(self, dual: Array, averaged: bool) -> Array | None:
+        if self.in_double is not None:
+            return matmul(self.in_double._At, as_double(dual))
+        return matmul(self._At, dual) if averaged else None
+
+    @cached_property
+    def in_double(self) -> Self | None:
+        """The same model in double precision, None where it is that already or is too large.
+
+        Certificates of single-precision data use it, so that only the errors of the run's own
+        products count, and not a bound on them.
+        """
+        return double_twin(self, ("A", "_At"))
+
+    def minorant(self, dual: Array, y: Array, K: Set) -> Minorant:
+        r"""Return v -> <A' theta, v> - loss*(theta), which is below f for any theta (Lemma E3)."""
+        if self.in_double is not None:
+            return self.in_double.minorant(as_double(dual), y, K)
+        sizes = self._sizes(dual, K)
+        if sizes is None:
+            number = self.conjugate_bound(dual)
+            error = MODEL * unit_of(y) * (abs(number) + norm(y) * K.radius)
+            return Minorant(-number, None, error)
+        length = norm(dual)
+        number, error = self.conjugate_and_error(dual, length, sizes)
+        return Minorant(-number, None, error + sizes.transposed * length)
+
+    def value_error(self, x: Array, at: Evaluation, K: Set) -> float:
+        r"""Return a bound on the error of loss(A x) (Lemma E2).
+
+        It is :math:`\gamma\sigma\|\theta\| + \tfrac\beta2(\gamma\sigma)^2` from the product, and a
+        few rounding units of the terms of the loss.
+        """
+        if self.in_double is not None:
+            return self._error_against(self.in_double, as_double(x), at.value, K)
+        sizes = self._sizes(at.dual, K)
+        if sizes is None:
+            return MODEL * unit_of(x) * (abs(at.value) + norm(at.gradient) * K.radius)
+        error = sizes.product * norm(at.dual) + sizes.second_order
+        return error + sizes.terms * (abs(at.value) + sizes.offset)
+
+    def _error_against(self, twin: Self, x: Array, value: float, K: Set | None) -> float:
+        """Return the distance of ``value`` from f(x) in double precision, and the error of that."""
+        exact, theta = twin.loss(matmul(twin.A, x))
+        exact = fetch(exact)[0]
+        return abs(value - exact) + twin.value_error(x, Evaluation(exact, None, theta), K)
+
+    def conjugate_and_error(self, dual: Array, length: float, sizes: Sizes) -> tuple[float, float]:
+        """Return loss*(theta), and a bound on its rounding error; ``length`` is ||theta||."""
+        number = self.conjugate_bound(dual)
+        return number, sizes.terms * (abs(number) + length * sizes.reach)
+
+    offset_size: float = 0.0
+    """The norm of the terms of the loss that multiply A x, such as the counts of `Poisson`."""
+
+    @property
+    def loss_smoothness(self) -> float:
+        """The Lipschitz constant of the gradient of the loss."""
+        return 0.0
+
+    def _sizes(self, theta: Array, K: Set) -> Sizes | None:
+        """Return what rounding errors on K depend on, None for an operator A.
+
+        It is computed once for a set and a precision.
+        """
+        known = self._known_sizes
+        if known is not None and known[0] is K and known[1] == theta.dtype:
+            return known[2]
+        sizes = None
+        if has_rows(self.A) or isinstance(self.A, Narrow):
+            columns = np.sqrt(squares(self.A, 0))  # the norms of the columns of A
+            vectors = len(K.shape) == 1
+            reach = K.absolute_support(columns) if vectors else K.radius * norm(columns)
+            offset = 2.0 * self.offset_size
+            sizes = sizes_of(self.A, self.error, theta, 1.01 * float(reach))
+            # a loss that has no smoothness constant adds its second order to `value_error`
+            beta = self.loss_smoothness if math.isfinite(self.loss_smoothness) else 0.0
+            second = 0.5 * beta * sizes.product**2
+            sizes = sizes._replace(offset=offset * sizes.reach, second_order=second)
+        self._known_sizes = K, theta.dtype, sizes
+        return sizes
+
+    _known_sizes: tuple[Set, object, Sizes | None] | None = None
+
     @cached_property
     def spectral_norm_squared(self) -> float:
         """The largest eigenvalue of A'A, rounded up to be safe."""
@@ -302,8 +437,14 @@ def check_place(place: Array, x: Array) -> None:
 
 
 def conjugate_evaluation(value: Array, x: Array, gradient: Array) -> Evaluation:
-    """Return the evaluation at ``x`` whose dual point is the number f*(grad f(x))."""
+    """Return the evaluation at ``x`` whose dual point is the number f*(grad f(x)).
+
+    Outside the domain of f the gradient is NaN, whatever it was given as: slopes are taken from
+    gradients alone.
+    """
     number, product = settle(value, lazy_inner(x, gradient), gradient)
+    if not math.isfinite(number):
+        gradient = math.nan * gradient
     return Evaluation(number, gradient, product - number)
 
 

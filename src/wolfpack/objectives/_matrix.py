@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -16,12 +16,14 @@ from ..arrays import (
     as_float_array,
     check_finite,
     check_size,
+    check_sparse,
     is_foreign,
     library,
     namespace,
     own,
     to_host,
 )
+from ..problem import accumulation, sum_unit, unit_of
 from ._narrow import Narrow, is_narrow
 
 Matrix: TypeAlias = Any
@@ -95,11 +97,13 @@ def as_matrix(A: Matrix, name: str) -> tuple[Matrix, Matrix]:
     A is dense or sparse of NumPy, SciPy, PyTorch, JAX, CuPy or another library of the Array API
     standard; an object with ``shape``, ``@`` and ``T``; or one with ``shape``, ``matvec`` and
     ``rmatvec``. Writable NumPy arrays and sparse matrices are copied (`own`), so that A and A' stay
-    the same. ``name`` is what the user calls A.
+    the same. The indices of sparse matrices are checked (`check_sparse`). ``name`` is what the user
+    calls A.
     """
     if isinstance(A, LinearOperator):
         pair = A, A.adjoint()
     elif issparse(A):
+        check_sparse(A, name)
         matrix = A.tocsr(copy=True)
         data = check_size(check_finite(as_float_array(matrix.data, name), name), name)
         # sums and squares of integers overflow
@@ -201,6 +205,7 @@ def _sparse_tensor(A: Array, name: str) -> tuple[Matrix, Matrix]:
     _check_axes(A, name)
     with warnings.catch_warnings():  # PyTorch announces at first use that the layout is in beta
         warnings.filterwarnings("ignore", message="Sparse .* tensor support is in beta")
+        check_sparse(A, name)
         matrix = A.to_sparse_csr()
         check_finite(as_float_array(matrix.values(), name), name)
         return matrix, matrix.transpose(0, 1).to_sparse_csr()
@@ -232,3 +237,41 @@ def _check_rows(A: Array, name: str) -> None:
         # a finite sum of squares says that the entries are finite, and small enough to be squared
         if not (type(part) is np.ndarray and math.isfinite(np.vdot(part, part))):
             check_size(check_finite(part, name + where), name + where)
+
+
+class Sizes(NamedTuple):
+    """What the rounding errors of a linear model on a set depend on (docs/theory/rounding.md).
+
+    Attributes
+    ----------
+    reach : float
+        sigma, a bound on || |A| |v| || over the set.
+    product, transposed : float
+        sigma times the relative errors of products with A and with its transpose.
+    terms : float
+        Relative error of a sum over observations whose terms take a few operations each.
+    offset, second_order : float
+        Twice omega sigma, and (beta/2)(gamma sigma)^2.
+    """
+
+    reach: float
+    product: float
+    transposed: float
+    terms: float
+    offset: float = 0.0
+    second_order: float = 0.0
+
+
+def sizes_of(A: Matrix, error: float, theta: Array, reach: float) -> Sizes:
+    """Return the errors of products with A, which are at least ``error``, in theta's precision."""
+    rows, columns = A.shape[1], A.shape[0]
+    if issparse(A):
+        rows = int(np.diff(A.indptr).max(initial=1))
+        columns = int(np.bincount(A.indices, minlength=1).max(initial=1))
+    unit = unit_of(theta)
+    return Sizes(
+        reach,
+        reach * max(error, (accumulation(rows) + 1.0) * unit),
+        reach * max(error, (accumulation(columns) + 1.0) * unit),
+        8.0 * unit + accumulation(theta.shape[0]) * sum_unit(theta),
+    )

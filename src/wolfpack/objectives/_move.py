@@ -10,6 +10,7 @@ from ..arrays import describe, empty_on, host_dtype, is_foreign, like
 from ..problem import CapabilityError
 from ._base import LinearModel, Objective
 from .classification import Multinomial
+from .design import Design
 from .function import Function
 from .matrix_completion import MatrixCompletion
 
@@ -44,7 +45,7 @@ def on_device(f: Objective, device: str) -> Objective:
             f"device={device!r} moves dense arrays, and {type(f).__name__} has "
             f"{type(data).__name__}: give it PyTorch tensors on that device"
         )
-    if isinstance(moved, LinearModel):
+    if isinstance(moved, LinearModel | Design):
         moved._At = moved.A.T
     moved.like, moved.checked = wanted, not isinstance(f, Function)
     return moved

@@ -80,6 +80,8 @@ class Batches(Objective):
     True
     """
 
+    _derived = ("first", "length", "counted")  # A source may shuffle, so that these differ.
+
     def __init__(
         self,
         loss: str | Callable[..., FiniteSum],
@@ -103,7 +105,7 @@ class Batches(Objective):
             raise ValueError("loss='poisson' needs cap=..., the same for all minibatches")
         self._make = LOSSES[loss] if isinstance(loss, str) else loss
         self._options = options | ({"reduction": "mean"} if isinstance(loss, str) else {})
-        self._source = source
+        self.source = source
         self._beta = optional(positive)(beta, "beta")
         optional(flag)(evaluate, "evaluate")
         self.first: list[FiniteSum] = []
@@ -124,8 +126,8 @@ class Batches(Objective):
         if not self.first:
             raise ValueError("source must have at least one minibatch, found none")
         found = None
-        if isinstance(self._source, Sized):
-            found = len(self._source)
+        if isinstance(self.source, Sized):
+            found = len(self.source)
         elif self.repeats and len(self.first) < KEPT_BATCHES:
             found = len(self.first)
         self.counted = found is not None
@@ -137,11 +139,11 @@ class Batches(Objective):
     def open(self) -> Iterator[FiniteSum]:
         """Return an iterator over the losses of the minibatches, from the beginning."""
         try:
-            source = iter(self._source() if callable(self._source) else self._source)
+            source = iter(self.source() if callable(self.source) else self.source)
         except TypeError as error:
             raise TypeError(
                 "source must be an iterable of (features, targets), or a function without "
-                f"arguments that returns one, found {shown(self._source)}: {error}"
+                f"arguments that returns one, found {shown(self.source)}: {error}"
             ) from error
         for number, pair in enumerate(source):
             yield self._loss(number, pair)

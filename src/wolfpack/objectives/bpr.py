@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from ..arrays import Array, clip, inner, is_foreign, lazy_inner, like, namespace, same_place
-from ..problem import Evaluation
+from typing import TYPE_CHECKING
+
+from ..arrays import Array, clip, inner, is_foreign, lazy_inner, like, namespace, norm, same_place
+from ..problem import Evaluation, Minorant, accumulation, sum_unit, unit_of
 from ._base import Objective, as_data, check_place, settle
+
+if TYPE_CHECKING:
+    from ..sets import Set
 
 
 class BPR(Objective):
@@ -76,6 +81,18 @@ class BPR(Objective):
         exponent = 1.0 / where(rising, power, 1.0 + 0.0 * power)
         share = (delay / where(rising, slope, 1.0 + 0.0 * slope)) ** exponent
         return inner(delay * share, self.capacity * power / (power + 1.0))
+
+    def minorant(self, dual: Array, y: Array, K: Set) -> Minorant:
+        """Return v -> <y, v> - f*(y); the dual point is the slope itself."""
+        number = self.conjugate_bound(dual)
+        return Minorant(-number, None, self._units(dual) * (abs(number) + norm(y) * K.radius))
+
+    def value_error(self, x: Array, at: Evaluation, K: Set | None) -> float:
+        return self._units(x) * (abs(at.value) + norm(self.free_time + self.fixed) * norm(x))
+
+    def _units(self, x: Array) -> float:
+        """Return the relative error of a sum over links, whose terms take a few operations."""
+        return 16.0 * unit_of(x) + accumulation(x.shape[0]) * sum_unit(x)
 
     def hessian_product(self, x: Array, d: Array) -> Array:
         share, where = clip(x, 0.0, None) / self.capacity, namespace(x).where

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -149,6 +150,11 @@ class Multinomial(RowLoss):
         self._chosen = (
             self._beside_features(np.eye(self.classes)[numbers]) if self.checked else None
         )
+
+    @property
+    def offset_size(self) -> float:
+        # theta_i + e_{b_i} is computed up to a rounding unit, and so is its sum, which must be 1
+        return self.weight * math.sqrt(2.0 * self.n)
 
     def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
         level = logsumexp_rows(z)

@@ -6,7 +6,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from scipy.sparse import diags_array, issparse
@@ -27,12 +27,9 @@ from ..arrays import (
 )
 from ..problem.checks import choice, count, shown
 from ._base import LinearModel
-from ._matrix import Matrix, as_matrix, entries, has_rows, squares
+from ._matrix import Matrix, Sizes, as_matrix, entries, has_rows, squares
 from ._narrow import Narrow
 from ._spectrum import spectral_norm_squared
-
-if TYPE_CHECKING:
-    from ..sets import Set
 
 
 class FiniteSum(LinearModel):
@@ -49,8 +46,6 @@ class FiniteSum(LinearModel):
         Rows in the random minibatch that `minimize_composite` uses for its gradients; None for all
         of them. `minimize` always uses the whole sum.
     """
-
-    _reach: tuple[Set, float] | None = None  # the last set, and the bound of `_reach_over`
 
     def __init__(self, A: Matrix, name: str = "A", batch: int | None = None) -> None:
         super().__init__(A, name)
@@ -90,26 +85,6 @@ class FiniteSum(LinearModel):
     def row_norms_squared(self) -> Array:
         """||a_i||^2 for each row."""
         return squares(self.A, 1)
-
-    def rounding(self, dual: Array, K: Set) -> float:
-        r"""Return how much half-precision data may add to a gap (Proposition K4 (c)).
-
-        :math:`3 \gamma \sigma \|\theta\| + \beta (\gamma \sigma)^2` with
-        :math:`\sigma \ge \sum_j \|A_j\| |v_j|` over K and the smoothness beta of the loss.
-        """
-        if not self.error:
-            return 0.0
-        off = self.error * self._reach_over(K)
-        return 3.0 * off * norm(dual) + self.loss_smoothness * off * off
-
-    def _reach_over(self, K: Set) -> float:
-        """Return a bound on || |A| |v| || over v in K, from the norms of the columns of A."""
-        if self._reach is None or self._reach[0] is not K:
-            columns = np.sqrt(squares(self.A, 0))
-            vectors = len(K.shape) == 1
-            reach = K.absolute_support(columns) if vectors else K.radius * norm(columns)
-            self._reach = K, float(reach)
-        return self._reach[1]
 
     def curvature_bound(self, g: Array) -> float:
         image = self.image(g)
@@ -160,7 +135,7 @@ class FiniteSum(LinearModel):
         """Return the objective u -> f(scales * u): column j of A times scales[j]."""
         self._need_rows("scale", "columns")
         other = copy.copy(self)
-        for name in ("spectral_norm_squared", "L", "L1", "row_norms_squared"):
+        for name in ("spectral_norm_squared", "L", "L1", "row_norms_squared", "_known_sizes"):
             vars(other).pop(name, None)
         if issparse(self.A):
             scaled = self.A @ diags_array(scales)
@@ -236,6 +211,22 @@ class RowLoss(FiniteSum):
             return self.weight * float(values.sum(dtype=np.float64))
         return self.weight * fetch(device_sum(values))[0]
 
+    def conjugate_and_error(self, dual: Array, length: float, sizes: Sizes) -> tuple[float, float]:
+        values = self.unit_conjugate(dual / self.weight)
+        if type(values) is np.ndarray:
+            number, size = values.sum(dtype=np.float64), abs(values).sum(dtype=np.float64)
+        else:
+            number, size = fetch(device_sum(values), device_sum(abs(values)))
+        # the division by the weight and the clipping move theta by a few rounding units
+        size = self.weight * float(size) + length * (sizes.reach + self.target_norm) + sizes.offset
+        return self.weight * float(number), sizes.terms * size
+
+    target_norm: float = 0.0  # the norm of the targets, where the loss has numbers as targets
+
+    @property
+    def offset_size(self) -> float:
+        return self.weight * self.target_norm
+
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         return self.weight * self.unit(z, rows)[1]
 
@@ -244,6 +235,7 @@ class RowLoss(FiniteSum):
         array = self._data(targets, name)
         if tuple(array.shape) != (self.n,):
             raise ValueError(f"{name} must have shape ({self.n},), found {tuple(array.shape)}")
+        self.target_norm = norm(array)
         return array
 
     def _host_labels(self, labels: Array) -> np.ndarray:

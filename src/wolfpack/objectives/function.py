@@ -34,6 +34,10 @@ class Function(Objective):
         Lipschitz constant of the gradient, if known.
     shape : int or tuple of int, optional
         Shape of x, if fixed.
+    error : float
+        Relative rounding error of values and of the entries of gradients. Certificates count it.
+        They assume at least 64 rounding units, about 1.4e-14 in double precision; pass more if
+        ``fun`` is less accurate, for instance 1e-5 if it works in single precision inside.
 
     Examples
     --------
@@ -50,9 +54,11 @@ class Function(Objective):
         fun: Callable[[Array], tuple[float, Array]],
         L: float | None = None,
         shape: tuple[int, ...] | None = None,
+        error: float = 0.0,
     ) -> None:
         self.fun = function(fun, "fun")
         self.L, self.shape = constant(L, "L"), optional(as_shape)(shape, "shape")
+        self.error = nonnegative(error, "error")
 
     def evaluate(self, x: Array) -> Evaluation:
         try:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,16 +20,20 @@ from ..arrays import (
     lazy_inner,
     like,
     namespace,
+    norm,
     reshape,
     scatter_add,
     take,
     to_host,
     zeros,
 )
-from ..problem import Evaluation
+from ..problem import Evaluation, Minorant, accumulation, sum_unit, unit_of
 from ..problem.checks import as_matrix_shape
 from ._base import Objective, as_data, check_place, settle
 from ._matrix import Operator
+
+if TYPE_CHECKING:
+    from ..sets import Set
 
 
 class MatrixCompletion(Objective):
@@ -104,6 +111,28 @@ class MatrixCompletion(Objective):
         square, product = inners((dual, dual), (self.values, dual))
         return 0.5 * square + product
 
+    def minorant(self, dual: Array, y: Array, K: Set) -> Minorant:
+        """Return v -> <theta, v> - f*(theta); the residual theta is the slope itself."""
+        length = norm(dual)
+        error = self._sum_units(dual) * length * (0.5 * length + self._b_norm)
+        return Minorant(-self.conjugate_bound(dual), None, error)
+
+    def value_error(self, x: Array, at: Evaluation, K: Set | None) -> float:
+        # an entry of X = U diag(s) V' is a sum of as many terms as X has factors
+        length, off = norm(at.dual), 0.0
+        if isinstance(x, LowRank):
+            terms = accumulation(len(x.s)) + 2.0
+            off = terms * unit_of(at.dual) * float(abs(x.s).sum()) * _largest(x.U) * _largest(x.V)
+        return off * (length + 0.5 * off) + 2.0 * self._sum_units(at.dual) * abs(at.value)
+
+    def _sum_units(self, theta: Array) -> float:
+        """Return the relative error of a sum over the observations."""
+        return 2.0 * unit_of(theta) + (accumulation(len(self.rows)) + 2.0) * sum_unit(theta)
+
+    @cached_property
+    def _b_norm(self) -> float:
+        return norm(self.values)
+
     def curvature(self, x: Array, d: Array) -> float:
         image = self._observe(d)
         return inner(image, image)
@@ -116,6 +145,11 @@ class MatrixCompletion(Objective):
         residual = self._observe(x) - self.values
         slope, curvature = inners((residual, image), (image, image))
         return lambda t: slope + t * curvature
+
+    @property
+    def loss_smoothness(self) -> float:
+        """The Lipschitz constant of the gradient of the loss, half a sum of squares."""
+        return 1.0
 
     @property
     def image_shape(self) -> tuple[int, ...]:
@@ -147,6 +181,11 @@ class MatrixCompletion(Objective):
             return reshape(scatter_add(zeros((p * q,), theta), self._flat, theta), (p, q))
         sparse = SparseMatrix(self.rows, self.columns, theta, (p, q))
         return sparse if isinstance(x, LowRank) else sparse.to_dense()
+
+
+def _largest(factor: Array) -> float:
+    """Return the largest norm of a column of a factor, which is 1 up to rounding."""
+    return math.sqrt(float((factor * factor).sum(axis=0).max(initial=0.0)))
 
 
 def _as_positions(positions: Array, name: str, size: int) -> Array:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Array, fetch, inner, is_foreign, lazy_inner, namespace, same_place
-from ..problem import Evaluation
+from ..arrays import Array, fetch, inner, is_foreign, lazy_inner, namespace, norm, same_place
+from ..problem import Evaluation, Minorant, accumulation, sum_unit, unit_of
 from ..problem.checks import as_float, is_number, number, shown
+from ..problem.rounding import FAR, MODEL, UNIT
 from ._base import Objective, as_data, check_place, settle
-from ._matrix import Matrix, as_matrix, entries, has_rows, place_of
+from ._double import as_double, double_twin
+from ._matrix import Matrix, as_matrix, entries, has_rows, place_of, squares
 from ._spectrum import MAX_DENSE, largest_eigenvalue
+
+if TYPE_CHECKING:
+    from ..sets import Set
 
 
 class Quadratic(Objective):
@@ -82,6 +88,69 @@ class Quadratic(Objective):
 
     def conjugate_bound(self, dual: Array) -> float:
         return 0.5 * inner(dual, self._apply(dual)) - self.r
+
+    def slope(self, dual: Array, averaged: bool) -> Array | None:
+        if self.in_double is not None:
+            return self.in_double.slope(as_double(dual), True)
+        return self._apply(dual) + self.c if averaged else None
+
+    @cached_property
+    def in_double(self) -> Quadratic | None:
+        """The same quadratic in double precision, None where it is that already or too large."""
+        return None if isinstance(self.Q, float) else double_twin(self, ("Q",))
+
+    def minorant(self, dual: Array, y: Array, K: Set) -> Minorant:
+        """Return the tangent at u = ``dual``, v -> f(u) + <Q u + c, v - u> (Lemma E4)."""
+        if self.in_double is not None:
+            return self.in_double.minorant(as_double(dual), y, K)
+        length, off = norm(dual), self._slope_error(dual, y)
+        error = self._sum_error(dual, length)
+        if isinstance(self.Q, float) or K.radius > FAR * K.diameter:
+            return Minorant(self.value(dual), dual, error + off * K.diameter)
+        # Q u = y - c, which spares a product; the error of y counts for <u, y>/2 as well
+        level = 0.5 * (inner(dual, y) + inner(dual, self.c)) + self.r
+        return Minorant(level, dual, error + off * (K.diameter + 0.5 * length))
+
+    def value_error(self, x: Array, at: Evaluation, K: Set | None) -> float:
+        if self.in_double is not None:
+            x, twin = as_double(x), self.in_double
+            return abs(at.value - twin.value(x)) + twin._sum_error(x, norm(x))
+        return self._sum_error(x, norm(x))
+
+    def _sum_error(self, x: Array, length: float) -> float:
+        """Return the error of <x, Q x>/2 + <c, x> + r, whose three terms may cancel."""
+        unit = unit_of(x)
+        quadratic = 0.5 * self._size * length * length
+        sums = (accumulation(math.prod(x.shape)) + 3.0) * sum_unit(x)
+        sums += 0.0 if type(x) is np.ndarray else 2.0 * unit  # products are rounded on devices
+        error = sums * (quadratic + self._c_norm * length) + 2.0 * UNIT * abs(self.r)
+        return error + self._product_error(unit) * quadratic
+
+    def _slope_error(self, x: Array, y: Array) -> float:
+        """Return the error of Q x + c: of the product, and of one addition."""
+        unit = unit_of(y)
+        return self._product_error(unit) * self._size * norm(x) + unit * norm(y)
+
+    def _product_error(self, unit: float) -> float:
+        """Return the error of Q x, relative to the norm of Q times that of x."""
+        if isinstance(self.Q, float):
+            return 0.0 if self.Q == 1.0 else unit
+        return unit * (MODEL if self._is_operator else accumulation(self.c.shape[0]) + 1.0)
+
+    @property
+    def _is_operator(self) -> bool:
+        return not (isinstance(self.Q, float) or has_rows(self.Q))
+
+    @cached_property
+    def _c_norm(self) -> float:
+        return norm(self.c)
+
+    @cached_property
+    def _size(self) -> float:
+        """The Frobenius norm of Q, its factor of the identity, or an operator's spectral norm."""
+        if isinstance(self.Q, float):
+            return self.Q
+        return self.L if self._is_operator else math.sqrt(float(squares(self.Q, 0).sum()))
 
     def curvature(self, x: Array, d: Array) -> float:
         return inner(d, self._apply(d))

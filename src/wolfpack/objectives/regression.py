@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Array, clip, inner, inners, lazy_inner, namespace, xlogy
-from ..problem.checks import between, positive
-from ._matrix import Matrix
+from ..arrays import Array, clip, inner, inners, lazy_inner, namespace, norm, xlogy
+from ..problem import Evaluation
+from ..problem.checks import as_float, between, positive
+from ._matrix import Matrix, Sizes
 from .finite_sum import FiniteSum, RowLoss, reduction_weight
+
+if TYPE_CHECKING:
+    from ..sets import Set
+
+_LARGEST_EXPONENT = {False: 709.0, True: 88.0}
+"""What the exponential takes without overflow, and (True) in single precision."""
 
 _log_mean = between(-700, 700, low_open=True, high_open=True)  # of which exp is a float
 
@@ -55,6 +64,7 @@ class LeastSquares(FiniteSum):
                 f"{tuple(self.A.shape)}, found {tuple(self.b.shape)}"
             )
         self.shape = (self.A.shape[1], *self.b.shape[1:])
+        self._b_norm = norm(self.b)
 
     @property
     def loss_smoothness(self) -> float:
@@ -70,6 +80,10 @@ class LeastSquares(FiniteSum):
             return 0.5 / self.weight * inner(dual, dual) + inner(self.b, dual)
         square, product = inners((dual, dual), (self.b, dual))
         return 0.5 / self.weight * square + product
+
+    def conjugate_and_error(self, dual: Array, length: float, sizes: Sizes) -> tuple[float, float]:
+        half = 0.5 / self.weight * length  # of the square of ||theta||, which is known already
+        return half * length + inner(self.b, dual), sizes.terms * length * (half + self._b_norm)
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         return self.weight * (z - self._of(self.b, rows))
@@ -194,12 +208,14 @@ class Poisson(RowLoss):
     features, counts, reduction, batch
         As for `Logistic`, with numbers b_i >= 0 as counts.
     cap : float, optional
-        Largest log of a mean at which E is the exponential; by default log(max b) + 1.
+        Largest log of a mean at which E is the exponential; by default log(max b) + 1. A run whose
+        answer lies beyond says so in its message. ``math.inf`` is the exponential itself: f then
+        has no L and is infinite where the exponential overflows.
 
     Notes
     -----
-    :math:`L = e^{\mathrm{cap}} \|A\|_2^2 / n`, and :math:`E^*(s) = s \log s - s` for
-    :math:`0 \le s \le e^{\mathrm{cap}}`.
+    :math:`L = e^{\mathrm{cap}} \|A\|_2^2 / n`, None without a cap, and
+    :math:`E^*(s) = s \log s - s` for :math:`0 \le s \le e^{\mathrm{cap}}`.
 
     Examples
     --------
@@ -222,17 +238,58 @@ class Poisson(RowLoss):
         smallest, largest = float(xp.min(self.counts)), float(xp.max(self.counts))
         if smallest < 0:
             raise ValueError(f"counts must be at least 0, found {smallest:g}")
-        self.cap = math.log(max(largest, 1.0)) + 1.0 if cap is None else _log_mean(cap, "cap")
-        self.top = math.exp(self.cap)
+        self.uncapped = cap is not None and as_float(cap) == math.inf
+        known = math.log(max(largest, 1.0)) + 1.0 if cap is None else cap
+        self.cap = math.inf if self.uncapped else _log_mean(known, "cap")
+        if self.uncapped and batch is not None:
+            raise ValueError("batch needs a smoothness constant: leave cap out or make it finite")
+        self.top = math.inf if self.uncapped else math.exp(self.cap)
         self.unit_smoothness = self.top
+
+    @property
+    def L(self) -> float | None:
+        return None if self.uncapped else super().L
+
+    @cached_property
+    def L1(self) -> float | None:
+        return None if self.uncapped else super().L1
 
     def within_cap(self, x: Array) -> bool:
         """Tell whether <a_i, x> <= cap for all rows, where the loss is the exponential's."""
+        return self._largest(x) <= self.cap
+
+    def remark(self, x: Array) -> str:
+        largest = self._largest(x)
+        if largest <= self.cap:
+            return ""
+        return (
+            f" The answer lies beyond Poisson's cap: <a_i, x> reaches {largest:.4g}, and beyond "
+            f"cap = {self.cap:.4g} f is a parabola instead of the exponential. Pass a larger cap, "
+            "or cap=math.inf for none."
+        )
+
+    def _largest(self, x: Array) -> float:
         z = self.A @ x
-        return float(namespace(z).max(z)) <= self.cap
+        return float(namespace(z).max(z))
+
+    def value_error(self, x: Array, at: Evaluation, K: Set) -> float:
+        error = super().value_error(x, at, K)
+        if not self.uncapped or self.in_double is not None:
+            return error
+        sizes = self._sizes(at.dual, K)
+        if sizes is None:
+            return error
+        # exp(z + e) <= exp(z) (1 + e + e^2) for e <= 1, and theta tells the means exp(z)
+        means = at.dual / self.weight + self.counts
+        return error + self.weight * float(namespace(means).max(means)) * sizes.product**2
 
     def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
         counts = self._of(self.counts, rows)
+        if self.uncapped:
+            space, limit = namespace(z), _LARGEST_EXPONENT["float32" in str(z.dtype)]
+            means = space.exp(clip(z, None, limit))
+            means = space.where(z <= limit, means, math.inf + 0.0 * z)
+            return means - counts * z, means - counts
         low = namespace(z).exp(clip(z, None, self.cap))
         over = clip(z - self.cap, 0.0, None)
         slopes = low * (1.0 + over)
@@ -240,6 +297,8 @@ class Poisson(RowLoss):
 
     def unit_conjugate(self, theta: Array) -> Array:
         s = clip(theta + self.counts, 0.0, None)
+        if self.uncapped:
+            return xlogy(s, s) - s
         low, over = clip(s, None, self.top), clip(s / self.top - 1.0, 0.0, None)
         # beyond the cap z = cap + over, and E*(s) = s z - E(z)
         beyond = s * (self.cap + over) - self.top * (1.0 + over * (1.0 + 0.5 * over))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.sparse import diags_array, issparse
 
 from ..arrays import Array, inner
 from ._base import as_data
-from ._matrix import entries, has_rows, squares
+from ._matrix import Sizes, entries, has_rows, squares
 from ._spectrum import spectral_norm_squared
 from .finite_sum import FiniteSum, RowLoss
 
@@ -69,7 +70,9 @@ class Weighted(FiniteSum):
         return self.base.loss_smoothness
 
     @cached_property
-    def L(self) -> float:
+    def L(self) -> float | None:
+        if self.base.L is None:
+            return None
         root = np.sqrt(self.weights)  # L is that of the rows sqrt(s_i) a_i
         if issparse(self.A):
             rooted = (diags_array(root) @ self.A).tocsr()
@@ -79,15 +82,20 @@ class Weighted(FiniteSum):
 
     @cached_property
     def L1(self) -> float | None:
+        if self.base.L1 is None:
+            return None
         squared = self.A.multiply(self.A) if issparse(self.A) else entries(self.A) ** 2
         return self.loss_smoothness * float((squared.T @ self.weights).max())
+
+    def remark(self, x: Array) -> str:
+        return self.base.remark(x)
 
     def curvature_bound(self, g: Array) -> float:
         image = self.image(g)
         return self.loss_smoothness * inner(self._column * image, image)
 
     def rough_smoothness(self) -> float:
-        return self.L
+        return math.inf if self.L is None else self.L
 
     @cached_property
     def row_norms_squared(self) -> Array:
@@ -101,6 +109,17 @@ class Weighted(FiniteSum):
     def conjugate_bound(self, dual: Array) -> float:
         scale = self.base.weight * np.where(self._column > 0, self._column, 1.0)
         return self._total(self.base.unit_conjugate(dual / scale))
+
+    def conjugate_and_error(self, dual: Array, length: float, sizes: Sizes) -> tuple[float, float]:
+        scale = self.base.weight * np.where(self._column > 0, self._column, 1.0)
+        values = self.base.unit_conjugate(dual / scale)
+        reach = sizes.reach + self.base.target_norm
+        size = self._total(abs(values)) + length * reach + sizes.offset
+        return self._total(values), sizes.terms * size
+
+    @property
+    def offset_size(self) -> float:
+        return float(self.weights.max()) * self.base.offset_size
 
     def _total(self, values: Array) -> float:
         column = self.weights.reshape(-1, *(1,) * (values.ndim - 1))

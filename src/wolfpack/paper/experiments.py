@@ -111,9 +111,12 @@ def bound(curve: Curve, rounds: np.ndarray) -> np.ndarray:
 
     The sharp bound is for the same run, so it has the run's own M; it differs by the variance
     (R^2/m, not 4 R^2/m) and by the weights A_k themselves in place of an exponential below them.
+    "lower" is what every method exceeds that mixes so many answers (Theorem B2).
     """
     run = curve.run
     on = instance(run.problem)
+    if curve.bound == "lower":
+        return theory.lower_bound(rounds, target=on.target)
     alpha, m = run.option("alpha"), run.option("m")
     return theory.bound_pfw(
         rounds,

@@ -30,7 +30,8 @@ class Instance:
     """One problem: min f(x) = (1/2) ||A x - b||^2 over x in K, from ``x0`` in K.
 
     ``name`` is its key in `INSTANCES`, ``seed`` that of the legacy generator. ``noise`` is the law
-    of the perturbations: Gumbel on the simplex, Gaussian on the trace ball.
+    of the perturbations: Gumbel on the simplex, Gaussian on the trace ball. ``target`` is the point
+    to be projected, where the problem is a projection.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Instance:
     K: Set
     x0: np.ndarray
     noise: str
+    target: np.ndarray | None = None
 
     @property
     def spectral_L(self) -> float:
@@ -89,7 +91,7 @@ def projection(seed: int, d: int = 10_000) -> Instance:
     x0 = np.zeros(d)
     x0[0] = 1.0
     f = Quadratic(1.0, -t, 0.5 * float(t @ t))
-    return Instance(f"projection-{seed}", seed, f, Simplex(d), x0, "gumbel")
+    return Instance(f"projection-{seed}", seed, f, Simplex(d), x0, "gumbel", target=t)
 
 
 INSTANCES: dict[str, Callable[[], Instance]] = {

@@ -57,14 +57,16 @@ FIGURE3_CAPTION = """
 Figure 3, which is ours. Best primal-dual gap so far against iterations (top) and against oracle
 calls, those of the certificates included (bottom). L is given to R-PFW and to no other method. (a),
 (b): the problems of Figure 2. (c): projection onto the simplex in dimension 10,000, whose solution
-has thousands of nonzeros.
+has thousands of nonzeros. The thin black line in (c) and (f) is a lower bound: no method is below
+it whose points mix one answer a round (c) or so many answers (f). The closed form is no mixture.
 """
 
 FIGURE3_HONESTLY = """
 More oracles a round buy fewer rounds, which is what counts when they run in parallel. Counted one
 by one, as in the bottom row, m = 16 and m = 256 are no better than m = 1 on the small problems. In
-(c) a method that adds one vertex a round cannot have found the thousands that the solution needs,
-and only many answers a round, or their mean in closed form, overcome that.
+(c) a method that adds one vertex a round cannot have found the thousands that the solution needs:
+a lower bound proves it (Theorem B2 of the documentation). Only many answers a round, or their mean
+in closed form, overcome that, and with m answers a round at most a factor m is gained.
 """
 
 M_IS_ONE = """

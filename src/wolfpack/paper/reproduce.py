@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..engines._choose import cores
+from ..files import staging, write_text
 from ..report import save
 from .experiments import RunsProgress, execute
 from .explain import Circumstances, page
@@ -47,11 +48,12 @@ def reproduce(
     workers = workers or cores()
     results = Results(tuple(figures), execute(runs_of(figures), rounds, workers, watch), rounds)
     written, drawings = [], {}
-    for figure in figures:
-        drawings[figure.name] = save(results.chart(figure), out, figure.name)
-        results.write_csv(figure, out / f"{figure.name}.csv")
-        written += [out / f"{figure.name}.{suffix}" for suffix in ("png", "svg", "csv")]
-    seconds = time.monotonic() - began
-    document = page(results, drawings, Circumstances(command, seconds, workers))
-    (out / "index.html").write_text(document.html(), encoding="utf-8")
+    with staging(out) as stage:
+        for figure in figures:
+            drawings[figure.name] = save(results.chart(figure), stage, figure.name)
+            results.write_csv(figure, stage / f"{figure.name}.csv")
+            written += [out / f"{figure.name}.{suffix}" for suffix in ("png", "svg", "csv")]
+        seconds = time.monotonic() - began
+        document = page(results, drawings, Circumstances(command, seconds, workers))
+        write_text(stage / "index.html", document.html())
     return Outcome(results, [*written, out / "index.html"], seconds)

@@ -32,7 +32,8 @@ class Results:
         if curve.bound is None:
             drawn = self._drawn(curve)
             return columns["round"][drawn], columns["gap"][drawn]
-        return columns["round"], _bound(curve, tuple(columns["round"].tolist()))
+        x, y = columns["round"], _bound(curve, tuple(columns["round"].tolist()))
+        return (x[y > 0], y[y > 0]) if curve.bound == "lower" else (x, y)
 
     def _drawn(self, curve: Curve) -> np.ndarray:
         return self.records[curve.run].columns["round"] <= (curve.max_rounds or math.inf)
@@ -80,7 +81,7 @@ class Results:
 
     def _line(self, curve: Curve, against: str) -> Line:
         x, y = self.xy(curve)
-        if against != "round":
+        if against != "round" and curve.bound != "lower":
             x = self.records[curve.run].columns[against][self._drawn(curve)]
         return Line(curve.label, x, y, curve.color, curve.dash, curve.width)
 

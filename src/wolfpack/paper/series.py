@@ -81,7 +81,8 @@ class Curve:
     ``series`` is its name in the CSV file, ``label`` that in the legend, with mathematics in
     Matplotlib's notation. ``color`` and ``dash`` are names of `wolfpack.report`, ``width`` is in
     points. Of two curves that nearly coincide the later one is thinner, so that both are seen.
-    ``bound`` is None for the run itself, else Theorem 2 with these constants ("paper", "sharp").
+    ``bound`` is None for the run itself, else Theorem 2 with these constants ("paper", "sharp"), or
+    "lower" for what no method can do that mixes one answer a round, or so many answers.
     ``max_rounds`` is the last round to draw.
     """
 
@@ -217,6 +218,11 @@ def _beyond_panel(letter: str, problem: str, about: str, against: str) -> PanelS
         color, words = ("exact", "closed form") if m == "exact" else ("many", f"$m = {m}$")
         run = Run(problem, "anytime", (("m", m),), "estimated", BEYOND_ROUNDS)
         curves.append(Curve(f"anytime m={m}", f"anytime, {words}", color, dash, run, width=width))
+    if problem.startswith("projection"):
+        words = (
+            "no method with one answer a round" if against == "round" else "no method that samples"
+        )
+        curves.append(Curve("lower bound", words, "ink", "dashdot", curves[0].run, "lower", 1.0))
     drawn = tuple(replace(curve, max_rounds=BEYOND_ROUNDS) for curve in curves)
     axis = "rounds" if against == "round" else "oracle calls"
     return PanelSpec(letter, f"{about}, against {axis}", f"({letter})  {about}", drawn, against)

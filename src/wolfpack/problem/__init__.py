@@ -5,7 +5,7 @@ from __future__ import annotations
 from .composite import CompositeProblem
 from .constrained import Problem
 from .errors import CapabilityError, EndOfData, NonFiniteError
-from .evaluation import CompositeEvaluation, Counts, Evaluation, Pending, Violation, underflow
+from .evaluation import CompositeEvaluation, Counts, Evaluation, Pending, Violation
 from .protocols import (
     Finisher,
     MirrorMap,
@@ -17,6 +17,7 @@ from .protocols import (
     Solver,
     State,
 )
+from .rounding import Minorant, accumulation, sum_unit, underflow, unit_of
 
 __all__ = [
     "CapabilityError",
@@ -26,6 +27,7 @@ __all__ = [
     "EndOfData",
     "Evaluation",
     "Finisher",
+    "Minorant",
     "MirrorMap",
     "NonFiniteError",
     "Objective",
@@ -38,5 +40,8 @@ __all__ = [
     "Solver",
     "State",
     "Violation",
+    "accumulation",
+    "sum_unit",
     "underflow",
+    "unit_of",
 ]

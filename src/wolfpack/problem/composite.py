@@ -10,8 +10,12 @@ from typing import Any
 
 from ..arrays import Array, all_finite, epsilon, inner, norm_order, norm_squared
 from .errors import CapabilityError, NonFiniteError
-from .evaluation import CompositeEvaluation, Counts, Violation, underflow
+from .evaluation import CompositeEvaluation, Counts, Violation
 from .protocols import MirrorMap, Objective, SimpleTerm
+from .rounding import underflow
+
+_UNITS = 4.0
+"""Rounding errors of values and bounds of F, in units of the precision of their terms."""
 
 
 @dataclass(frozen=True)
@@ -132,14 +136,23 @@ class CompositeProblem:
         """
         minimum = self.regularizer.minimum(g)
         conjugate = self.objective.conjugate_bound(dual)
-        # The bound is lowered by four rounding units of the two sums above.
+        # The bound is lowered by rounding units of the two sums above.
         eps = epsilon(g)
-        rounding = 4.0 * eps * (abs(minimum) + abs(conjugate)) + underflow(eps)
+        rounding = _UNITS * eps * (abs(minimum) + abs(conjugate)) + underflow(eps)
         bound = minimum - conjugate - rounding
         # Noisy iterates may diverge. Their bounds say nothing about what can be certified.
         if bound >= self.counts.bound:
             self.counts.bound, self.counts.rounding = bound, rounding
         return bound
+
+    def value_error(self, y: Array, value: float, at: CompositeEvaluation | None) -> float:
+        """Return the rounding error to expect of ``value``, F at ``y``."""
+        smooth = value if at is None else at.smooth
+        return _UNITS * epsilon(y) * (abs(value) + abs(smooth)) if math.isfinite(value) else 0.0
+
+    def outside(self, y: Array, at: CompositeEvaluation | None) -> float:
+        """Return 0: F is defined wherever a run may go."""
+        return 0.0
 
     def violation(
         self, at: CompositeEvaluation, y: Array, at_next: CompositeEvaluation, y_next: Array

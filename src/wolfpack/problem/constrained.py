@@ -10,14 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, all_finite, epsilon, fetch, inner, inners, norm
 from .errors import CapabilityError, NonFiniteError
-from .evaluation import Counts, Evaluation, Pending, Violation, underflow
+from .evaluation import Counts, Evaluation, Pending, Violation
 from .protocols import Objective, Region
+from .rounding import FAR, MODEL, UNIT, Minorant, accumulation, sum_unit, underflow, unit_of
 
 
 @dataclass(frozen=True)
@@ -42,40 +44,67 @@ class Problem:
     counts: Counts = field(default_factory=Counts)
 
     def evaluate(self, x: Array) -> Evaluation:
-        """Evaluate f at ``x``, count it, and refuse what is not finite."""
+        """Evaluate f at ``x``, count it, and refuse what is not finite.
+
+        f may be infinite or NaN outside its domain, a convex set. Solvers take the refusal as "too
+        far" and shorten their step (see `wolfpack.solvers.parts.domain`).
+        """
         at = self.evaluate_lazily(x)
-        if isinstance(at.value, Pending):
-            return self.settle(at)[0]
-        self._refuse(at, self.objective.checked)
-        return at
+        return self.settle(at, x)[0] if isinstance(at.value, Pending) else at
 
     def evaluate_lazily(self, x: Array) -> Evaluation:
-        """Evaluate f at ``x`` and count it, without waiting for the value on another device."""
+        """Evaluate f at ``x`` and count it, without waiting for the value on another device.
+
+        What is known and not finite is refused here, the rest by `settle`.
+        """
         self.counts.nfev += 1
         self.counts.njev += 1
-        if type(x) is np.ndarray:
-            return self.objective.evaluate(x)
-        return self.objective.evaluate_lazily(x)
+        f = self.objective
+        at = f.evaluate(x) if type(x) is np.ndarray else f.evaluate_lazily(x)
+        if not isinstance(at.value, Pending):
+            self._refuse(at, x, f.checked)
+        return self._with_tangent(x, at) if f.number_dual else at
+
+    def _with_tangent(self, x: Array, at: Evaluation) -> Evaluation:
+        """Replace a dual point that is a number by three numbers, which average like it.
+
+        They are <x - c, grad f(x)> - f(x), the norm of the gradient and |f(x)|, where c is a point
+        of K if K is far from the origin, and 0 otherwise. The last two say how large the terms are
+        whose rounding errors the first one has.
+        """
+        value, gradient, centre = float(at.value), at.gradient, self.centre
+        if not self.counts.scale and math.isfinite(value):
+            self.counts.scale = abs(value)
+        slope, square = inners(
+            (x if centre is None else x - centre, gradient), (gradient, gradient)
+        )
+        return at._replace(dual=np.array([slope - value, math.sqrt(square), abs(value)]))
+
+    @cached_property
+    def centre(self) -> Array | None:
+        """A point of K where K is far from the origin, None (the origin) elsewhere."""
+        K = self.set
+        return K.start() if K.radius > FAR * K.diameter else None
 
     def settle(
-        self, at: Evaluation, numbers: Sequence[Array] = ()
+        self, at: Evaluation, x: Array, numbers: Sequence[Array] = ()
     ) -> tuple[Evaluation, list[float]]:
         """Refuse what is not finite; return the evaluation, and numbers, as floats of the host.
 
-        From another device all of them come in one transfer.
+        ``x`` is the point of the evaluation. From another device all numbers come in one transfer.
         """
-        value, known = at.value, self.objective.checked
+        value = at.value
         if isinstance(value, Pending):
             number, product, *numbers = fetch(value.value, value.product, *numbers)
-            at, known = at._replace(value=number), math.isfinite(product)
+            at = at._replace(value=number)
+            self._refuse(at, x, math.isfinite(product))
         elif numbers:
             numbers = fetch(*numbers)
-        self._refuse(at, known)
         return at, list(numbers)
 
-    def _refuse(self, at: Evaluation, known: bool) -> None:
+    def _refuse(self, at: Evaluation, x: Array, known: bool) -> None:
         if not (math.isfinite(at.value) and (known or all_finite(at.gradient))):
-            raise NonFiniteError("f returned a NaN or infinite value or gradient")
+            raise NonFiniteError("f returned a NaN or infinite value or gradient", x)
 
     def need_L(self, method: str) -> float:
         """Return L, the user's or else the objective's own, or explain how to provide it."""
@@ -89,31 +118,91 @@ class Problem:
         self.counts.smoothness = L
         return L
 
-    def dual_bound(self, y: Array, dual: Any, vertex: Any) -> float:
-        """Return a proved lower bound on min f over K (certificate of docs/theory).
+    def dual_bound(self, y: Array, dual: Any, vertex: Any, averaged: bool = False) -> float:
+        """Return a proved lower bound on min f over K (Theorem E1 of docs/theory/rounding.md).
 
-        With y a convex combination of gradients of f and ``dual`` the same combination of their
-        dual points, f*(y) <= conjugate_bound(dual), hence
-        min f >= -f*(y) - s(-y) >= <y, vertex> - slack - conjugate_bound(dual).
+        f is at least the affine function of `Objective.minorant`, whose slope is ``y``, and the
+        oracle's answer bounds that on K: min f >= level + min <y, v - centre>. The bound is lowered
+        by what rounding errors may have added to it.
 
         Parameters
         ----------
         y : array
-            The averaged gradient.
+            A gradient of f, or an average of gradients.
         dual : float or array
-            The averaged dual point.
+            The dual point of that gradient, or the same average of the dual points.
         vertex : Atoms
             The oracle's answer to ``y``.
+        averaged : bool
+            Whether ``y`` is an average, which has lost digits in every round.
         """
-        value = self.set.certify(y, vertex)
-        conjugate = self.objective.conjugate_bound(dual)
-        # The bound is lowered by four rounding units of the two sums above.
-        eps = epsilon(y)
-        rounding = 4.0 * eps * (abs(value) + abs(conjugate)) + underflow(eps)
-        if self.objective.error:
-            rounding += self.objective.rounding(dual, self.set)
-        self.counts.rounding = rounding
-        return value - conjugate - rounding
+        f, K = self.objective, self.set
+        if f.number_dual:
+            slope, below = None, self._tangents(dual, y, averaged)
+        else:
+            slope = f.slope(dual, averaged)
+            below = f.minorant(dual, y if slope is None else slope, K)
+        value, eps = K.certify(y, vertex), epsilon(y)
+        if below.centre is not None:
+            value -= inner(y, below.centre)
+        error = below.error + underflow(eps) + UNIT * (abs(value) + 2.0 * abs(below.level))
+        sums = 4.0 * eps + 2.0 * accumulation(K.dimension) * sum_unit(y)
+        error += sums * norm(y) * K.radius
+        if slope is not None:
+            # <slope, v - c> >= <y, v - c> - ||slope - y|| max ||v - c||
+            reach = K.radius if below.centre is None else K.diameter
+            error += (1.0 + 2.0 * eps) * norm(slope - y) * reach
+        bound = value + below.level - error
+        if bound >= self.counts.bound:
+            self.counts.bound, self.counts.rounding = bound, error
+        return bound
+
+    def _tangents(self, dual: Array, y: Array, averaged: bool) -> Minorant:
+        """Return the average of tangents whose numbers `_with_tangent` has made."""
+        number, slopes, values = dual.tolist()
+        K, centre, unit = self.set, self.centre, unit_of(y)
+        slopes *= K.radius if centre is None else K.diameter  # now of <grad f(x), v - centre>
+        relative = self._relative_error(unit) + 4.0 * unit + accumulation(K.dimension) * sum_unit(y)
+        if averaged:  # each round has rounded y and the number once more
+            relative += 2.0 * accumulation(self.counts.njev) * unit
+        error = relative * (slopes + values) + self._user_error(values, unit)
+        return Minorant(-number, centre, error)
+
+    def value_error(self, x: Array, value: float, at: Evaluation) -> float:
+        """Return a bound on the rounding error of ``value``, f at ``x``, evaluated as ``at``."""
+        if not self.objective.number_dual:
+            return self.objective.value_error(x, at, self.set)
+        return self._user_error(abs(value), unit_of(at.gradient))
+
+    def outside(self, x: Array, at: Evaluation) -> float:
+        """Return how much f may fall below its minimum where rounding has moved x out of K.
+
+        Each round may have moved x by a rounding unit of its own size.
+        """
+        drift = 2.0 * accumulation(self.counts.njev) * unit_of(x) * self.set.radius
+        return drift * norm(at.gradient)
+
+    def _error_at(self, x: Array, at: Evaluation) -> float:
+        """Return the rounding errors of f at ``x`` and of its tangent there, on K."""
+        f, K = self.objective, self.set
+        if f.number_dual:
+            tangent = self._tangents(at.dual, at.gradient, averaged=False)
+        else:
+            tangent = f.minorant(at.dual, at.gradient, K)
+        return tangent.error + self.value_error(x, at.value, at)
+
+    def _relative_error(self, unit: float) -> float:
+        """Return the relative error of a user's values and of the entries of its gradients."""
+        return max(self.objective.error, MODEL * unit)
+
+    def _user_error(self, size: float, unit: float) -> float:
+        """Return the error of a user's values of this size (docs/theory/rounding.md, model M).
+
+        Beside the relative error rho there is what remains when f is a sum of squares whose terms
+        cancel: with the first value F of the run, errors rho sqrt(F) of the roots.
+        """
+        rho, scale = self._relative_error(unit), self.counts.scale
+        return rho * (size + math.sqrt(size * scale) + rho * scale)
 
     def violation(
         self, at: Evaluation, x: Array, at_next: Evaluation, x_next: Array
@@ -126,13 +215,15 @@ class Problem:
         size = abs(at.value) + abs(at_next.value) + abs(slope) + abs(slope_back)
         eps = epsilon(at.gradient)
         noise = 1e3 * (eps * size + underflow(eps))
-        if lowest < -noise:
+        L = self.counts.smoothness if self.L is None else self.L
+        most = math.inf if L is None else 0.5 * L * inner(step, step) * (1 + 1e-6)
+        if lowest < -noise or change > most + noise:
             # Where f and its gradient vanish together, only the rounding of x itself remains.
             slopes = norm(at.gradient) + norm(at_next.gradient)
             noise += 1e3 * max(eps, epsilon(x)) * slopes * norm(x)
+            noise += 4.0 * (self._error_at(x, at) + self._error_at(x_next, at_next))
         if lowest < -noise:
             return Violation("convexity")
-        L = self.counts.smoothness if self.L is None else self.L
-        if L is not None and change > 0.5 * L * inner(step, step) * (1 + 1e-6) + noise:
+        if L is not None and change > most + noise:
             return Violation("L", L)
         return None

@@ -93,10 +93,12 @@ class Counts:
     smoothness : float or None
         The smoothness constant that the method relies on, None if it relies on none.
     rounding : float
-        The allowance of the last dual bound for rounding errors (of the best one for composite
-        problems). No gap below it can be certified.
+        How much the best dual bound was lowered to allow for rounding errors.
     bound : float
-        The best dual bound of a composite problem.
+        The best dual bound so far.
+    scale : float
+        The first value of f that is not 0, in absolute value: the size against which a user's
+        function may cancel.
     """
 
     nfev: int = 0
@@ -105,12 +107,4 @@ class Counts:
     smoothness: float | None = None
     rounding: float = 0.0
     bound: float = float("-inf")
-
-
-def underflow(eps: float) -> float:
-    """Return the size below which numbers of precision ``eps`` may have lost digits, or be zero.
-
-    A logarithmic loss in single precision is zero from 1e-45 on, and its gradient with it. That
-    does not prove a gap of zero. In double precision, eps times the number must not vanish either.
-    """
-    return 2.0**-970 if eps < 1e-10 else 2.0**-126
+    scale: float = 0.0

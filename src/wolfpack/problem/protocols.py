@@ -8,11 +8,12 @@ CONTRIBUTING.md shows how to write a part of each kind.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..arrays import Array
 from .evaluation import Evaluation
+from .rounding import Minorant
 
 
 class Objective(Protocol):
@@ -35,6 +36,11 @@ class Objective(Protocol):
 
     error: float
     """Relative error of products with the data, 0 where they have the precision of x."""
+
+    @property
+    def number_dual(self) -> bool:
+        """Whether the dual point of an evaluation is the number <x, grad f(x)> - f(x)."""
+        ...
 
     has_values: bool
     """Whether f(x) can be computed; False where only random gradients are known."""
@@ -75,8 +81,16 @@ class Objective(Protocol):
         """Return an upper bound on f*(y), for y and ``dual`` averaged with the same weights."""
         ...
 
-    def rounding(self, dual: Any, K: Any) -> float:
-        """Return what errors of products with the data may add to a gap over K at ``dual``."""
+    def minorant(self, dual: Any, y: Array, K: Any) -> Minorant:
+        """Return an affine function below f with slope y, and its rounding error on K."""
+        ...
+
+    def slope(self, dual: Any, averaged: bool) -> Array | None:
+        """Return the y that belongs to ``dual``, None where f knows no better than it is given."""
+        ...
+
+    def value_error(self, x: Array, at: Evaluation, K: Any) -> float:
+        """Return a bound on the rounding error of ``at.value``, f at a point x of K."""
         ...
 
     def curvature(self, x: Array, d: Array) -> float | None:
@@ -87,8 +101,12 @@ class Objective(Protocol):
         """Return Hess f(x) d, None where f does not know it."""
         ...
 
+    def image_metric(self, x: Array) -> Callable[[Sequence[Array]], Array] | None:
+        """Return the function from images of vectors u_i to all <u_i, Hess f(x) u_j>, else None."""
+        ...
+
     def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:
-        """Return the function t -> <grad f(x + t d), d>, for line searches."""
+        """Return t -> <grad f(x + t d), d>, for line searches; not finite outside f's domain."""
         ...
 
     def image(self, x: Array) -> Array:

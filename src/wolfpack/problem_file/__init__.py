@@ -9,7 +9,7 @@ from __future__ import annotations
 from .build import Task, read_problem
 from .cost import Cost, measure
 from .data import Access
-from .outputs import Written, write
+from .outputs import EarlierFiles, Written, write
 from .schema import ProblemError
 from .starter import STARTERS, write_starter
 
@@ -17,6 +17,7 @@ __all__ = [
     "STARTERS",
     "Access",
     "Cost",
+    "EarlierFiles",
     "ProblemError",
     "Task",
     "Written",

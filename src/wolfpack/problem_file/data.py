@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Array, check_finite
-from . import read_arrays, read_tables
+from . import read_arrays, read_matrix_market, read_tables
 from .schema import ProblemError, among, check_plain, check_value, show
 
 GIGABYTE = 2**30
@@ -22,7 +22,7 @@ GIGABYTE = 2**30
 READERS: dict[str, tuple[Callable[..., Array], dict[str, str]]] = {
     ".npy": (read_arrays.read_npy, {}),
     ".npz": (read_arrays.read_npz, {"key": "text"}),
-    ".mtx": (read_arrays.read_matrix_market, {}),
+    ".mtx": (read_matrix_market.read_matrix_market, {}),
     ".csv": (read_tables.read_csv, {"columns": "columns", "delimiter": "text"}),
     ".parquet": (read_tables.read_parquet, {"columns": "columns"}),
 }

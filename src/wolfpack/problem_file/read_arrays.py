@@ -1,4 +1,4 @@
-"""Readers of binary arrays and of Matrix Market files."""
+"""Readers of binary arrays."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy
-from scipy import io, sparse
+from scipy import sparse
 
-from ..arrays import Array
+from ..arrays import Array, check_sparse
 from .schema import ProblemError, among
 
 Check = Callable[[int], None]
@@ -48,24 +48,6 @@ def read_npz(path: Path, check: Check, key: str | None = None) -> Array:
         raise
     except Exception as error:  # a damaged archive fails in ways that its reader does not list
         raise ProblemError(f"{path.name!r} is not a readable npz archive: {error}") from None
-
-
-def read_matrix_market(path: Path, check: Check) -> Array:
-    """Return a Matrix Market file's matrix: sparse, dense, or a vector for a single column."""
-    try:
-        rows, columns, entries, kind, field, _ = io.mminfo(path)
-    except (ValueError, StopIteration, IndexError) as error:
-        raise ProblemError(f"{path.name!r} is not a Matrix Market file: {error}") from None
-    if field == "complex":
-        raise ProblemError(f"{path.name!r} must hold real numbers, found complex ones")
-    check(8 * rows * columns if kind == "array" else 32 * entries + 8 * (rows + columns))
-    try:
-        matrix = io.mmread(path)
-    except (ValueError, OverflowError, EOFError) as error:
-        raise ProblemError(f"{path.name!r} is damaged: {error}") from None
-    if sparse.issparse(matrix):
-        return sparse.csr_array(matrix)
-    return matrix[:, 0] if columns == 1 else matrix
 
 
 def _announced(file: IO[bytes], check: Check) -> int:
@@ -104,8 +86,7 @@ def _read_sparse(path: Path, check: Check) -> Array:
         check(16 * sum(int(n) for n in np.ravel(parts["shape"])))
     try:
         matrix = sparse.load_npz(path)
-        if kind in ("csr", "csc", "bsr"):
-            matrix.check_format(full_check=True)  # indices out of range would read foreign memory
+        check_sparse(matrix, repr(path.name))
     except (KeyError, ValueError, IndexError, TypeError) as error:
         raise ProblemError(f"{path.name!r} is a damaged sparse matrix: {error}") from None
     return sparse.csr_array(matrix)

@@ -20,7 +20,7 @@ class ProblemError(ValueError):
 
 
 _OBJECTIVES = "LeastSquares Quadratic Logistic SquaredHinge Huber Quantile Poisson Multinomial "
-_OBJECTIVES += "MatrixCompletion"
+_OBJECTIVES += "MatrixCompletion DOptimal AOptimal LogUtility"
 OBJECTIVES = {name: getattr(objectives, name) for name in _OBJECTIVES.split()}
 """Objectives that data describe; the others need code."""
 
@@ -32,8 +32,8 @@ SETS = {
 """Sets that data describe; the others need code."""
 
 _NAMES = {
-    "array": "A A_eq A_ub a b b_eq b_ub c counts features labels points targets values vector "
-    "weights",
+    "array": "A A_eq A_ub V a b b_eq b_ub c counts features labels points returns targets values "
+    "vector weights",
     "number or array": "Q cap capacity integrality lower offset upper",
     "number": "delta factor mip_gap order p q r radius time_limit total trace",
     "integer": "classes k",

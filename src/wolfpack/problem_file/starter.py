@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..files import staging, write_text
+
 _COMMON = """
 [method]
 name = "auto"            # 'wolfpack info' lists the methods; 'wolfpack check' says what auto does
@@ -133,6 +135,7 @@ def write_starter(path: Path, kind: str = "lasso") -> list[Path]:
     data = path.with_name(f"{path.stem}-data{starter.suffix}")
     text = _HEAD.format(file=path.name, title=starter.title)
     text += starter.text.format(data=data.name) + _COMMON.format(tol=starter.tol)
-    starter.write(data)
-    path.write_text(text, encoding="utf-8")
+    with staging(path.parent) as stage:
+        starter.write(stage / data.name)
+        write_text(stage / path.name, text)
     return [path, data]

@@ -80,7 +80,17 @@ class Regularizer(HostMethods, ABC, anywhere=True):
     array([1., 0.])
     """
 
-    _hosted = ("value", "argmin", "minimum", "prox", "entropic_prox", "pnorm_prox", "rest", "solve")
+    _hosted = (
+        "value",
+        "argmin",
+        "minimum",
+        "subgradient",
+        "prox",
+        "entropic_prox",
+        "pnorm_prox",
+        "rest",
+        "solve",
+    )
 
     mu: float
     norm: str = "l2"
@@ -107,6 +117,10 @@ class Regularizer(HostMethods, ABC, anywhere=True):
     def pnorm_prox(self, g: Array, lam: float, p: float) -> Array:
         """Return the minimiser of <g, y> + H(y) + lam ||y||_p^2 / (2 (p-1))."""
         raise CapabilityError(f"{self!r} has no minimisation step in the l_p geometry")
+
+    def subgradient(self, y: Array) -> Array:
+        """Return a subgradient of H at ``y``; with it ``w="same"`` can start at any ``y0``."""
+        raise CapabilityError(f"{self!r} has no method subgradient")
 
     def minimum(self, g: Array) -> float:
         """Return the minimum of <g, y> + H(y), which is -H*(-g)."""

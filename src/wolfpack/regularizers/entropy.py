@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from scipy.special import logsumexp, softmax, wrightomega, xlogy
 
 from ..arrays import Array, epsilon
@@ -52,6 +53,9 @@ class Entropy(Regularizer):
     def prox(self, g: Array, lam: float) -> Array:
         return entropic_projection(g, self.mu, lam)
 
+    def subgradient(self, y: Array) -> Array:
+        return self.mu * entropy_slope(y)
+
     def minimum(self, g: Array) -> float:
         return -self.mu * float(logsumexp(-g / self.mu))
 
@@ -59,6 +63,16 @@ class Entropy(Regularizer):
 def entropy(y: Array) -> float:
     """Return the negative entropy, sum y log y with 0 log 0 = 0."""
     return float(xlogy(y, y).sum())
+
+
+def entropy_slope(y: Array) -> Array:
+    """Return log y, the gradient of the negative entropy up to a constant."""
+    if not (on_simplex(y) and y.min() > 0):
+        raise ValueError(
+            "the entropy's gradient needs positive entries of sum 1 (y0 in the interior of the "
+            f"simplex), found a smallest entry {y.min():.3g} and a sum {y.sum():.6g}"
+        )
+    return np.log(y)
 
 
 def on_simplex(y: Array) -> bool:

@@ -23,7 +23,7 @@ from ..arrays import Array, as_float_array, check_finite, inner, to_host
 from ..problem import CapabilityError
 from ..problem.checks import as_array, instance, shown
 from ._base import HostMethods, Regularizer
-from .entropy import entropy, on_simplex
+from .entropy import entropy, entropy_slope
 from .squared_pnorm import exponent, half_square, half_square_gradient
 
 Step = Callable[[Array, float], Array]
@@ -140,12 +140,7 @@ class EntropyMirror(Mirror):
         return entropy(y)
 
     def phi_gradient(self, y: Array) -> Array:
-        if not (on_simplex(y) and y.min() > 0):
-            raise ValueError(
-                "z0 or y0 must have positive entries of sum 1, in the interior of the simplex, "
-                f"found a smallest entry {y.min():.3g} and a sum {y.sum():.6g}"
-            )
-        return np.log(y)
+        return entropy_slope(y)
 
 
 class PNormMirror(Mirror):
@@ -193,7 +188,7 @@ class Same(Mirror):
         The simple term of the problem.
     slope : array, optional
         s, a subgradient of H at the start of the run; by default 0, so that w is minimised where H
-        is.
+        is. With ``y0`` it is H's own (`Regularizer.subgradient`), where H tells one.
     """
 
     geometry = "same"
@@ -210,6 +205,8 @@ class Same(Mirror):
         return self.H.value(y)
 
     def phi_gradient(self, y: Array) -> Array:
+        if self.H.has("subgradient"):
+            return self.H.subgradient(y)
         raise CapabilityError(
             f"w = H = {self.H!r} cannot be shifted to y0: leave y0 out, or pass Same(H, slope=s) "
             "with s a subgradient of H at y0"

@@ -30,6 +30,9 @@ class SquaredNorm(Ridged, anywhere=True):
     def rest(self, y: Array) -> float:
         return 0.0
 
+    def subgradient(self, y: Array) -> Array:
+        return self.mu * y
+
     def solve(self, g: Array, c: float) -> Array:
         return g / -c
 
@@ -127,6 +130,11 @@ class SparseGroupLasso(Ridged):
                     f"weights must be {len(members)} numbers >= 0, one per group, found "
                     f"{shown(weights)}"
                 )
+
+    @property
+    def groups(self) -> Array:
+        """The number of the group of each flat position."""
+        return self._label
 
     def rest(self, y: Array) -> float:
         return self.l1 * float(abs(y).sum()) + self.group * float(self.weights @ self._norms(y))

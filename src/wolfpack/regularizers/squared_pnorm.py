@@ -41,6 +41,9 @@ class SquaredPNorm(Regularizer):
     def argmin(self, g: Array) -> Array:
         return square_argmin(g, self.p) / self.mu
 
+    def subgradient(self, y: Array) -> Array:
+        return self.mu * half_square_gradient(y, self.p)
+
     def minimum(self, g: Array) -> float:
         y = self.argmin(g)
         return 0.5 * float((g * y).sum())

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
-from typing import Self, TypeVar, cast
+from typing import ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
@@ -99,6 +99,8 @@ class Set(ABC):
     summary: str = "{K.sizes}"
     original: Self | None = None
     like: Array = None
+    # These follow from the other attributes; a checkpoint's fingerprint of K leaves them out.
+    _derived: ClassVar[tuple[str, ...]] = ("radius", "diameter", "log_count", "original", "like")
 
     def __init_subclass__(cls, anywhere: bool = False, **kwargs: object) -> None:
         """Let methods be called with any library's arrays; ``anywhere`` says that they can be."""
@@ -128,6 +130,13 @@ class Set(ABC):
     """The largest distance of two points of K, or a number that is not smaller.
 
     Twice the radius by default. A set that knows better sets it in ``__init__``."""
+
+    centred_radius: float = cast("float", cached_property(lambda self: _centred_radius(self)))
+    """The largest distance of a point of K from the best centre, or a number that is not smaller.
+
+    The constants of smoothing need it, and the centre may be any point. By default it is the
+    smaller of the radius, which is about 0, and of Jung's bound, D sqrt(d/(2(d+1))) for the
+    diameter D. A set that knows better sets it in ``__init__``."""
 
     dimension: int = cast("int", cached_property(lambda self: math.prod(self.shape)))
     """Number of entries of a point of K."""
@@ -311,6 +320,11 @@ class Set(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.summary.format(K=self)})"
+
+
+def _centred_radius(K: Set) -> float:
+    d = K.dimension
+    return min(K.radius, K.diameter * math.sqrt(d / (2.0 * (d + 1.0))))
 
 
 _DISPATCHED = ("violation", "smoothed", "smoothed_support", "draw", "k_best")

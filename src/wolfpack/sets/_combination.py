@@ -123,4 +123,8 @@ def _name(law: Law) -> str:
 
 def _smoothness(part: Set, law: Law) -> float:
     sharper = part.smoothness(law)
-    return part.radius * get_noise(law).M(part.dimension, "sharp") if sharper is None else sharper
+    return (
+        part.centred_radius * get_noise(law).M(part.dimension, "sharp")
+        if sharper is None
+        else sharper
+    )

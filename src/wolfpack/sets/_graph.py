@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from ..arrays import Array
+from ..arrays import Array, check_sparse
 from ..problem.checks import shown
 
 Pairs: TypeAlias = Iterable[tuple[Hashable, Hashable]] | np.ndarray
@@ -54,6 +54,7 @@ class Graph:
 def _from_matrix(matrix: Any, name: str, directed: bool) -> tuple[Array, Array, list[Hashable]]:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name} must be a square matrix, found shape {matrix.shape}")
+    check_sparse(matrix, name)
     n = matrix.shape[0]
     ends = np.stack(sparse.coo_array(matrix).coords).astype(np.int64)
     if not directed:

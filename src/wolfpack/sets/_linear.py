@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import Bounds, OptimizeResult, linprog
 
-from ..arrays import Array, as_float_array, check_finite
+from ..arrays import Array, as_float_array, check_finite, check_sparse
 from ..atoms import Atoms, Bounded
 from ..problem.checks import shown
 from ._base import Set
@@ -66,8 +66,11 @@ class LinearSystem:
     r"""The polyhedron :math:`\{A_{ub} x \le b_{ub},\ A_{eq} x = b_{eq},\ \ell \le x \le u\}`.
 
     The arguments are those of `scipy.optimize.linprog`. It is an error if they do not fit together,
-    or if there is no solution. ``low`` and ``high`` are finite once `bound_all` has been called.
+    or if there is no solution. ``low`` and ``high`` are finite once `bound_all` has been called;
+    ``bounds`` are those that were given.
     """
+
+    _derived = ("low", "high")
 
     def __init__(
         self,
@@ -84,6 +87,7 @@ class LinearSystem:
             found = f"{self.A_ub.shape[1]} and {self.A_eq.shape[1]}"
             raise ValueError(f"A_ub and A_eq must have as many columns, found {found}")
         self.low, self.high = _bounds(bounds, sizes.pop() if sizes else None)
+        self.bounds = self.low.copy(), self.high.copy()
         self.n = len(self.low)  # number of variables
         wrong = int((self.low > self.high).sum())
         if wrong:
@@ -205,6 +209,7 @@ def _constraint(A: Matrix, b: ArrayLike | None, kind: str) -> tuple[Array, Array
             raise ValueError(f"{given}_{kind} needs {absent}_{kind}, found None")
         return None, None
     if sparse.issparse(A):
+        check_sparse(A, f"A_{kind}")
         matrix: Array = sparse.csr_array(A)
         data = check_finite(as_float_array(matrix.data, f"A_{kind}"), f"A_{kind}")
         matrix = matrix.astype(data.dtype).astype(np.float64)

@@ -79,6 +79,7 @@ class Box(Set):
         self.shape = tuple(low.shape)
         self.radius = scaled_norm(np.maximum(abs(self.lower), abs(self.upper)))
         self.diameter = scaled_norm(self.upper - self.lower)
+        self.centred_radius = 0.5 * self.diameter
 
     def _lmo(self, g: Array) -> Corner:
         return Corner(g < 0, self.lower, self.upper, self.shape)

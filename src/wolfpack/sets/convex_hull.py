@@ -46,6 +46,7 @@ class ConvexHull(LiftedSet):
     """
 
     summary = "{K.table.shape[0]} points, shape={K.shape}"
+    _derived = ("table",)
 
     def __init__(self, points: ArrayLike) -> None:
         array = as_array(points, "points")
@@ -70,6 +71,13 @@ class ConvexHull(LiftedSet):
             return float(pdist(self.table).max(initial=0.0))
         centred = np.linalg.norm(self.table - self.table.mean(axis=0), axis=1).max()
         return 2.0 * min(float(centred), self.radius)
+
+    @cached_property
+    def centred_radius(self) -> float:
+        centred = np.linalg.norm(self.table - self.table.mean(axis=0), axis=1).max()
+        d = self.dimension
+        jung = self.diameter * math.sqrt(d / (2.0 * (d + 1.0)))
+        return min(float(centred), jung, self.radius)
 
     def _lmo(self, g: Array) -> Rows:
         rows = np.asarray(g, dtype=np.float64).reshape(-1, self.table.shape[1])

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ..arrays import Array, as_float_array, check_finite
+from ..arrays import Array, as_float_array, check_finite, check_sparse
 from ..atoms import Atoms, Sparse
 from ..problem import CapabilityError
 from ..problem.checks import nonnegative, shown
@@ -88,6 +88,11 @@ class FlowPolytope(ProgramSet):
         if self.capacity is not None:
             self.radius = float(np.linalg.norm(self.capacity))
         self.diameter = math.sqrt(2.0) * self.radius
+
+    @property
+    def demands(self) -> tuple[Array, Array]:
+        """Numbers of the origins, and what each node receives from each of them."""
+        return self._routing.origins, self._routing.demand
 
     def _lmo(self, g: Array) -> Atoms:
         if self.capacity is not None:
@@ -196,6 +201,8 @@ def _table(graph: Graph, demands: Any) -> tuple[Array, Array]:
     if isinstance(demands, np.ndarray) or sparse.issparse(demands):
         if demands.ndim != 2 or demands.shape[0] != demands.shape[1]:
             raise ValueError(f"demands must be triples or a square matrix, found {demands.shape}")
+        if sparse.issparse(demands):
+            check_sparse(demands, "demands")
         matrix = sparse.coo_array(demands)
         triples = zip(*(part.tolist() for part in (*matrix.coords, matrix.data)), strict=True)
     elif isinstance(demands, Iterable):

@@ -45,6 +45,7 @@ class MinkowskiSum(Combination):
                 )
         self.radius = sum(part.radius for part in self.parts)
         self.diameter = sum(part.diameter for part in self.parts)
+        self.centred_radius = sum(part.centred_radius for part in self.parts)
 
     def _lmo(self, g: Array) -> Sums:
         return Sums([part._lmo(g) for part in self.parts])

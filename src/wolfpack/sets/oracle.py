@@ -7,9 +7,19 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Array, as_float_array
+from ..arrays import Array, as_float_array, norm
 from ..atoms import Atoms, Dense
-from ..problem.checks import Shape, as_shape, checked, extent, flag, function, optional, shown
+from ..problem.checks import (
+    Shape,
+    as_shape,
+    checked,
+    extent,
+    flag,
+    function,
+    nonnegative,
+    optional,
+    shown,
+)
 from ._base import Set
 from ._batch import map_batch
 from ._distance import separation
@@ -32,6 +42,9 @@ class Oracle(Set):
     batched : bool
         Whether ``lmo`` also accepts a batch of directions ``(batch, *shape)``; else it is called
         for one after the other, and a batch of its answers is dense.
+    inexact : float
+        How far answers may be from the best: <g, v> is at most min <g, .> + inexact ||g|| radius.
+        Certificates are lowered by it. 0, the default, says that answers are exact.
     contains : callable, optional
         ``contains(x)`` tells whether x is in the set.
     anywhere : bool
@@ -40,9 +53,11 @@ class Oracle(Set):
 
     Notes
     -----
-    Certificates assume that the answers are exact. Without ``contains``, membership is judged with
-    the oracle, by Wolfe's algorithm: up to 1,000 calls, a few in low dimension. A point counts as
-    outside only if a direction proves it.
+    Certificates assume that the answers are as exact as ``inexact`` says; a lower bound above a
+    value of f, which worse answers lead to, ends a run with status ``contradiction``.
+
+    Without ``contains``, membership is judged with the oracle, by Wolfe's algorithm: up to 1,000
+    calls, a few in low dimension. A point counts as outside only if a direction proves it.
 
     Examples
     --------
@@ -69,6 +84,7 @@ class Oracle(Set):
         *,
         diameter: float | None = None,
         batched: bool = False,
+        inexact: float = 0.0,
         contains: Callable[[Array], bool] | None = None,
         anywhere: bool = False,
     ) -> None:
@@ -77,6 +93,7 @@ class Oracle(Set):
         self.r = self.radius = radius
         if diameter is not None:
             self.diameter = min(2.0 * self.r, diameter)
+        self.inexact = nonnegative(inexact, "inexact")
         self.batched = batched
         self.one_by_one = not batched
         self.batch_hint = None if batched else 1
@@ -117,6 +134,10 @@ class Oracle(Set):
         if array.ndim == 0:
             raise TypeError(f"{self}: lmo must answer an array, found {shown(answer)}")
         return array
+
+    def certify(self, g: Array, vertex: Atoms) -> float:
+        value = super().certify(g, vertex)
+        return value - self.inexact * norm(g) * self.r if self.inexact else value
 
     def violation(self, x: Array) -> float:
         if self.member is None:

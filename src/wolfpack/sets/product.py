@@ -48,6 +48,7 @@ class Product(Combination):
         self.shape = (sum(part.dimension for part in self.parts),)
         self.radius = math.hypot(*(part.radius for part in self.parts))
         self.diameter = math.hypot(*(part.diameter for part in self.parts))
+        self.centred_radius = math.hypot(*(part.centred_radius for part in self.parts))
 
     def split(self, x: Array) -> list[Array]:
         """Return the parts' points of ``x``, a vector or a batch of vectors."""

@@ -50,6 +50,7 @@ class Scale(Combination):
         self.shape = K.shape
         self.radius = abs(self.factor) * K.radius
         self.diameter = abs(self.factor) * K.diameter
+        self.centred_radius = abs(self.factor) * K.centred_radius
 
     @property
     def K(self) -> Set:

@@ -49,6 +49,7 @@ class Simplex(Set):
         self.shape = as_shape(n, "n")
         self.r = self.radius = radius
         self.diameter = self.r * math.sqrt(2.0) if self.dimension > 1 else 0.0
+        self.centred_radius = self.r * math.sqrt(1.0 - 1.0 / self.dimension)
 
     def _lmo(self, g: Array) -> OneHot:
         if g.ndim == len(self.shape):

@@ -48,6 +48,7 @@ class Translate(Combination):
                 f"offset must have the shape {K.shape} of {K}, found {array.shape}"
             ) from None
         self.radius, self.diameter = K.radius + scaled_norm(self.offset), K.diameter
+        self.centred_radius = K.centred_radius
 
     @property
     def K(self) -> Set:

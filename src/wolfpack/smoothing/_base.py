@@ -15,14 +15,19 @@ from typing import ClassVar, cast
 
 import numpy as np
 
+from .. import theory
 from ..arrays import Array, inner, like, minus_scaled, reshape
 from ..atoms import Atoms
 from ..noise import Noise
-from ..problem import CapabilityError
+from ..problem import CapabilityError, Problem
 from ..sets import Set
 
 BLOCK_NUMBERS = 2**16
 """Random numbers per block: large enough to amortise a call, small enough to stay in cache."""
+
+
+BIAS_MARGIN = 2.0
+"""Standard errors that are added to an estimate of s_1(0), so that it is a bound with 97.5%."""
 
 
 class Smoothing(ABC):
@@ -63,14 +68,45 @@ class Smoothing(ABC):
         """Random numbers that one answer takes."""
 
     @cached_property
-    @abstractmethod
     def smoothness(self) -> float:
-        """C such that s_alpha is C/alpha-smooth."""
+        """C such that s_alpha is C/alpha-smooth in the Euclidean norm, the smallest known one."""
+        return self.curvature("sharp")
+
+    @abstractmethod
+    def curvature(self, constants: str, norm: theory.Norm = theory.EUCLIDEAN) -> float:
+        """Return C such that s_alpha is C/alpha-smooth in a norm, "sharp" or as in the "paper"."""
 
     @cached_property
     @abstractmethod
     def bias(self) -> float:
-        """A bound on (s_alpha - s)/alpha."""
+        """A bound on (s_alpha - s)/alpha, which is s_1(0).
+
+        Where it is estimated, that takes `bias_samples` oracle calls, on first use.
+        """
+
+    @property
+    def bias_samples(self) -> int:
+        """How many oracle calls an estimate of `bias` takes."""
+        # a rough value will do where every draw costs a call of an expensive oracle
+        return 16 if self.K.batch_hint == 1 else 256
+
+    def radius(self, constants: str, norm: theory.Norm = theory.EUCLIDEAN) -> float:
+        """Return the radius of the set that is smoothed, about 0 with the "paper"'s constants."""
+        return norm.radius_of(self.K, constants)
+
+    @property
+    def stretch(self) -> float:
+        """How much longer the noise is in the space of directions than where it is drawn."""
+        return 1.0
+
+    def noise_constant(self, constants: str, norm: theory.Norm = theory.EUCLIDEAN) -> float:
+        """Return M, so that s_alpha is R M/alpha-smooth with the radius R."""
+        return norm.C * self.law.M(self.K.dimension, constants)
+
+    def need_L(self, problem: Problem, method: str, norm: theory.Norm = theory.EUCLIDEAN) -> float:
+        """Return the smoothness constant of the function that is minimised over that set."""
+        L = problem.need_L(method)
+        return L if norm.p == 2.0 else norm.smoothness_of(L, problem.objective.L1)
 
     @property
     def exact(self) -> bool:

@@ -15,7 +15,7 @@ from .. import theory
 from ..atoms import Atoms
 from ..noise import Noise
 from ..sets import Set
-from ._base import Array, Smoothing, draw_noise, perturbed
+from ._base import BIAS_MARGIN, Array, Smoothing, draw_noise, perturbed
 
 
 class Ambient(Smoothing):
@@ -52,12 +52,10 @@ class Ambient(Smoothing):
     def closed_form(self) -> Noise:
         return self.law
 
-    @cached_property
-    def smoothness(self) -> float:
-        return theory.smoothness(self.K, self.law, 1.0, "sharp")
+    def curvature(self, constants: str, norm: theory.Norm = theory.EUCLIDEAN) -> float:
+        return theory.smoothness(self.K, self.law, 1.0, constants, norm)
 
     @cached_property
     def bias(self) -> float:
-        # a rough value will do where every draw costs a call of an expensive oracle
-        samples = 16 if self.K.batch_hint == 1 else 4096
-        return theory.s1(self.K, self.law, samples=samples).value
+        estimate = theory.s1(self.K, self.law, samples=self.bias_samples)
+        return estimate.value + BIAS_MARGIN * estimate.error

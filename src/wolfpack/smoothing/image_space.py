@@ -9,17 +9,19 @@ that of AK and the smoothness that of the loss; all theorems hold with these.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import cached_property
 from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
-from ..arrays import Streams, inner, to_host
+from .. import theory
+from ..arrays import Streams, inner
 from ..noise import Noise
 from ..objectives import Objective
-from ..problem import CapabilityError
+from ..problem import CapabilityError, Problem
 from ..sets import Set
-from ._base import Array, Smoothing, draw_noise, perturbed
+from ._base import BIAS_MARGIN, Array, Smoothing, draw_noise, perturbed
 
 
 class LinearImage(Protocol):
@@ -62,23 +64,50 @@ class ImageSpace(Smoothing):
         delta = draw_noise(self.law, rng, (count, *self.objective.image_shape), v)
         return perturbed(v, alpha, self.objective.pull_back(delta))
 
-    @cached_property
-    def smoothness(self) -> float:
-        radius = math.sqrt(self.objective.spectral_norm_squared) * self.K.radius
-        return radius * self.law.M(math.prod(self.objective.image_shape), "sharp")
+    def radius(self, constants: str, norm: theory.Norm = theory.EUCLIDEAN) -> float:
+        if norm.p != 2.0:
+            raise CapabilityError(
+                "smoothing='image' measures A x in the Euclidean norm: leave norm out, or use "
+                "smoothing='ambient'"
+            )
+        return self.stretch * super().radius(constants)
+
+    @property
+    def stretch(self) -> float:
+        return math.sqrt(self.objective.spectral_norm_squared)
+
+    def curvature(self, constants: str, norm: theory.Norm = theory.EUCLIDEAN) -> float:
+        return self.radius(constants, norm) * self.noise_constant(constants, norm)
+
+    def noise_constant(self, constants: str, norm: theory.Norm = theory.EUCLIDEAN) -> float:
+        return self.law.M(math.prod(self.objective.image_shape), constants)
+
+    def need_L(self, problem: Problem, method: str, norm: theory.Norm = theory.EUCLIDEAN) -> float:
+        """Return L of the loss (Proposition F6); the user's L bounds f and does not enter."""
+        L = getattr(self.objective, "loss_smoothness", None)
+        if L is None:
+            raise CapabilityError(
+                f"method {method!r} with smoothing='image' needs the Lipschitz constant of the "
+                f"gradient of the loss, and {type(self.objective).__name__} has no "
+                "`loss_smoothness`: define it, or use smoothing='ambient'"
+            )
+        return L
 
     @cached_property
     def bias(self) -> float:
-        streams, total = Streams(2**127), 0.0
+        estimate = theory.mean_width(self.K, self._bias_directions())
+        return estimate.value + BIAS_MARGIN * estimate.error
+
+    def _bias_directions(self) -> Iterator[Array]:
+        """Yield batches of A'Delta, `bias_samples` of them in all."""
+        streams = Streams(2**127)
         place = np.empty(0) if self.objective.like is None else self.objective.like
-        # a rough value will do where every draw costs a call of an expensive oracle
-        samples = 16 if self.K.batch_hint == 1 else 1024
-        count = min(self.block, samples)
-        for block in range(math.ceil(samples / count)):
-            rng = streams.at(0, block)
-            delta = draw_noise(self.law, rng, (count, *self.objective.image_shape), place)
-            total += float(np.mean(to_host(self.K.support(self.objective.pull_back(delta)))))
-        return total / math.ceil(samples / count)
+        count = min(self.block, self.bias_samples)
+        for block in range(math.ceil(self.bias_samples / count)):
+            size = min(count, self.bias_samples - block * count)
+            shape = (size, *self.objective.image_shape)
+            delta = draw_noise(self.law, streams.at(0, block), shape, place)
+            yield self.objective.pull_back(delta)
 
     def size(self, step: Array) -> float:
         image = self.objective.A @ step

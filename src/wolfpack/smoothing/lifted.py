@@ -15,6 +15,7 @@ from typing import ClassVar, cast
 
 import numpy as np
 
+from .. import theory
 from ..arrays import namespace
 from ..atoms import Atoms, join
 from ..problem import CapabilityError
@@ -60,11 +61,14 @@ class Lifted(Smoothing):
     def closed_form(self) -> str:
         return "lifted"
 
-    @cached_property
-    def smoothness(self) -> float:
+    def curvature(self, constants: str, norm: theory.Norm = theory.EUCLIDEAN) -> float:
         known = self.K.smoothness("lifted")
         # the variance of numbers in an interval of the length of the diameter
-        return 0.25 * self.K.diameter**2 if known is None else known
+        B = 0.25 * self.K.diameter**2 if known is None else known
+        return B if norm.p == 2.0 else norm.curvature_of(self.K, "lifted", B, constants)
+
+    def noise_constant(self, constants: str, norm: theory.Norm = theory.EUCLIDEAN) -> float:
+        return self.curvature(constants, norm) / self.radius(constants, norm)
 
     @cached_property
     def bias(self) -> float:

@@ -33,7 +33,8 @@ Symbols
 Cost of a round
     One gradient, m_k oracle calls. kappa = "auto" asks one clean oracle more about 4 times per
     doubling of k; with exact smoothing it repeats about one round in 14 and evaluates the smoothed
-    support function three times a round. Memory O(d) beside the answers of a block.
+    support function three times a round. Memory O(d) beside the answers of a block. A round that
+    ends outside the domain of f is repeated with half the tau_k, and leaves the theorem's schedule.
 
 Sources
     B. Dubois-Taine, F. Bach, Q. Berthet, A. Taylor, NeurIPS 2022, for the method that this extends.
@@ -51,6 +52,7 @@ from ..problem import Evaluation, Problem, Solver
 from ..problem.checks import between, checked, choice, count, either, flag, optional, positive
 from ..smoothing import Oracles
 from .parts.compiled import need_compilable, replay
+from .parts.domain import shortened
 from .parts.tuner import FIRST_KAPPA, Control, Step, compared_numbers, passes_step_test
 
 _MAX_KAPPA = 2.0**60
@@ -108,8 +110,9 @@ class Anytime(Solver[State]):
 
     Notes
     -----
-    L is the one given to `minimize`. Without it, it is the curvature measured along the last steps,
-    which may fall by 10% a round and rises at once where f proves to be steeper (a heuristic).
+    L is the one given to `minimize`, or with smoothing="image" the loss's own (Proposition F6).
+    Where none is given, it is the curvature measured along the last steps, which may fall by 10% a
+    round and rises at once where f proves to be steeper (a heuristic).
     """
 
     m: int | str = "auto"
@@ -129,7 +132,11 @@ class Anytime(Solver[State]):
         if self.compile:
             need_compilable(problem, oracles, x0, m)
         at = problem.evaluate(x0)
-        L = problem.L or _curvature_towards(problem, x0, at, oracles)
+        if problem.L is None:
+            L = _curvature_towards(problem, x0, at, oracles)
+        else:
+            smoothing = oracles.smoothing
+            L = problem.L if smoothing is None else smoothing.need_L(problem, self.name)
         m_0 = {"auto": 2, "theory": 1}.get(m, m) if isinstance(m, str) else m
         kappa = FIRST_KAPPA if self.kappa == "auto" else float(self.kappa)
         control = Control(kappa, at.value)
@@ -138,12 +145,12 @@ class Anytime(Solver[State]):
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         m, L, control = state.m, state.L, state.control
         tau = self.order / (state.k + 1 + self.order)
-        step = self._try(problem, state, oracles, tau, control.kappa)
+        tau, step = self._try(problem, state, oracles, tau, control.kappa)
         if self._tested(oracles, m):
             kappa, failed = control.kappa, control.floor
             while kappa < _MAX_KAPPA and not passes_step_test(tau, state.at.value, step):
                 kappa, failed = 2.0 * kappa, kappa
-                step = self._try(problem, state, oracles, tau, kappa)
+                tau, step = self._try(problem, state, oracles, tau, kappa)
             # kappa falls slowly where it failed lately, and faster where it has not
             fall = 0.95 if kappa <= 4.0 * failed else 0.8
             control = control._replace(kappa=max(fall * kappa, 1 / _MAX_KAPPA), floor=0.99 * failed)
@@ -155,14 +162,22 @@ class Anytime(Solver[State]):
 
     def _try(
         self, problem: Problem, state: State, oracles: Oracles, tau: float, kappa: float
-    ) -> Step:
-        """Return the step that smoothing with this kappa takes from a state."""
-        alpha = self._alpha(oracles, tau, state.L, state.m, kappa)
-        if self.compile:
-            return replay(self, problem, state, oracles, tau, alpha)
-        step = self.propose(problem, state, oracles, tau, alpha)
-        at, found = problem.settle(step.at, step.numbers)
-        return step._replace(at=at, numbers=found)
+    ) -> tuple[float, Step]:
+        """Return the step that smoothing with this kappa takes from a state, and its weight tau.
+
+        Where f is not finite at the step's end, tau is halved, in the average of the gradients as
+        well as in that of the answers.
+        """
+
+        def attempt(tau: float) -> Step:
+            alpha = self._alpha(oracles, tau, state.L, state.m, kappa)
+            if self.compile:
+                return replay(self, problem, state, oracles, tau, alpha)
+            step = self.propose(problem, state, oracles, tau, alpha)
+            at, found = problem.settle(step.at, step.x, step.numbers)
+            return step._replace(at=at, numbers=found)
+
+        return shortened(attempt, tau, state.x)
 
     def propose(
         self, problem: Problem, state: State, oracles: Oracles, tau: float, alpha: float
@@ -192,7 +207,7 @@ class Anytime(Solver[State]):
         Every sixteenth round computes the Frank-Wolfe gap at x_k as well. Where f was much steeper
         at the start than it is now, the average gradient stays poor for many rounds.
         """
-        bound = problem.dual_bound(state.y, state.dual, oracles.lmo(state.y))
+        bound = problem.dual_bound(state.y, state.dual, oracles.lmo(state.y), averaged=True)
         if state.k % 16 == 0 and state.k > 0:
             at = state.at
             bound = max(bound, problem.dual_bound(at.gradient, at.dual, oracles.lmo(at.gradient)))
@@ -252,7 +267,13 @@ def _curvature(x: Array, x_next: Array, numbers: Sequence[float], oracles: Oracl
 
 def _curvature_towards(problem: Problem, x: Array, at: Evaluation, oracles: Oracles) -> float:
     """Return the curvature of f halfway from x to a clean answer; 1 when f is flat there."""
-    middle = oracles.lmo(at.gradient).add_scaled(x, 0.5, 0.5)
-    numbers = fetch(*_curvature_numbers(x, at, middle, problem.evaluate(middle)))
+    vertex = oracles.lmo(at.gradient)
+
+    def towards(t: float) -> tuple[Array, Evaluation]:
+        point = vertex.add_scaled(x, 1.0 - t, t)
+        return point, problem.evaluate(point)
+
+    _, (middle, there) = shortened(towards, 0.5, x)
+    numbers = fetch(*_curvature_numbers(x, at, middle, there))
     curvature = _curvature(x, middle, numbers, oracles)
     return curvature if curvature > 0 else 1.0

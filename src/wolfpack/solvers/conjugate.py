@@ -53,6 +53,7 @@ from ..problem import Evaluation, Problem, Solver
 from ..problem.checks import between, checked, choice
 from ..smoothing import Oracles
 from .parts.active_set import hessian_product, towards
+from .parts.domain import shortened
 from .parts.stall import Stall
 from .parts.step_rules import LineSearch, Memory, Rule, SearchLine, as_rule
 
@@ -106,8 +107,12 @@ class Conjugate(Solver[State]):
         d = self._direction(problem, state, towards(state.vertex, x))
         ray = SearchLine(k, x, state.at, d, 1.0, state.memory)
         gamma, memory = as_rule(self.rule)(problem, ray)
-        x_next = x + gamma * d
-        at_next = problem.evaluate(x_next)
+
+        def moved(gamma: float) -> tuple[Array, Evaluation]:
+            x_next = x + gamma * d
+            return x_next, problem.evaluate(x_next)
+
+        gamma, (x_next, at_next) = shortened(moved, gamma, x, end=1.0)
         vertex_next = oracles.lmo(at_next.gradient)
         bound_next = problem.dual_bound(at_next.gradient, at_next.dual, vertex_next)
         past = (x + d, *state.targets[: self.order - 1]) if gamma < 1 - self.delta else ()

@@ -25,7 +25,8 @@ Iteration
 Guarantee
     That of fully corrective Frank-Wolfe, whatever m and the noise (docs/theory/corrective.md):
     f(x_k) - min f = O(L D^2 / k), Theorem R2, and linear for strongly convex f on a polytope,
-    Theorem R3. That m > 1 saves rounds is measured, not proved.
+    Theorem R3. Theorem R4 bounds the rounds as a function of m where the optimal vertices are
+    answered with a positive probability; that the learned noise does so is measured.
 
 Symbols
     P_k ``state.hull``, v_k the first of ``state.answers.vertices``, h_k f(x_k) less the best bound,
@@ -195,7 +196,8 @@ class Corrective(Solver[State]):
         bound = problem.dual_bound(at.gradient, at.dual, found.clean)
         vertices = [found.clean, *found.others]
         if found.average is not None:
-            bound = max(bound, problem.dual_bound(average.y, average.dual, found.average))
+            mean = problem.dual_bound(average.y, average.dual, found.average, averaged=True)
+            bound = max(bound, mean)
             vertices.insert(1, found.average)
         reach = max(scales.reach, norm(found.clean.to_dense() - state.x))
         return state._replace(
@@ -235,9 +237,7 @@ class Corrective(Solver[State]):
         assert smoothing is not None
         unit = max(0.0, state.at.value - state.stall.bound)
         if smoothing.name != "lifted":
-            ambient = smoothing.name == "ambient"
-            stretch = 1.0 if ambient else smoothing.smoothness / problem.set.radius
-            unit *= 1.0 / max(stretch * scales.reach, 1e-300)
+            unit *= 1.0 / max(smoothing.stretch * scales.reach, 1e-300)
         rungs = scales.rungs(count, state.k)
         return rungs, unit * np.exp2(rungs), unit * 2.0**scales.rung
 

@@ -17,7 +17,8 @@ Symbols
     x_k ``state.x``, grad f(x_k) ``state.at.gradient``, v_k ``state.vertex``, gamma_k ``gamma``.
 
 Cost of a round
-    One gradient, one oracle call (line searches on non-quadratics add slopes); memory O(d).
+    One gradient, one oracle call (line searches on non-quadratics add slopes); memory O(d). Where f
+    is not finite at x_{k+1}, gamma_k is halved until it is (`parts.domain`).
 
 Sources
     M. Frank, P. Wolfe, An algorithm for quadratic programming, 1956.
@@ -33,6 +34,7 @@ from ..arrays import Array, same_type
 from ..atoms import Atoms
 from ..problem import Evaluation, Problem, Solver
 from ..smoothing import Oracles
+from .parts.domain import shortened
 from .parts.step_rules import LineSearch, Memory, OpenLoop, Rule, SearchLine, as_rule
 
 
@@ -72,8 +74,12 @@ class FrankWolfe(Solver[State]):
         x, rule = state.x, as_rule(self.rule)
         d = state.vertex.to_dense() - x if rule.looks else None
         gamma, memory = rule(problem, SearchLine(state.k, x, state.at, d, 1.0, state.memory))
-        x_next = same_type(state.vertex.add_scaled(x, 1.0 - gamma, gamma), x)
-        at_next = problem.evaluate(x_next)
+
+        def moved(gamma: float) -> tuple[Array, Evaluation]:
+            x_next = same_type(state.vertex.add_scaled(x, 1.0 - gamma, gamma), x)
+            return x_next, problem.evaluate(x_next)
+
+        _, (x_next, at_next) = shortened(moved, gamma, x, end=1.0)
         return State(state.k + 1, x_next, at_next, oracles.lmo(at_next.gradient), memory)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:

@@ -52,6 +52,7 @@ from ..smoothing import Oracles
 from .parts.active_set import ActiveSetMethod, State, ask_oracle, hessian_product
 from .parts.barycentric import minimize_quadratic
 from .parts.correction import correction_kind, metric_of
+from .parts.domain import shortened
 from .parts.hull import Hull
 
 
@@ -129,5 +130,10 @@ class FullyCorrective(ActiveSetMethod):
         weights = minimize_quadratic(G, c, active.weights, tol)
         d = active.point(weights) - x
         gamma, memory = self.stride(problem, state._replace(k=state.k + 1), d)
-        active = active.pruned((1.0 - gamma) * active.weights + gamma * weights)
-        return state.moved(problem, active, memory, state.k), gamma
+
+        def moved(gamma: float) -> State:
+            hull = active.pruned((1.0 - gamma) * active.weights + gamma * weights)
+            return state.moved(problem, hull, memory, state.k)
+
+        gamma, there = shortened(moved, gamma, x, end=1.0)
+        return there, gamma

@@ -44,10 +44,11 @@ from typing import ClassVar
 import numpy as np
 
 from ..arrays import Array, inner, same_type
-from ..problem import Problem
+from ..problem import Evaluation, Problem
 from ..problem.checks import checked, count
 from ..smoothing import Oracles
 from .parts.active_set import ActiveSetMethod, State, laziness, towards
+from .parts.domain import shortened
 from .parts.hull import Hull
 from .parts.stall import Stall
 
@@ -94,8 +95,12 @@ class LazyFrankWolfe(ActiveSetMethod):
             gap = here - float(vertex.dot(g))
             phi = phi if gap >= phi / self.J else 0.5 * gap
         gamma, memory = self.stride(problem, state, towards(vertex, x))
-        x_next = same_type(vertex.add_scaled(x, 1.0 - gamma, gamma), x)
-        at_next = problem.evaluate(x_next)
+
+        def moved(gamma: float) -> tuple[Array, Evaluation]:
+            x_next = same_type(vertex.add_scaled(x, 1.0 - gamma, gamma), x)
+            return x_next, problem.evaluate(x_next)
+
+        _, (x_next, at_next) = shortened(moved, gamma, x, end=1.0)
         stall, cache = state.stall.updated(at_next.value, bound), self._used(cache, i)
         return State(state.k + 1, x_next, at_next, vertex, bound, cache, memory, stall, phi)
 

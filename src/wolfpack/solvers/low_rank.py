@@ -181,7 +181,8 @@ class LowRankCorrective(Solver[State]):
         bound = problem.dual_bound(at.gradient, at.dual, answers.take(0))
         if average is not None:
             pair = K.k_best(average.y, 1)
-            bound = max(bound, problem.dual_bound(average.y, average.dual, pair.take(0)))
+            mean = problem.dual_bound(average.y, average.dual, pair.take(0), averaged=True)
+            bound = max(bound, mean)
             answers = join([answers, pair])
         assert isinstance(answers, RankOne)
         return answers, bound

@@ -35,7 +35,8 @@ Symbols
 
 Cost of a round
     One gradient, one oracle call; memory O(d). Where y_k is not x_k, f(x_k) itself is evaluated by
-    the loop, off the clock.
+    the loop, off the clock. Where f is not finite at y_k, delta_k is halved; where it is not finite
+    at x_k, x_k moves towards y_{k-1}. The certificate holds for all weights and iterates.
 
 Sources
     B. Li, M. Coutino, G. Giannakis, G. Leus, A momentum-guided Frank-Wolfe algorithm, IEEE
@@ -50,13 +51,17 @@ from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, same_type
 from ..atoms import Atoms
-from ..problem import Evaluation, Problem, Solver
+from ..problem import Evaluation, NonFiniteError, Problem, Solver
 from ..problem.checks import checked, choice
 from ..smoothing import Oracles
+from .parts.domain import shortened, within
 
 
 class State(NamedTuple):
-    """Iterate, averaged gradient with its dual point, and the oracle's answer to it."""
+    """Iterate, averaged gradient with its dual point, and the oracle's answer to it.
+
+    ``inside`` is the point of the last gradient, where f is finite.
+    """
 
     k: int
     x: Array
@@ -64,6 +69,7 @@ class State(NamedTuple):
     vertex: Atoms
     theta: Array
     dual: Array | float
+    inside: Array
 
 
 @checked(kind=choice("nesterov", "heavy-ball"))
@@ -82,24 +88,43 @@ class Momentum(Solver[State]):
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         at = problem.evaluate(x0)
-        return State(0, x0, at, oracles.lmo(at.gradient), at.gradient, at.dual)
+        return State(0, x0, at, oracles.lmo(at.gradient), at.gradient, at.dual, x0)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        x, at = state.x, state.at
-        delta = 2 / (state.k + 3)
+        delta, y, at = 2 / (state.k + 3), state.x, state.at
         if self.kind == "nesterov":
-            at = problem.evaluate(state.vertex.add_scaled(x, 1 - delta, delta))
+            state, delta, y, at = self._look(problem, state, delta)
         assert at is not None
+        x = state.x
         theta_next = (1 - delta) * state.theta + delta * at.gradient
         dual_next = (1 - delta) * state.dual + delta * at.dual
         vertex_next = oracles.lmo(theta_next)
         x_next = same_type(vertex_next.add_scaled(x, 1 - delta, delta), x)
-        at_next = None if self.kind == "nesterov" else problem.evaluate(x_next)
-        return State(state.k + 1, x_next, at_next, vertex_next, theta_next, dual_next)
+        state = State(state.k + 1, x_next, None, vertex_next, theta_next, dual_next, y)
+        return state if self.kind == "nesterov" else self.observe(problem, state)
 
     def observe(self, problem: Problem, state: State) -> State:
-        return state._replace(at=problem.evaluate(state.x))
+        """Return the state with f at x, which moves towards y_k where f is not finite at x."""
+        x, at = within(problem, state.x, state.inside)
+        return state._replace(x=x, at=at)
+
+    def _look(
+        self, problem: Problem, state: State, delta: float
+    ) -> tuple[State, float, Array, Evaluation]:
+        """Return y_k and f there, with the state and the weight delta that make f finite."""
+
+        def between(delta: float) -> tuple[Array, Evaluation]:
+            y = same_type(state.vertex.add_scaled(state.x, 1 - delta, delta), state.x)
+            return y, problem.evaluate(y)
+
+        try:
+            return state, delta, *between(delta)
+        except NonFiniteError:
+            # f has not been evaluated at x yet, unless the loop has recorded the last round
+            state = self.observe(problem, state) if state.at is None else state
+        delta, (y, at) = shortened(between, delta, state.x)
+        return state, delta, y, at
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the dual value at theta_k."""
-        return problem.dual_bound(state.theta, state.dual, state.vertex)
+        return problem.dual_bound(state.theta, state.dual, state.vertex, averaged=True)

@@ -2,7 +2,7 @@ r"""Parallel Frank-Wolfe (PFW): Algorithm 2 of the paper.
 
 Problem
     min f(x) over x in K, f convex and L-smooth, K compact and convex with
-    R_K = max ||x|| over K.
+    R_K = max ||x|| over K, or the radius about another centre.
 
 Iteration
     With :math:`\beta = R_K M/\alpha`, :math:`\mu = \nu = 1/L`, :math:`A_0 = 0`, :math:`d_0 = 0`,
@@ -28,7 +28,9 @@ Symbols
     paper's; ``at`` is the evaluation of f at x_k, ``dual`` the certificate's running dual point.
 
 Cost of a round
-    One gradient, m oracle calls; memory O(d) beside the answers of a block.
+    One gradient, m oracle calls; memory O(d) beside the answers of a block. A round that ends
+    outside the domain of f is repeated with half the A_{k+1} - A_k: x_{k+1} comes nearer to x_k,
+    and the certificate is one for these weights.
 
 Sources
     B. Dubois-Taine, F. Bach, Q. Berthet, A. Taylor, Fast stochastic composite minimization and an
@@ -48,6 +50,8 @@ from ..problem import Evaluation, Problem, Solver
 from ..problem.checks import checked, choice, count, either, extent, optional
 from ..smoothing import Oracles
 from ..theory import unchecked
+from ..theory.norms import NormLike
+from .parts.domain import shortened
 
 CONSTANTS = ("paper", "sharp")
 _MIN_L = 1e-290
@@ -92,7 +96,7 @@ class State(NamedTuple):
 
 @checked(
     alpha=optional(extent),
-    m=either(count, "theory", "exact"),
+    m=either(count, "theory", "best", "exact"),
     M=optional(either(extent, *CONSTANTS)),
     constants=choice(*CONSTANTS),
     R=optional(extent),
@@ -106,18 +110,33 @@ class ParallelFrankWolfe(Solver[State]):
     ----------
     alpha : float, optional
         Smoothing. By default the value of Theorem 3 for the accuracy ``epsilon``.
-    m : int, "theory" or "exact"
-        Perturbed oracles per round; "theory" is 1/sqrt(alpha), at most 65,536, "exact" the closed
-        form.
+    m : int, "theory", "best" or "exact"
+        Perturbed oracles per round. "theory" is the paper's 1/sqrt(alpha), and at least
+        1/sqrt(epsilon) where alpha was chosen for epsilon with that m. "best" is the number beyond
+        which more oracles save no rounds (`wolfpack.theory.best_m`). Both are at most 65,536.
+        "exact" is the closed form.
     M : float, "paper" or "sharp", optional
         Constant of the noise: a number, the paper's sqrt(E||grad eta||^2), or its sharp form, the
         root of the largest eigenvalue of the Fisher information (1 for standard laws).
     constants : "paper" or "sharp"
         What M is when it is not given.
     R : float, optional
-        Radius of K; the set's own by default.
+        Radius of K in ``norm`` (of AK with smoothing="image"). By default the set's own: the radius
+        about a good centre when sharp, and max ||x||, as in the paper, when M is "paper" or a
+        number.
     epsilon : float
         Target accuracy that chooses alpha when alpha is not given.
+    norm : str, float or pair of floats
+        The norm of Theorems 2 and 3 (`wolfpack.theory.norm_of`): "l2", "l1", "linf", an exponent,
+        or (c, C) with c ||x||_2 <= ||x|| <= C ||x||_2. It changes the constants L, R and M, not the
+        iteration. "l1" suits exact smoothing on the simplex and the l1 ball, where L B then does
+        not grow with the dimension. R and a number M are measured in this norm.
+
+    Notes
+    -----
+    L is the user's, else the objective's own, in the Euclidean norm; ``norm`` converts it. With
+    smoothing="image" the function that is minimised is the loss over AK, so that the loss's own
+    constant is used and a user's L does not enter.
     """
 
     alpha: float | None = None
@@ -126,28 +145,59 @@ class ParallelFrankWolfe(Solver[State]):
     constants: str = "sharp"
     R: float | None = None
     epsilon: float = 1e-3
+    norm: NormLike = "l2"
     name: ClassVar[str] = "pfw"
     samples: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        theory.norm_of(self.norm, 1)
+
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        problem.need_L(self.name)
-        alpha = self.alpha or self._alpha_for(problem, x0, oracles)
-        return self.restart(problem, 0, x0, problem.evaluate(x0), alpha, oracles)
+        at, alpha, least_m = problem.evaluate(x0), self.alpha, 1
+        if alpha is None:
+            bound = problem.dual_bound(at.gradient, at.dual, oracles.lmo(at.gradient))
+            alpha, least_m = self._for_epsilon(problem, at.value - bound, oracles)
+        return self.restart(problem, 0, x0, at, alpha, oracles, least_m)
 
     def restart(
-        self, problem: Problem, k: int, x0: Array, at: Evaluation, alpha: float, oracles: Oracles
+        self,
+        problem: Problem,
+        k: int,
+        x0: Array,
+        at: Evaluation,
+        alpha: float,
+        oracles: Oracles,
+        least_m: int = 1,
     ) -> State:
         """Return the state that begins Algorithm 2 at ``x0``, counted as round ``k``."""
-        beta = self.noise_constant(problem, oracles) / alpha
-        m = math.ceil(min(MAX_M, 1.0 / math.sqrt(alpha))) if self.m == "theory" else self.m
-        # f is also L-smooth for every larger L; that of tiny data may be 0
-        mu = 1.0 / max(problem.need_L(self.name), _MIN_L)
-        run = RunConstants(x0, alpha, m, beta, mu)
+        L, B, R = self._constants_of(problem, oracles)
+        m = self.m
+        if m == "theory":
+            m = max(least_m, math.ceil(min(MAX_M, 1.0 / math.sqrt(alpha))))
+        elif m == "best":
+            m = self._best_m(oracles, L, B, R, alpha=alpha)
+        # s_alpha of a single point is linear: it is smooth with every constant
+        beta = B / alpha if B > 0.0 else 1.0 / L
+        run = RunConstants(x0, alpha, m, beta, mu=1.0 / L)
         return State(k, x0, at, at.gradient, at.dual, 0.0 * x0, 0.0, run)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        x0, beta, mu = state.run.x0, state.run.beta, state.run.mu
-        A_next, tau = unchecked.next_weight(state.A_k, beta, mu, mu)
+        A_k, beta, mu = state.A_k, state.run.beta, state.run.mu
+        A_next, tau = unchecked.next_weight(A_k, beta, mu, mu)
+
+        def attempt(share: float) -> State:
+            if share == 1.0:
+                return self._advance(problem, state, oracles, A_next, tau)
+            A_less = A_k + share * (A_next - A_k)
+            return self._advance(problem, state, oracles, A_less, 1.0 - A_k / A_less)
+
+        return shortened(attempt, 1.0, state.x)[1]
+
+    def _advance(
+        self, problem: Problem, state: State, oracles: Oracles, A_next: float, tau: float
+    ) -> State:
+        """Return the state after a round with the weight A_{k+1}."""
+        x0, beta = state.run.x0, state.run.beta
         past = (1 - tau) * state.y
         v = past + tau * state.at.gradient
         answer = same_type(oracles.mean(v, state.alpha, state.m, state.k), x0)
@@ -161,32 +211,67 @@ class ParallelFrankWolfe(Solver[State]):
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the dual value at y_k, with the conjugate bounded as in docs/theory."""
-        return problem.dual_bound(state.y, state.dual, oracles.lmo(state.y))
+        return problem.dual_bound(state.y, state.dual, oracles.lmo(state.y), averaged=True)
 
-    def noise_constant(self, problem: Problem, oracles: Oracles) -> float:
-        """Return R_K M, the smoothness of s_alpha times alpha."""
+    def constant_L(self, problem: Problem, oracles: Oracles) -> float:
+        """Return L of the problem that the theorems are about, in ``norm``."""
         assert oracles.smoothing is not None
+        return oracles.smoothing.need_L(problem, self.name, self._norm(problem))
+
+    def _norm(self, problem: Problem) -> theory.Norm:
+        return theory.norm_of(self.norm, problem.set.dimension)
+
+    def _constants_of(self, problem: Problem, oracles: Oracles) -> tuple[float, float, float]:
+        """Return L, B and R: s_alpha is B/alpha-smooth, and answers lie in a ball of radius R."""
+        smoothing, norm = oracles.smoothing, self._norm(problem)
+        assert smoothing is not None
         M = self.constants if self.M is None else self.M
-        if M == "sharp" and self.R is None:
-            return oracles.smoothing.smoothness
-        if isinstance(M, str):
-            M = oracles.smoothing.law.M(problem.set.dimension, M)
-        return (self.R or problem.set.radius) * M
+        R = self.R or smoothing.radius(self._strength, norm)
+        if not isinstance(M, str):
+            B = (self.R or smoothing.radius("paper", norm)) * M
+        elif self.R is None:
+            B = smoothing.curvature(M, norm)
+        else:
+            B = self.R * smoothing.noise_constant(M, norm)
+        return self.constant_L(problem, oracles), B, R
 
-    def _alpha_for(self, problem: Problem, x0: Array, oracles: Oracles) -> float:
-        """Return Theorem 3's alpha for ``epsilon``, with the gap at x0 for f(x0) - min f."""
-        at = problem.evaluate(x0)
-        bound = problem.dual_bound(at.gradient, at.dual, oracles.lmo(at.gradient))
+    @property
+    def _strength(self) -> str:
+        """Which form of the theorems the constants belong to."""
+        return self.M if isinstance(self.M, str) else self.constants
+
+    def _for_epsilon(self, problem: Problem, gap: float, oracles: Oracles) -> tuple[float, int]:
+        """Return Theorem 3's alpha for ``epsilon``, f(x_0) - min f <= gap, and its m."""
+        L, B, R = self._constants_of(problem, oracles)
+        if min(B, R) <= 0.0:
+            return self.epsilon, 1
         assert oracles.smoothing is not None
-        R = self.R or problem.set.radius
-        m = self.m if isinstance(self.m, int) else math.ceil(1.0 / math.sqrt(self.epsilon))
-        return theory.parameters_for(
+        if self.m == "theory":
+            m = math.ceil(min(MAX_M, 1.0 / math.sqrt(self.epsilon)))
+        elif self.m == "best":
+            m = self._best_m(oracles, L, B, R, epsilon=self.epsilon)
+        else:
+            m = math.inf if isinstance(self.m, str) else self.m
+        settings = theory.parameters_for(
             self.epsilon,
-            L=problem.need_L(self.name),
+            L=L,
             R=R,
-            M=self.noise_constant(problem, oracles) / R,
+            M=B / R,
             m=m,
-            initial_gap=max(at.value - bound, self.epsilon),
+            initial_gap=max(gap, self.epsilon),
             s1=oracles.smoothing.bias,
-            constants=self.M if self.M in CONSTANTS else self.constants,
-        ).alpha
+            constants=self._strength,
+            norm=self._norm(problem),
+        )
+        return settings.alpha, 1 if m == math.inf else int(m)
+
+    def _best_m(self, oracles: Oracles, L: float, B: float, R: float, **target: float) -> int:
+        """Return the best m for ``alpha=`` or ``epsilon=``, at most `MAX_M`."""
+        assert oracles.smoothing is not None
+        if min(B, R) <= 0.0:
+            return 1
+        s1, norm = oracles.smoothing.bias, theory.norm_of(self.norm, oracles.smoothing.K.dimension)
+        best = theory.best_m(
+            L=L, R=R, M=B / R, s1=s1, constants=self._strength, norm=norm, **target
+        )
+        return min(MAX_M, best)

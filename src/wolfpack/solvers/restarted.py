@@ -36,6 +36,7 @@ from ..arrays import Array
 from ..problem import Problem, Solver
 from ..problem.checks import between, checked, choice, count, either, extent, optional
 from ..smoothing import Oracles
+from ..theory.norms import NormLike
 from .parallel_fw import CONSTANTS, ParallelFrankWolfe, Stage, State
 
 _MAX_STAGE = 2.0**62
@@ -46,7 +47,7 @@ _MAX_STAGE = 2.0**62
     alpha=extent,
     length=extent,
     restart=choice("schedule", "certificate"),
-    m=either(count, "theory", "exact"),
+    m=either(count, "theory", "best", "exact"),
     M=optional(either(extent, *CONSTANTS)),
     constants=choice(*CONSTANTS),
     R=optional(extent),
@@ -66,9 +67,9 @@ class RestartedParallelFrankWolfe(Solver[State]):
     restart : {"schedule", "certificate"}
         End stages after T_alpha rounds, or earlier when the certificate shows that alpha limits the
         gap no more.
-    m : int, "theory" or "exact"
-        Oracles a round: a number, 1/sqrt(alpha), or the closed form.
-    M, constants, R : as in `ParallelFrankWolfe`
+    m : int, "theory", "best" or "exact"
+        Oracles a round: a number, 1/sqrt(alpha), as many as save rounds, or the closed form.
+    M, constants, R, norm : as in `ParallelFrankWolfe`
     """
 
     shrink: float = 0.5
@@ -79,17 +80,23 @@ class RestartedParallelFrankWolfe(Solver[State]):
     M: float | str | None = None
     constants: str = "sharp"
     R: float | None = None
+    norm: NormLike = "l2"
     name: ClassVar[str] = "r-pfw"
     samples: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _ = self.inner  # refuses a norm that is none
 
     @cached_property
     def inner(self) -> ParallelFrankWolfe:
         """Algorithm 2 with the options of this run."""
-        return ParallelFrankWolfe(self.alpha, self.m, self.M, self.constants, self.R)
+        return ParallelFrankWolfe(
+            self.alpha, self.m, self.M, self.constants, self.R, norm=self.norm
+        )
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         state = self.inner.init(problem, x0, oracles)
-        stage = Stage(self._rounds(problem, self.alpha), state.at.value, -math.inf)
+        stage = Stage(self._rounds(problem, self.alpha, oracles), state.at.value, -math.inf)
         return state._replace(stage=stage)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
@@ -98,7 +105,7 @@ class RestartedParallelFrankWolfe(Solver[State]):
         if state.k >= end:
             alpha = max(self.shrink * state.alpha, 1e-250)  # a long run must not reach zero
             state = self.inner.restart(problem, state.k, state.x, state.at, alpha, oracles)
-            end = state.k + self._rounds(problem, alpha)
+            end = state.k + self._rounds(problem, alpha, oracles)
         state = self.inner.step(problem, state, oracles)
         fun = min(fun, state.at.value)
         # the certificate costs an oracle call: every eighth round
@@ -113,8 +120,8 @@ class RestartedParallelFrankWolfe(Solver[State]):
         """Return the dual value at y_k of the stage."""
         return self.inner.lower_bound(problem, state, oracles)
 
-    def _rounds(self, problem: Problem, alpha: float) -> int:
+    def _rounds(self, problem: Problem, alpha: float, oracles: Oracles) -> int:
         """Return T_alpha, at least 1."""
-        L = problem.need_L(self.name)
+        L = self.inner.constant_L(problem, oracles)
         needed = self.length * math.sqrt(L / alpha) * math.log(1.0 / alpha)
         return max(1, math.ceil(min(_MAX_STAGE, needed)))  # a float may overflow, or be NaN

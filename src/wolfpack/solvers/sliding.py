@@ -35,7 +35,8 @@ Symbols
 
 Cost of a round
     One gradient, at most 18 k oracle calls, one for the certificate; memory O(d). f(y_k) itself is
-    evaluated by the loop, off the clock.
+    evaluated by the loop, off the clock. Where f is not finite at z_k, gamma_k is halved; where it
+    is not finite at y_k, y_k moves towards z_k. The certificate holds for all weights.
 
 Sources
     G. Lan, Y. Zhou, Conditional gradient sliding for convex optimization, SIAM Journal on
@@ -50,13 +51,14 @@ from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, inner
 from ..atoms import Atoms
-from ..problem import Evaluation, Problem, Solver
+from ..problem import Evaluation, NonFiniteError, Problem, Solver
 from ..smoothing import Oracles
 from .parts.active_set import towards
+from .parts.domain import shortened, within
 
 
 class State(NamedTuple):
-    """Iterates, and the averages of the certificate."""
+    """Iterates, the averages of the certificate, and the last z_k, where f is finite."""
 
     k: int
     x: Array
@@ -65,6 +67,7 @@ class State(NamedTuple):
     y: Array
     dual: Array | float
     bound: float
+    inside: Array
 
 
 @dataclass(frozen=True)
@@ -76,28 +79,48 @@ class Sliding(Solver[State]):
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         problem.need_L(self.name)
         at = problem.evaluate(x0)
-        return State(0, x0, at, x0, at.gradient, at.dual, -math.inf)
+        return State(0, x0, at, x0, at.gradient, at.dual, -math.inf, x0)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        k, x = state.k + 1, state.x
+        k = state.k + 1
         L, D = problem.need_L(self.name), problem.set.diameter
         gamma, beta, eta = 3 / (k + 2), 3 * L / (k + 1), L * D**2 / (k * (k + 1))
-        z = (1 - gamma) * x + gamma * state.u
-        at = problem.evaluate(z)
+        state, gamma, z, at = self._look(problem, state, gamma)
+        x = state.x
         u_next, first = _project(oracles, at.gradient, state.u, beta, eta, 18 * k)
         # the first inner answer is the answer to grad f(z): its bound is free
         bound = max(state.bound, problem.dual_bound(at.gradient, at.dual, first))
         x_next = (1 - gamma) * x + gamma * u_next
         y_next = (1 - gamma) * state.y + gamma * at.gradient
         dual_next = (1 - gamma) * state.dual + gamma * at.dual
-        return State(k, x_next, None, u_next, y_next, dual_next, bound)
+        return State(k, x_next, None, u_next, y_next, dual_next, bound, z)
 
     def observe(self, problem: Problem, state: State) -> State:
-        return state._replace(at=problem.evaluate(state.x))
+        """Return the state with f at y_k, which moves towards z_k where f is not finite there."""
+        x, at = within(problem, state.x, state.inside)
+        return state._replace(x=x, at=at)
+
+    def _look(
+        self, problem: Problem, state: State, gamma: float
+    ) -> tuple[State, float, Array, Evaluation]:
+        """Return z_k and f there, with the state and the weight gamma that make f finite."""
+
+        def between(gamma: float) -> tuple[Array, Evaluation]:
+            z = (1 - gamma) * state.x + gamma * state.u
+            return z, problem.evaluate(z)
+
+        try:
+            return state, gamma, *between(gamma)
+        except NonFiniteError:
+            # f has not been evaluated at y_k yet, unless the loop has recorded the last round
+            state = self.observe(problem, state) if state.at is None else state
+        gamma, (z, at) = shortened(between, gamma, state.x)
+        return state, gamma, z, at
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the better of the dual values at grad f(z_i), i <= k, and at their average."""
-        return max(state.bound, problem.dual_bound(state.y, state.dual, oracles.lmo(state.y)))
+        bound = problem.dual_bound(state.y, state.dual, oracles.lmo(state.y), averaged=True)
+        return max(state.bound, bound)
 
 
 def _project(

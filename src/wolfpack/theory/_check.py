@@ -72,8 +72,13 @@ def number(name: str, value: Any, least: float = 0.0, *, strict: bool = True) ->
     return checks.between(least, float("inf"), **ends)(value, name)
 
 
-fraction = checks.between(0, 1, high_open=True)
+share = checks.between(0, 1, high_open=True)
 """A number in [0, 1)."""
+
+
+def choice(name: str, value: object, allowed: tuple[object, ...]) -> None:
+    """Refuse a ``value`` that is not one of ``allowed``."""
+    checks.choice(*allowed)(value, name)
 
 
 def rounds(name: str, value: Rounds, least: int = 1, most: int = _MAX_ROUND) -> np.ndarray:

@@ -23,7 +23,7 @@ from . import _check
 from ._check import PerRound, Rounds, formula
 
 
-@formula(L=positive, R=positive, M=positive, theta=_check.fraction, order=choice(2, 3))
+@formula(L=positive, R=positive, M=positive, theta=_check.share, order=choice(2, 3))
 def anytime_alpha(
     k: Rounds, L: float, R: float, M: float, *, theta: float = 0.5, order: int = 3
 ) -> PerRound:
@@ -54,7 +54,7 @@ def anytime_alpha(
     M=positive,
     s1=nonnegative,
     initial_gap=nonnegative,
-    theta=optional(_check.fraction),
+    theta=optional(_check.share),
     order=choice(2, 3),
 )
 def bound_anytime(
@@ -121,6 +121,42 @@ def bound_anytime(
         steps += a**2 / A * L * R**2 / (2.0 * theta * batch_sizes(m, k))
     total = initial_gap + alpha[0] * s1 + np.concatenate(([0.0], np.cumsum(steps[:-1])))
     return _check.like(at, (total / A)[at - 1])
+
+
+def affine_curvature(images: ArrayLike, L: float = 1.0) -> float:
+    r"""Corollary A5: L B in the best norm, for f(x) = loss(A x) and log-sum-exp smoothing.
+
+    .. math:: \frac{L}{4} \max_{u, v \in V} \|A u - A v\|^2
+
+    The step test of Proposition A2 passes from this kappa on, whatever the dimension, and the kappa
+    of Corollary A3 is at most twice as large (or its first value).
+
+    Parameters
+    ----------
+    images : array of shape (N, n)
+        A v for each vertex v: the columns of A, as rows, for the simplex with Gumbel noise; A v for
+        all v in V for lifted smoothing of conv(V).
+    L : float
+        Smoothness of the loss; that on the hull of the iterates for a separable loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wolfpack import theory
+    >>> theory.affine_curvature(np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 1.0]]))
+    1.0
+    """
+    L = _check.number("L", L)
+    points = np.asarray(images, dtype=np.float64)
+    if points.ndim != 2 or not np.isfinite(points).all():
+        raise ValueError(f"images must be a finite table of points, found shape {points.shape}")
+    squares = np.sum(points**2, axis=1)
+    widest = 0.0
+    for start in range(0, len(points), 256):  # rows of the table of distances, in blocks
+        block = points[start : start + 256]
+        distances = squares[start : start + 256, None] + squares - 2.0 * block @ points.T
+        widest = max(widest, float(distances.max()))
+    return 0.25 * L * widest
 
 
 def batch_sizes(m: float | str | Callable[[np.ndarray], ArrayLike], k: np.ndarray) -> np.ndarray:

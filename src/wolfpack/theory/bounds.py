@@ -12,23 +12,17 @@ from math import ceil, inf, log, sqrt
 
 import numpy as np
 
-from ..problem.checks import at_least, between, choice, count, flag, nonnegative, positive
+from ..problem.checks import at_least, flag, instance
 from . import _check
 from ._check import PerRound, Rounds, formula
+from .norms import EUCLIDEAN, Norm
 from .weights import log_weight_bound, step_weights
 
+_NORM = instance(Norm, "a norm (theory.norm_of)")
 STRENGTHS = ("paper", "sharp")
 
 
-@formula(
-    beta=positive,
-    mu=positive,
-    nu=positive,
-    divergence=nonnegative,
-    variance=nonnegative,
-    constants=choice(*STRENGTHS),
-    exact_weights=flag,
-)
+@formula(exact_weights=flag)
 def bound_composite(
     k: Rounds,
     beta: float,
@@ -68,6 +62,9 @@ def bound_composite(
     [1.5, 0.000392]
     """
     at = _check.rounds("k", k)
+    _check.choice("constants", constants, STRENGTHS)
+    beta, mu, nu = _check.positive(beta=beta, mu=mu, nu=nu)
+    divergence, variance = _check.nonnegative(divergence=divergence, variance=variance)
     if exact_weights:
         decay = 1.0 / step_weights(int(at.max()), beta, mu, nu)[at]
     else:
@@ -75,7 +72,7 @@ def bound_composite(
     return _check.like(at, beta * divergence * decay + variance / (2.0 * sqrt(mu * beta)))
 
 
-@formula(epsilon=positive, beta=positive, mu=positive, variance=nonnegative)
+@formula()
 def batch_for(epsilon: float, beta: float, mu: float, variance: float) -> int:
     r"""Theorem 1: how many gradients a round must average for a neighbourhood of ``epsilon``.
 
@@ -94,20 +91,16 @@ def batch_for(epsilon: float, beta: float, mu: float, variance: float) -> int:
     >>> theory.batch_for(0.01, beta=4.0, mu=1.0, variance=1.0)
     25
     """
+    epsilon, beta, mu = _check.positive(epsilon=epsilon, beta=beta, mu=mu)
+    variance = _check.number("variance", variance, strict=False)
     return max(1, ceil(variance / (2.0 * sqrt(mu) * sqrt(beta) * epsilon) * (1.0 - 1e-12)))
 
 
 @formula(
-    L=positive,
-    R=positive,
-    M=positive,
-    alpha=positive,
     m=at_least(1),
-    initial_gap=nonnegative,
-    s1=nonnegative,
-    constants=choice(*STRENGTHS),
-    rho=between(1, inf, high_open=True),
+    rho=at_least(1),
     exact_weights=flag,
+    norm=_NORM,
 )
 def bound_pfw(
     k: Rounds,
@@ -121,6 +114,7 @@ def bound_pfw(
     constants: str = "paper",
     rho: float = 1.0,
     exact_weights: bool = False,
+    norm: Norm = EUCLIDEAN,
 ) -> PerRound:
     r"""Theorem 2: E[f(x_k) - d(y_k)], the primal-dual gap of Algorithm 2.
 
@@ -133,7 +127,7 @@ def bound_pfw(
     k : int or array of int
         Iterations done, >= 1.
     L, alpha : float
-        Smoothness of f, and the smoothing.
+        Smoothness of f, in ``norm``, and the smoothing.
     R : float
         Radius of K: max ||x|| for the paper, about any fixed centre when sharp.
     M : float
@@ -146,9 +140,11 @@ def bound_pfw(
         ``"sharp"``: variance R^2 / m in place of 4 R^2 rho / m, and the weights' own rate in
         place of the exponential (docs/theory/constants.md).
     rho : float
-        Norm constant of the variance (`rho`), 1 in the Euclidean norm; ``"sharp"`` is Euclidean.
+        Norm constant of the variance (`rho`), with the paper's constants; 1 unless given.
     exact_weights : bool
         Use beta (f(x_0) - f_star) / A_k, of which the first term is an upper bound.
+    norm : Norm
+        The norm of L, R and M, from `norm_of`; it brings its own rho.
 
     Notes
     -----
@@ -156,7 +152,10 @@ def bound_pfw(
     proof before that simplification, which holds for every alpha.
     """
     at = _check.rounds("k", k)
-    variance = _variance(R, m, constants, rho)
+    _check.choice("constants", constants, STRENGTHS)
+    L, R, M, alpha = _check.positive(L=L, R=R, M=M, alpha=alpha)
+    initial_gap, s1 = _check.nonnegative(initial_gap=initial_gap, s1=s1)
+    variance = _variance(R, m, constants, rho, norm)
     beta, mu = R * M / alpha, 1.0 / L
     if constants == "paper" and not exact_weights and beta >= mu:
         decay = 2.0 * L * np.exp(-(at - 1) * sqrt(mu / beta) / 8.0)
@@ -174,31 +173,22 @@ class Settings:
 
     alpha: float
     rounds: int
-    m: int
+    m: float
 
 
-@formula(
-    epsilon=positive,
-    L=positive,
-    R=positive,
-    M=positive,
-    m=count,
-    initial_gap=nonnegative,
-    s1=nonnegative,
-    rho=between(1, inf, high_open=True),
-    constants=choice(*STRENGTHS),
-)
+@formula(m=at_least(1), rho=at_least(1), norm=_NORM)
 def parameters_for(
     epsilon: float,
     *,
     L: float,
     R: float,
     M: float,
-    m: int,
+    m: float,
     initial_gap: float,
     s1: float,
     rho: float = 1.0,
     constants: str = "paper",
+    norm: Norm = EUCLIDEAN,
 ) -> Settings:
     r"""Theorem 3: the smoothing and the number of iterations that reach a gap of ``epsilon``.
 
@@ -215,9 +205,9 @@ def parameters_for(
     ----------
     epsilon : float
         Target for the expected primal-dual gap.
-    L, R, M, m, initial_gap, s1, rho, constants
-        As in `bound_pfw`. ``"sharp"``: 4 M epsilon^2 m^2 / (9 L R^3) for the second entry, and
-        T from the weights' own rate.
+    L, R, M, m, initial_gap, s1, rho, constants, norm
+        As in `bound_pfw`; m is a whole number, or infinity for exact smoothing. ``"sharp"``:
+        4 M epsilon^2 m^2 / (9 L R^3) for the second entry, and T from the weights' own rate.
 
     Examples
     --------
@@ -225,11 +215,16 @@ def parameters_for(
     >>> theory.parameters_for(0.1, L=1.0, R=1.0, M=1.0, m=4, initial_gap=1.0, s1=3.0).rounds
     1143
     """
-    variance = _variance(R, m, constants, rho)
-    # variance / (2 sqrt(mu beta)) <= epsilon / 3 with mu beta = R M / (alpha L)
-    alpha = min(R * M / L * (2.0 * epsilon / (3.0 * variance)) ** 2, L * R * M)
-    if s1 > 0.0:
-        alpha = min(alpha, epsilon / (3.0 * s1))
+    epsilon = _check.number("epsilon", epsilon)
+    _check.choice("constants", constants, STRENGTHS)
+    L, R, M = _check.positive(L=L, R=R, M=M)
+    m = inf if m == inf else int(_check.rounds("m", np.asarray(m)))
+    initial_gap, s1 = _check.nonnegative(initial_gap=initial_gap, s1=s1)
+    variance = _variance(R, m, constants, rho, norm)
+    alpha = _largest_alpha(epsilon, L * R * M, s1)
+    if variance > 0.0:
+        # variance / (2 sqrt(mu beta)) <= epsilon / 3 with mu beta = R M / (alpha L)
+        alpha = min(alpha, R * M / L * (2.0 * epsilon / (3.0 * variance)) ** 2)
     beta, mu = R * M / alpha, 1.0 / L
     if initial_gap == 0.0:
         return Settings(alpha, 1, m)
@@ -247,12 +242,73 @@ def parameters_for(
     return Settings(alpha, max(1, ceil(1.0 + needed * (1.0 + 1e-12))), m)
 
 
-def _variance(R: float, m: float, constants: str, rho: float) -> float:
-    """Bound on sigma^2: 4 R^2 rho / m (Assumption 2), or R^2 / m (Proposition S2)."""
-    if constants == "paper":
-        return 4.0 * R**2 * rho / m
-    if rho != 1.0:
+@formula(rho=at_least(1), norm=_NORM)
+def best_m(
+    *,
+    L: float,
+    R: float,
+    M: float,
+    s1: float,
+    alpha: float | None = None,
+    epsilon: float | None = None,
+    constants: str = "sharp",
+    rho: float = 1.0,
+    norm: Norm = EUCLIDEAN,
+) -> int:
+    r"""The number of oracles a round beyond which more of them save no rounds (Proposition P3).
+
+    .. math:: m = \frac{\sigma_1^2}{2 s_1(0)} \sqrt{\frac{L}{\alpha R M}},
+
+    rounded up: the noise of Theorem 2 then equals its bias. It does not depend on the units of f
+    or of x. Fewer oracles need as many calls in all, spread over more rounds; more of them need
+    more calls and as many rounds.
+
+    Parameters
+    ----------
+    L, R, M, s1, rho, norm
+        As in `bound_pfw`; sigma_1^2 is the variance of one answer there.
+    alpha, epsilon : float
+        The smoothing, or the target of Theorem 3, for which alpha is its value for infinite m.
+        Exactly one of them.
+    constants : {"sharp", "paper"}
+        As in `bound_pfw`.
+
+    Examples
+    --------
+    >>> from wolfpack import theory
+    >>> theory.best_m(L=100.0, R=1.0, M=1.0, s1=4.0, alpha=1e-2)
+    13
+    """
+    _check.choice("constants", constants, STRENGTHS)
+    L, R, M = _check.positive(L=L, R=R, M=M)
+    s1 = _check.number("s1", s1, strict=False)
+    if (alpha is None) == (epsilon is None):
+        raise ValueError("best_m needs one of alpha and epsilon, found both or neither")
+    if epsilon is not None:
+        alpha = _largest_alpha(_check.number("epsilon", epsilon), L * R * M, s1)
+    assert alpha is not None
+    alpha = _check.number("alpha", alpha)
+    if s1 == 0.0:
+        return 1  # K is a point, and all answers agree
+    variance = _variance(R, 1.0, constants, rho, norm)
+    return max(1, ceil(variance / (2.0 * s1) * sqrt(L / (alpha * R * M)) * (1.0 - 1e-12)))
+
+
+def _largest_alpha(epsilon: float, curvature: float, s1: float) -> float:
+    """Theorem 3's alpha without noise: alpha s_1(0) <= epsilon / 3 and alpha <= L R M."""
+    return min(epsilon / (3.0 * s1), curvature) if s1 > 0.0 else curvature
+
+
+def _variance(R: float, m: float, constants: str, rho: float, norm: Norm) -> float:
+    """Bound on sigma^2: 4 R^2 rho / m (Assumption 2), or R^2 C^2/c^2 / m (Proposition S2)."""
+    if m != inf:
+        m = _check.number("m", m, least=1.0, strict=False)
+    rho = _check.number("rho", rho, least=1.0, strict=False)
+    if rho == 1.0:
+        return norm.variance(R, m, constants)
+    if constants == "sharp" or norm is not EUCLIDEAN:
         raise ValueError(
-            f"constants='sharp' is proved in the Euclidean norm: rho must be 1, found {rho}"
+            f"with constants='sharp' or a norm, rho must be 1, found {rho}: pass "
+            "norm=norm_of(...), which brings its own rho"
         )
-    return R**2 / m
+    return 4.0 * R**2 * rho / m

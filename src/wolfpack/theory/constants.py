@@ -1,20 +1,23 @@
-"""Constants of a norm, of a noise law and of a set: rho, the curvature of s_alpha, and s_1(0)."""
+"""Constants of a noise law and of a set: the curvature of s_alpha, and s_1(0)."""
 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from math import e, log, prod, sqrt
+from math import prod, sqrt
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from .. import noise as noise_laws
-from ..arrays import ArgumentError
+from ..arrays import ArgumentError, Array, inner, to_host
 from ..noise import Noise
-from ..problem.checks import Kind, at_least, choice, count, positive, shown, whole
+from ..problem.checks import Kind, shown, whole
 from ..problem.checks import seed as seeds
+from . import _check
 from ._check import formula
+from .norms import EUCLIDEAN, Norm, NormLike, norm_of
 
 if TYPE_CHECKING:
     from ..sets import Set
@@ -52,68 +55,54 @@ def _set_with(*parts: str) -> Kind:
     return kind
 
 
-@formula(p=at_least(1), d=count)
-def rho(p: float, d: int) -> float:
-    r"""The norm constant of Assumption 2: the variance of a mean of m answers in the l_p norm.
-
-    .. math::
-        \rho = d^{2/p - 1} \ (1 \le p < 2), \qquad
-        \min\{p - 1, \ e^2 (\log d + 1)\} \ (2 \le p \le \infty),
-
-    for which E||mean of m independent answers - its mean||_p^2 <= 4 R^2 rho / m.
-
-    Parameters
-    ----------
-    p, d
-        Exponent of the norm in which K and its answers are measured, 1 <= p <= inf; dimension.
-
-    Notes
-    -----
-    The paper's appendix has 2 (log d + 1) for p = inf; its last inequality holds for d <= 2 only.
-
-    Examples
-    --------
-    >>> from wolfpack import theory
-    >>> theory.rho(2, 50), theory.rho(1, 50), theory.rho(4, 50)
-    (1.0, 50.0, 3.0)
-    """
-    size = float(d)
-    if p < 2.0:
-        return size ** (2.0 / p - 1.0)
-    return min(p - 1.0, e**2 * (log(size) + 1.0))
-
-
-@formula(K=_set_with("shape", "radius"), alpha=positive, constants=choice("paper", "sharp"))
-def smoothness(K: Set, noise: str | Noise, alpha: float, constants: str = "sharp") -> float:
-    r"""A constant beta for which s_alpha is beta-smooth in the Euclidean norm.
+@formula(K=_set_with("shape", "radius"))
+def smoothness(
+    K: Set,
+    noise: str | Noise,
+    alpha: float,
+    constants: str = "sharp",
+    norm: NormLike | Norm = EUCLIDEAN,
+) -> float:
+    r"""A constant beta for which s_alpha is beta-smooth.
 
     ``"paper"``: R_K M / alpha with M^2 = E||grad eta||^2 (Proposition 2 of the paper).
-    ``"sharp"``: the smaller of R_K sqrt(lambda_max(F)) / alpha, F the Fisher information
-    (Theorem S1), and of what the set itself knows (``K.smoothness(noise)``; Proposition S3).
+    ``"sharp"``: the smaller of R sqrt(lambda_max(F)) / alpha, F the Fisher information and R the
+    radius about a good centre (Theorem S1), and of what the set itself knows
+    (``K.smoothness(noise)``; Proposition S3).
 
     Parameters
     ----------
     K : Set
-        With ``radius`` and ``shape``.
+        With ``radius``, ``centred_radius`` and ``shape``.
     noise : str or Noise
         ``"lifted"`` stands for Gumbel noise on the scores of the vertices, where the set has it.
     alpha : float
         Smoothing, positive.
+    norm
+        The norm in which the gradients of s_alpha are measured, as in `norm_of`; Euclidean by
+        default.
     """
-    if isinstance(noise, str) and noise == LIFTED:
-        return _lifted(K, "smoothness") / alpha
-    law = noise_laws.get(noise)
-    beta = K.radius * law.M(prod(K.shape), constants)
-    known = _closed_form(K, "smoothness", law) if constants == "sharp" else None
-    return (beta if known is None else min(beta, known)) / alpha
+    alpha = _check.number("alpha", alpha)
+    _check.choice("constants", constants, ("paper", "sharp"))
+    law = noise if isinstance(noise, str) and noise == LIFTED else noise_laws.get(noise)
+    if isinstance(law, str):
+        B = _lifted(K, "smoothness")
+    else:
+        R = K.radius if constants == "paper" else K.centred_radius
+        B = R * law.M(prod(K.shape), constants)
+        known = _closed_form(K, "smoothness", law) if constants == "sharp" else None
+        B = B if known is None else min(B, known)
+    measured = norm_of(norm, prod(K.shape))
+    return (B if measured.p == 2.0 else measured.curvature_of(K, law, B, constants)) / alpha
 
 
 @formula(K=_set_with("shape", "support"), seed=seeds, samples=whole(2, 2**31))
 def s1(K: Set, noise: str | Noise, seed: int = 0, samples: int = 4096) -> Estimate:
     r"""s_1(0) = E max over x in K of <x, Delta>: the bias of smoothing is at most alpha s_1(0).
 
-    The set's closed form (``K.smoothed_at_zero(noise)``) where it has one, else the mean of
-    ``K.support`` over draws, computed once for each set, law, seed and number of samples.
+    The set's closed form (``K.smoothed_at_zero(noise)``) where it has one, else `mean_width` of the
+    answers to draws, computed once for each set, law, seed and number of samples. It is never
+    negative, wherever K lies.
 
     Parameters
     ----------
@@ -172,8 +161,47 @@ def _mean_support(K: Set, law: Noise, seed: int, samples: int) -> Estimate:
     # The second word of the key keeps these draws apart from those of a solver with this seed.
     rng = np.random.Generator(np.random.Philox(key=np.array([seed, 1], dtype=np.uint64)))
     batch = max(1, min(samples, _BATCH_ENTRIES // d))
-    values = np.empty(samples)
-    for start in range(0, samples, batch):
-        count = min(batch, samples - start)
-        values[start : start + count] = K.support(law.sample(rng, (count, *K.shape)))
-    return Estimate(float(values.mean()), float(values.std(ddof=1)) / sqrt(samples))
+
+    def draws() -> Iterator[np.ndarray]:
+        for start in range(0, samples, batch):
+            yield law.sample(rng, (min(batch, samples - start), *K.shape))
+
+    return mean_width(K, draws())
+
+
+def mean_width(K: Set, directions: Iterable[Array]) -> Estimate:
+    r"""E s(u) for centred directions u, from the oracle's answers v_i to independent draws u_i.
+
+    .. math:: \frac{1}{n-1} \sum_{i=1}^n \langle u_i - \bar u, v_i - \bar v\rangle
+
+    Parameters
+    ----------
+    K : Set
+        Its oracle answers every direction once.
+    directions : iterable of arrays
+        Batches of independent directions of mean zero, two of them at least.
+
+    Notes
+    -----
+    This is the mean of <u_i, v_i - c_i>, c_i being the mean of the other answers. As c_i does not
+    depend on u_i, the estimate is unbiased; as c_i is in K, no term is negative. What the position
+    of K adds to <u_i, v_i>, noise of mean zero, is gone. The sum of <u_i, v_i> alone has a standard
+    deviation that grows with the distance of K from 0, and may come out negative.
+    """
+    n, products, values = 0, 0.0, []
+    total_u: Array = 0.0
+    total_v: Array = 0.0
+    for u in directions:
+        answers = K.lmo(-u)
+        count = u.shape[0]
+        own = np.asarray(to_host(answers.dot(u)), dtype=np.float64)
+        n, products = n + count, products + float(own.sum())
+        total_u = total_u + u.sum(0)
+        total_v = total_v + count * answers.mean()
+        centre = total_v / n
+        values.append(own - np.asarray(to_host((u * centre).reshape(count, -1).sum(1))))
+    if n < 2:
+        raise ValueError(f"mean_width needs two directions at least, found {n}")
+    value = (products - inner(total_u, total_v) / n) / (n - 1)
+    error = float(np.concatenate(values).std(ddof=1)) / sqrt(n)
+    return Estimate(max(0.0, value), error)

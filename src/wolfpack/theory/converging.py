@@ -22,14 +22,14 @@ from ._check import PerRound, Rounds, formula
 from .anytime import batch_sizes
 
 
-@formula(beta=positive, mu=positive, theta=_check.fraction)
+@formula(beta=positive, mu=positive, theta=_check.share)
 def converging_switch(beta: float, mu: float, theta: float = 0.5) -> int:
     """k_star, the least k >= 1 with k (k+3) >= 9 beta / ((1 - theta) mu): the step then changes."""
     need = 9.0 * beta / mu / (1.0 - theta)
     return max(1, ceil((sqrt(9.0 + 4.0 * need) - 3.0) / 2.0))
 
 
-@formula(beta=positive, mu=positive, nu=positive, theta=_check.fraction)
+@formula(beta=positive, mu=positive, nu=positive, theta=_check.share)
 def converging_weight(
     k: Rounds, beta: float, mu: float, nu: float, *, theta: float = 0.5
 ) -> PerRound:
@@ -57,9 +57,7 @@ def converging_weight(
     return _check.like(at, unit * x * (x + 1.0) * np.maximum(1.0, (x + 2.0) / (switch + 2.0)))
 
 
-@formula(
-    k=whole(0), A_k=nonnegative, beta=positive, mu=positive, nu=positive, theta=_check.fraction
-)
+@formula(k=whole(0), A_k=nonnegative, beta=positive, mu=positive, nu=positive, theta=_check.share)
 def next_converging_weight(
     k: int, A_k: float, beta: float, mu: float, nu: float, theta: float = 0.5
 ) -> tuple[float, float]:
@@ -73,7 +71,7 @@ def next_converging_weight(
     nu=positive,
     divergence=nonnegative,
     variance=nonnegative,
-    theta=_check.fraction,
+    theta=_check.share,
 )
 def bound_converging(
     N: Rounds,

@@ -9,12 +9,20 @@ from math import ceil, hypot, sqrt
 
 
 def next_weight(
-    A_k: float, beta: float, mu: float, nu: float, exact: bool = False
+    A_k: float,
+    beta: float,
+    mu: float,
+    nu: float,
+    exact: bool = False,
+    rho: float | None = None,
 ) -> tuple[float, float]:
     """A_{k+1} and tau_k of Algorithm 1."""
     if A_k == 0.0:
-        return nu if exact else nu / (1.0 + sqrt(mu / beta)), 1.0
-    factor, tau = growth(mu + beta * nu / A_k, beta, 0.0 if exact else mu)
+        share = sqrt(mu / beta) if rho is None else rho / beta
+        return nu if exact else nu / (1.0 + share), 1.0
+    # Products of square roots do not overflow in any unit of beta and mu.
+    own = sqrt(mu) * sqrt(beta) if rho is None else rho
+    factor, tau = growth(mu + beta * nu / A_k, beta, 0.0 if exact else own)
     return A_k * factor, tau
 
 
@@ -40,12 +48,7 @@ def next_converging_weight(
     return A_next, 1.0 - A_k / A_next
 
 
-def growth(e: float, beta: float, mu: float) -> tuple[float, float]:
-    """A_{k+1} / A_k and tau_k as functions of e = mu + beta nu / A_k; both increase with e.
-
-    ``mu`` stands for rho = sqrt(mu beta) alone: 0 for rho = 0.
-    """
-    # Products of square roots, and hypot, do not overflow in any unit of beta and mu.
-    rho = sqrt(mu) * sqrt(beta)
+def growth(e: float, beta: float, rho: float) -> tuple[float, float]:
+    """A_{k+1} / A_k and tau_k as functions of e = mu + beta nu / A_k; both increase with e."""
     root = hypot(rho + e, 2.0 * sqrt(beta) * sqrt(e))
     return (2.0 * beta + rho + e + root) / (2.0 * (beta + rho)), 2.0 * e / (rho + e + root)

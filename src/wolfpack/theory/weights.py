@@ -15,7 +15,7 @@ from math import log, log1p, sqrt
 
 import numpy as np
 
-from ..problem.checks import at_least, between, flag, positive, whole
+from ..problem.checks import at_least, between, flag, optional, positive, whole
 from . import _check, unchecked
 from ._check import formula
 
@@ -26,9 +26,15 @@ from ._check import formula
     mu=positive,
     nu=positive,
     exact=flag,
+    rho=optional(positive),
 )
 def next_weight(
-    A_k: float, beta: float, mu: float, nu: float, exact: bool = False
+    A_k: float,
+    beta: float,
+    mu: float,
+    nu: float,
+    exact: bool = False,
+    rho: float | None = None,
 ) -> tuple[float, float]:
     """A_{k+1} and tau_k = 1 - A_k / A_{k+1} (Algorithm 1, first two lines).
 
@@ -44,6 +50,8 @@ def next_weight(
         Smoothness of G, strong convexity of H and of w; all positive.
     exact : bool
         Whether gradients are free of noise: rho = 0 and the larger weights of Proposition P2.
+    rho : float, optional
+        Another share for noise than sqrt(mu beta): any rho_k > 0 of Proposition P2 (Theorem C4).
 
     Notes
     -----
@@ -51,7 +59,7 @@ def next_weight(
     which stays accurate: (A_{k+1} - A_k) / A_{k+1} = tau and (A_{k+1} - A_k) / (A_{k+1} + beta)
     = tau / (1 + beta / A_{k+1}).
     """
-    return unchecked.next_weight(A_k, beta, mu, nu, exact)
+    return unchecked.next_weight(A_k, beta, mu, nu, exact, rho)
 
 
 @formula(
@@ -81,15 +89,17 @@ def capped_weight(
     return unchecked.capped_weight(A_k, A_next, tau, pace, mu, gamma_nu)
 
 
-@formula(n=whole(0, _check.MAX_TABLE), beta=positive, mu=positive, nu=positive)
-def step_weights(n: int, beta: float, mu: float, nu: float) -> np.ndarray:
+@formula(
+    n=whole(0, _check.MAX_TABLE), beta=positive, mu=positive, nu=positive, rho=optional(positive)
+)
+def step_weights(n: int, beta: float, mu: float, nu: float, rho: float | None = None) -> np.ndarray:
     """A_0, ..., A_n of Algorithm 1; with mu = nu = 1/L and beta = R M / alpha, of Algorithm 2.
 
     Parameters
     ----------
     n : int
         Last index, >= 0.
-    beta, mu, nu : float
+    beta, mu, nu, rho : float
         As in `next_weight`. Weights beyond the range of a float are infinite.
 
     Examples
@@ -98,11 +108,10 @@ def step_weights(n: int, beta: float, mu: float, nu: float) -> np.ndarray:
     >>> theory.step_weights(3, beta=1.0, mu=1.0, nu=1.0).round(4).tolist()
     [0.0, 0.5, 1.4114, 2.9897]
     """
-    last = n
-    A = np.zeros(last + 1)
+    A = np.zeros(n + 1)
     A_k = 0.0
-    for k in range(1, last + 1):
-        A_k, _ = unchecked.next_weight(A_k, beta, mu, nu)
+    for k in range(1, n + 1):
+        A_k, _ = unchecked.next_weight(A_k, beta, mu, nu, rho=rho)
         A[k] = A_k
     return A
 
@@ -118,7 +127,7 @@ def log_weight_bound(k: np.ndarray, beta: float, mu: float, nu: float, sharp: bo
     """
     log_A_1 = np.log(nu) - log1p(sqrt(mu / beta))
     if sharp:
-        factor, tau = unchecked.growth(mu, beta, mu)
+        factor, tau = unchecked.growth(mu, beta, sqrt(mu) * sqrt(beta))
         rate = -log1p(-tau) if tau < 0.5 else log(factor)
     else:
         rate = sqrt(mu) / (4.0 * (sqrt(beta) + sqrt(mu)))

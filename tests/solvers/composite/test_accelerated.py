@@ -263,6 +263,12 @@ def test_any_start_by_the_shift():
     # for the ridge w = H has nu = mu, and its subgradient at z0 is mu z0
     same = run_from(z0, H, Same(H, slope=MU * z0))
     assert np.linalg.norm(same - z0) < np.linalg.norm(run_from(z0, H, "same") - z0)
+    np.testing.assert_allclose(run_from(z0, H, "same", z0), same, atol=1e-13)
+    # for the entropy it is mu log z0, and w = H is mu times the relative entropy
+    for w in ("same", Same(E, slope=MU * np.log(z0))):
+        np.testing.assert_allclose(
+            run_from(z0, E, w, z0 if w == "same" else None), entropic, atol=1e-12
+        )
 
 
 def test_dtypes_and_shapes():
@@ -337,7 +343,16 @@ BAD = [
     ({"beta": "search", "method": "converging"}, ValueError, "pass method='accelerated'"),
     ({"variance_reduction": "sag"}, ValueError, "must be True or False or 'saga' or 'svrg'"),
     ({"w": "mirror"}, ValueError, "w must be one of"),
-    ({"w": "same", "y0": np.ones(D)}, CapabilityError, r"Same\(H, slope=s\)"),
+    (
+        {"H": ElasticNet(0.1, MU), "w": "same", "y0": np.ones(D)},
+        CapabilityError,
+        r"Same\(H, slope=s\)",
+    ),
+    (
+        {"H": Entropy(MU), "w": "same", "y0": np.eye(D)[0]},
+        ValueError,
+        "y0 in the interior of the simplex",
+    ),
     ({"w": Euclidean(np.zeros(D + 1))}, ValueError, r"minimiser z0 of w must have shape \(6,\)"),
     ({"beta": 0.0}, ValueError, "beta must be a positive finite number"),
     ({"beta": -1}, ValueError, "beta must be a positive finite number"),

@@ -416,14 +416,18 @@ def test_a_resumed_run_that_runs_away_stalls_no_sooner(tmp_path):
 def test_another_problem_is_refused(tmp_path):
     path = tmp_path / "run.ckpt"
     wp.minimize_composite(Logistic(A, LABELS), H, max_rounds=3, tol=0, checkpoint=path)
-    with pytest.raises(ValueError, match=r"another problem: G at a fixed point was .*now"):
+    with pytest.raises(
+        ValueError, match=r"another problem: the data of G \(reduction\) were 'mean', now"
+    ):
         wp.resume(path, Logistic(A, LABELS, reduction="sum"), H)
     # at 0 the logistic loss is log 2 whatever the data, and their order does not matter to G
-    with pytest.raises(ValueError, match="another problem: G at a fixed point was"):
+    with pytest.raises(ValueError, match=r"another problem: the data of G \(labels\) have changed"):
         wp.resume(path, Logistic(A, -LABELS), H)
-    with pytest.raises(ValueError, match="another problem: the slopes of G's rows there"):
+    with pytest.raises(ValueError, match=r"another problem: the data of G \(features\)"):
         wp.resume(path, Logistic(A[::-1], LABELS[::-1]), H)
-    with pytest.raises(ValueError, match=r"another problem: H was ElasticNet\(l1=0.01"):
+    with pytest.raises(
+        ValueError, match=r"another problem: the data of H \(l1\) .* 0.01 was there"
+    ):
         wp.resume(path, Logistic(A, LABELS), ElasticNet(0.02, MU))
     with pytest.raises(ValueError, match="another problem: G was Logistic, now it is SquaredHinge"):
         wp.resume(path, wp.objectives.SquaredHinge(A, LABELS), H)
@@ -519,7 +523,7 @@ def test_the_table_certifies():
     last = H.minimum(G.gradient(res.state.x)) - G.conjugate_bound(G.evaluate(res.state.x).dual)
     assert bound - 1e-12 <= res.lower_bound <= reference.fun
     assert reference.fun - bound <= 1e-6
-    assert max(bound, last) <= res.lower_bound + 1e-15
+    assert max(bound, last) <= res.lower_bound + 1e-14
 
 
 def test_a_last_step_into_the_tolerance_counts():

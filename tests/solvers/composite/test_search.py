@@ -9,6 +9,7 @@ import pytest
 
 import wolfpack as wp
 from wolfpack import theory
+from wolfpack.gradients.exact import ExactGradients
 from wolfpack.gradients.minibatches import Minibatches
 from wolfpack.regularizers import (
     BoxRidge,
@@ -18,6 +19,8 @@ from wolfpack.regularizers import (
     SquaredNorm,
     SquaredPNorm,
 )
+from wolfpack.regularizers.mirrors import Euclidean
+from wolfpack.regularizers.pairs import composite_problem
 
 N, D = 60, 6
 RNG = np.random.default_rng(5)
@@ -116,7 +119,7 @@ def test_rounds_that_do_not_move_shorten_none(name):
     # every coordinate ends at a bound, where z stays while y is still on its way
     G = {"logistic": LOGISTIC, "huber": wp.objectives.Huber(A, B + 50.0, 0.5)}[name]
     H = BoxRidge(np.full(D, -0.01), 0.01, 1e-3)
-    res, states = searched(G, H, tol=1e-13, max_rounds=200)
+    res, states = searched(G, H, tol=1e-12, max_rounds=200)
     assert res.success
     assert max(state.tuned.beta for state in states) <= 1.5 * G.L
     assert res.nit < 60
@@ -198,3 +201,29 @@ def test_weights_without_noise(A_k):
     assert beta * (A_next - A_k) ** 2 == pytest.approx(A_next * (mu * A_k + beta * nu), rel=1e-10)
     assert tau == pytest.approx(1 - A_k / A_next)
     assert A_next > theory.next_weight(A_k, beta, mu, nu)[0]
+
+
+def test_a_failed_round_is_repeated_with_half_as_much_again():
+    # one feature: the curvature is the same number c everywhere
+    data = np.array([[1.0], [2.0]])
+    G, H = wp.objectives.LeastSquares(data, np.array([1.0, 3.0])), SquaredNorm(0.1)
+    c = 5.0
+    problem = composite_problem(G, H, Euclidean(np.zeros(1)))
+    solver = wp.solvers.SearchedComposite()
+    gradients = ExactGradients(G)
+    state = solver.init(problem, np.zeros(1), gradients)
+    assert state.tuned.beta == pytest.approx(c)
+    for beta, accepted in ((1.01 * c, 1.01 * c), (0.95 * c, 1.5 * 0.95 * c), (0.1 * c, 1.1 * c)):
+        tried = state._replace(tuned=state.tuned._replace(beta=beta))
+        following = solver.step(problem, tried, gradients)
+        # A_1 = gamma nu / beta for the beta that was accepted
+        assert state.tuned.gamma / following.model.A_k == pytest.approx(accepted)
+        assert following.tuned.beta == pytest.approx(max(1.05 * c, 0.5 * accepted))
+
+
+def test_a_beta_searched_from_batches_is_half_as_large_again_as_their_curvature():
+    data = np.ones((40, 1)) * np.random.default_rng(0).choice([-2.0, 2.0], (40, 1))
+    G = wp.objectives.LeastSquares(data, np.arange(40.0), reduction="mean")
+    res, states = searched(G, SquaredNorm(1.0), batch=2, tol=0, max_rounds=60)
+    assert res.beta == pytest.approx(1.5 * 4.0)
+    assert states[-1].tuned.beta == pytest.approx(1.5 * 4.0)

@@ -63,6 +63,10 @@ class Twin(Set, anywhere=True):
     def diameter(self) -> float:
         return self.K.diameter
 
+    @property
+    def centred_radius(self) -> float:
+        return self.K.centred_radius
+
     def at(self, x: Array) -> Set:
         return self if is_foreign(x) else self.K
 

@@ -12,6 +12,7 @@ from ...atoms import Atoms
 from ...problem import Evaluation, NonFiniteError, Problem, Solver
 from ...problem.checks import between
 from ...smoothing import Oracles
+from .domain import shortened
 from .hull import Hull
 from .stall import Stall
 from .step_rules import LineSearch, Memory, Rule, SearchLine, Stride, as_rule
@@ -82,7 +83,12 @@ class ActiveSetMethod(Solver[State]):
         x, active = state.x, state.active
         d, max_step = active.direction(x, source, target), active.max_step(source, target)
         gamma, memory = self.stride(problem, state, d, max_step)
-        return state.moved(problem, active.transfer(gamma, source, target), memory, k=state.k + 1)
+
+        def moved(gamma: float) -> State:
+            hull = active.transfer(gamma, source, target)
+            return state.moved(problem, hull, memory, k=state.k + 1)
+
+        return shortened(moved, gamma, x, end=max_step)[1]
 
 
 def ask_oracle(problem: Problem, state: State, oracles: Oracles) -> State:
@@ -114,9 +120,14 @@ def hessian_product(problem: Problem, x: Array, at: Evaluation, d: Array) -> Arr
     length = norm(d)
     if length == 0.0:
         return 0.0 * d
-    t = min(1.0, math.sqrt(epsilon(d)) * max(1.0, norm(x)) / length)
-    problem.counts.njev += 1
-    gradient = problem.objective.gradient(x + t * d)
-    if not all_finite(gradient):
-        raise NonFiniteError("f returned a NaN or infinite gradient near a point of K")
-    return (gradient - at.gradient) / t
+
+    def gradient(t: float) -> Array:
+        problem.counts.njev += 1
+        found = problem.objective.gradient(x + t * d)
+        if not all_finite(found):
+            raise NonFiniteError("f returned a NaN or infinite gradient", x + t * d)
+        return found
+
+    first = min(1.0, math.sqrt(epsilon(d)) * max(1.0, norm(x)) / length)
+    t, found = shortened(gradient, first, x)
+    return (found - at.gradient) / t

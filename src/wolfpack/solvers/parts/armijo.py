@@ -12,7 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from ...problem import NonFiniteError
+from .domain import beyond
+
 _TRIALS = 60
+_SHORTEST = 2.0**-40
+"""If f is not even finite here, it is broken (see `domain`)."""
 
 
 class HasValue(Protocol):
@@ -40,13 +45,20 @@ class Descent(NamedTuple, Generic[T]):
 def descend(evaluate: Callable[[float], T], value: float, slope: float) -> Descent[T]:
     """Return a step that satisfies Armijo's condition, from ``value`` phi(0) and ``slope`` phi'(0).
 
-    ``evaluate`` takes t and returns an object whose ``value`` is phi(t).
+    ``evaluate`` takes t and returns an object whose ``value`` is phi(t). It raises `NonFiniteError`
+    where f is not finite, and t is then halved.
     """
     t, bend = 1.0, 0.0
     for _ in range(_TRIALS):
         if not slope * t < 0:
             break
-        there = evaluate(t)
+        try:
+            there = evaluate(t)
+        except NonFiniteError as error:
+            if t <= _SHORTEST:
+                raise beyond(error.x) from None
+            t *= 0.5
+            continue
         excess = there.value - value - t * slope
         bend = max(bend, 2.0 * excess / t**2)
         if excess <= -0.5 * t * slope:

@@ -49,7 +49,7 @@ def replay(
     )
     arrays = state.x, state.at.gradient, state.y, state.dual
     (x, gradient, y, dual, theta), (value, product, *numbers) = compiled(given, arrays)
-    at, _ = problem.settle(Evaluation(Pending(value, product), gradient, theta))
+    at, _ = problem.settle(Evaluation(Pending(value, product), gradient, theta), x)
     return Step(None, None, x, y, dual, at, alpha, math.nan, numbers)
 
 

@@ -28,6 +28,7 @@ from ...arrays import Array, epsilon
 from ...problem import Evaluation, Problem
 from .armijo import descend
 from .barycentric import CANDIDATES, minimize_weights
+from .domain import shortened
 from .hull import Hull, Metric
 from .projected_gradient import Motion, Probe, Space, minimize, rounding_of
 from .step_rules import SearchLine, Secant
@@ -112,7 +113,9 @@ def _search(problem: Problem, hull: Hull, here: Corrected, tip: Array) -> Correc
     gamma, _ = _RULE(problem, SearchLine(0, here.x, here.at, d))
     if gamma <= 0:
         return here
-    found = _at(problem, hull, (1.0 - gamma) * here.weights + gamma * tip)
+    _, found = shortened(
+        lambda t: _at(problem, hull, (1.0 - t) * here.weights + t * tip), gamma, here.x, end=1.0
+    )
     # f may exceed that at ``here`` by rounding at most
     return found if found.value <= here.value + 4 * epsilon(here.x) * abs(here.value) else here
 
@@ -129,6 +132,7 @@ def _settled(r: Array, w: Array, tol: float) -> bool:
 
 def _newton(problem: Problem, hull: Hull, here: Corrected, tol: float) -> Corrected:
     """Return the point after steps to the minimisers of f's quadratic models over the hull."""
+    images: dict[int, Array] = {}
     for _ in range(_NEWTON_STEPS):
         r, w = hull.scores(here.at.gradient), here.weights
         if _settled(r, w, tol):
@@ -137,9 +141,7 @@ def _newton(problem: Problem, hull: Hull, here: Corrected, tol: float) -> Correc
         outside = np.flatnonzero(~used & (r < float(r @ w)))
         best = outside[np.argsort(r[outside], kind="stable")[:CANDIDATES]]
         working = np.concatenate([np.flatnonzero(used), best])
-        product = partial(problem.objective.hessian_product, here.x)
-        rows = [hull.scores(product(hull.vertex(i)))[working] for i in working]
-        gram = np.array(rows)
+        gram = _gram(problem, hull, here.x, working, images)
         tip = np.zeros(len(w))
         tip[working] = minimize_weights(0.5 * (gram + gram.T), r[working], w[working], 0.1 * tol)
         there = _search(problem, hull, here, tip)
@@ -147,6 +149,24 @@ def _newton(problem: Problem, hull: Hull, here: Corrected, tol: float) -> Correc
             break
         here = there
     return here
+
+
+def _gram(
+    problem: Problem, hull: Hull, x: Array, working: Array, images: dict[int, Array]
+) -> Array:
+    """Return <v_i, Hess f(x) v_j> of some points of a hull; ``images`` keeps what f makes of them.
+
+    Where f has products of images, these are cheaper than products with its Hessian.
+    """
+    f = problem.objective
+    metric = f.image_metric(x)
+    if metric is None:
+        rows = [hull.scores(f.hessian_product(x, hull.vertex(i)))[working] for i in working]
+        return np.array(rows)
+    for i in working:
+        if i not in images:
+            images[i] = f.image(hull.vertex(i))
+    return metric([images[i] for i in working])
 
 
 def _gradient(problem: Problem, hull: Hull, here: Corrected, tol: float) -> Corrected:

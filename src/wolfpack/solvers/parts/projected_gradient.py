@@ -9,7 +9,8 @@ r"""Accelerated projected gradient steps, in whatever coordinates the feasible p
 L being raised until :math:`f(x_{k+1}) \le f(y) + \langle\nabla f(y), x_{k+1} - y\rangle +
 \tfrac L2\|x_{k+1}-y\|^2`, and lowered by a tenth between steps. The momentum is dropped (t = 1)
 when :math:`\langle y - x_{k+1}, x_{k+1} - x_k\rangle > 0`, that is when it points uphill, and when
-f is not finite at y, which may lie outside the feasible set.
+f is not finite at y, which may lie outside the feasible set. L is raised as well where f is not
+finite at :math:`x_{k+1}`, which then comes nearer to y.
 
 Sources: those of `wolfpack.solvers.projected`.
 """
@@ -22,10 +23,13 @@ from typing import Generic, NamedTuple, TypeVar
 
 from ...arrays import Array, epsilon, inner
 from ...problem import NonFiniteError
+from .domain import beyond
 
 _RISE = 2.0
 _FALL = 0.9
 _TRIALS = 60
+_STEEPEST = 2.0**40
+"""Factor by which L rises in one step before f is called broken (see `domain`)."""
 
 D = TypeVar("D")
 
@@ -87,9 +91,16 @@ def advance(space: Space[D], motion: Motion[D]) -> Motion[D]:
     x, t, L = motion.x, motion.t, _FALL * motion.L
     t_next = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
     y, value, gradient = _extrapolate(space, motion, (t - 1.0) / t_next)
+    outside, x_next, at_next, square = None, x, motion.at, 0.0
     for _ in range(_TRIALS):
         x_next = space.project(y, gradient, L)
-        at_next = space.evaluate(x_next)
+        try:
+            at_next = space.evaluate(x_next)
+        except NonFiniteError as error:
+            if L > _STEEPEST * motion.L:
+                raise beyond(error.x) from None
+            outside, L = error, _RISE * L
+            continue
         d = x_next - y
         square = space.dot(d, d)
         excess, noise = _excess(space, value, gradient, at_next, d)
@@ -97,6 +108,8 @@ def advance(space: Space[D], motion: Motion[D]) -> Motion[D]:
         if excess <= max(0.5 * L * square, noise):
             break
         L = max(_RISE * L, 2.0 * excess / square if square > 0 else 0.0)
+    if outside is not None and square <= (4.0 * epsilon(x)) ** 2 * space.dot(x_next, x_next):
+        raise beyond(outside.x)
     # a step of no length says nothing about L
     L = L if square > 0 else motion.L
     if space.dot(y - x_next, x_next - x) > 0:

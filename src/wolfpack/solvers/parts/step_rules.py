@@ -21,8 +21,9 @@ from typing import NamedTuple, TypeAlias
 from scipy.optimize import brentq
 
 from ...arrays import Array, epsilon, inner
-from ...problem import Evaluation, NonFiniteError, Problem
-from ...problem.checks import between, checked, count, positive, shown
+from ...problem import Evaluation, Problem, checks
+from ...problem.checks import checked, count, positive, shown
+from .domain import between, beyond, shortest_step
 
 _TRIALS = 200
 """Steps that a backtracking search tries before it gives up: f is then not smooth."""
@@ -90,7 +91,10 @@ class ShortStep(Rule):
         return Stride(_clamped(-inner(ray.at.gradient, ray.d), curvature, ray.max_step))
 
 
-@checked(tau=between(1, math.inf, low_open=True, high_open=True), eta=between(0, 1, low_open=True))
+@checked(
+    tau=checks.between(1, math.inf, low_open=True, high_open=True),
+    eta=checks.between(0, 1, low_open=True),
+)
 @dataclass(frozen=True)
 class Backtracking(Rule):
     r"""The short step with an estimate of L found by doubling.
@@ -136,7 +140,8 @@ class Backtracking(Rule):
         t = 1e-3 * min(ray.max_step, 1.0)
         problem.counts.njev += 1
         change = inner(problem.objective.gradient(ray.x + t * ray.d), ray.d) + descent
-        return change / (t * square) if change > 0 else descent / (ray.max_step * square)
+        known = 0.0 < change < math.inf
+        return change / (t * square) if known else descent / (ray.max_step * square)
 
 
 @checked(xtol=positive)
@@ -145,7 +150,8 @@ class LineSearch(Rule):
     r"""The exact minimiser along d: in closed form for quadratics, else a bracketed root of phi'.
 
     f is convex, so phi' is nondecreasing and its zero is the minimiser; Brent's method keeps it
-    bracketed. Each slope counts as one gradient.
+    bracketed. Each slope counts as one gradient. Where f is not finite at the end of the ray, the
+    bracket is first halved until it ends inside f's domain.
 
     Parameters
     ----------
@@ -163,19 +169,23 @@ class LineSearch(Rule):
         slopes = {0.0: inner(ray.at.gradient, ray.d), max_step: slope_at(max_step)}
         if slopes[max_step] <= 0:
             return Stride(max_step)
+        low, high = _bracket(slopes, slope_at, ray)
+        if slopes[high] <= 0:
+            return Stride(high)
+
         # brentq needs opposite signs at both ends, and computing the slopes there a second time
         # might round differently; its xtol is absolute
-        step = brentq(
-            lambda t: slopes[t] if t in slopes else slope_at(t),
-            0.0,
-            max_step,
-            xtol=self.xtol * max_step,
-            rtol=1e-12,
-        )
+        def slope(t: float) -> float:
+            found = slopes[t] if t in slopes else slope_at(t)
+            if found == math.inf:
+                raise between(ray.x + t * ray.d)
+            return found
+
+        step = brentq(slope, low, high, xtol=self.xtol * max_step, rtol=1e-12)
         return Stride(float(step))
 
 
-@checked(tol=between(0, 1, low_open=True, high_open=True), max_looks=count)
+@checked(tol=checks.between(0, 1, low_open=True, high_open=True), max_looks=count)
 @dataclass(frozen=True)
 class Secant(Rule):
     r"""The zero of the slope phi' by safeguarded secant steps, two or three gradients on most rays.
@@ -185,7 +195,7 @@ class Secant(Rule):
     replaced by the middle of the bracket where it would leave it. The search ends when
     :math:`|\varphi'(t)| \le` ``tol`` :math:`|\varphi'(0)|`. For quadratics the closed form is used.
     The memory is the curvature of f along the last ray, which gives the first guess on the next
-    one; the first guess of a run is the whole ray.
+    one; the first guess of a run is the whole ray. A guess where f is not finite ends the bracket.
 
     Parameters
     ----------
@@ -208,7 +218,12 @@ class Secant(Rule):
         low, high, bracketed = 0.0, max_step, False
         before, slope_before, slope = 0.0, slope_0, slope_0
         for _ in range(self.max_looks):
-            slope = slope_at(t)
+            found = slope_at(t)
+            if found == math.inf:
+                high, bracketed = t, True
+                t = 0.5 * (low + high)
+                continue
+            slope = found
             if abs(slope) <= self.tol * abs(slope_0) or (t == max_step and slope < 0):
                 break
             low, high, bracketed = (t, high, bracketed) if slope < 0 else (low, t, True)
@@ -252,17 +267,38 @@ def _exact(problem: Problem, ray: SearchLine) -> float | None:
 
 
 def _slopes(problem: Problem, ray: SearchLine) -> Callable[[float], float]:
-    """Return t -> phi'(t), counted as gradients."""
+    """Return t -> phi'(t), counted as gradients; infinite where f is not finite."""
     along = problem.objective.slope_along(ray.x, ray.d)
 
     def counted(t: float) -> float:
         problem.counts.njev += 1
         slope = along(t)
-        if not math.isfinite(slope):
-            raise NonFiniteError("f has a NaN or infinite slope along a search direction")
-        return slope
+        return slope if math.isfinite(slope) else math.inf
 
     return counted
+
+
+def _bracket(
+    slopes: dict[float, float], slope_at: Callable[[float], float], ray: SearchLine
+) -> tuple[float, float]:
+    """Return the ends of an interval of finite slopes with the zero of phi' in it.
+
+    ``slopes`` holds the slopes at 0 and at the end of the ray, and takes those that are found. If f
+    falls up to the edge of its domain, both ends are the last point found inside.
+    """
+    low, high = 0.0, ray.max_step
+    shortest = shortest_step(high, ray.x)
+    while high - low > shortest:
+        if slopes[high] < math.inf:
+            return low, high
+        t = 0.5 * (low + high)
+        slopes[t] = slope_at(t)
+        low, high = (t, high) if slopes[t] <= 0 else (low, t)
+    if slopes[high] < math.inf:
+        return low, high
+    if low == 0.0:
+        raise beyond(ray.x + high * ray.d)
+    return low, low
 
 
 def _clamped(descent: float, curvature: float, max_step: float) -> float:

@@ -1,0 +1,8 @@
+"""How files are written: whole or not at all, and by one run at a time."""
+
+from __future__ import annotations
+
+from .lock import FolderInUse, locked
+from .whole import replacing, staging, write_text
+
+__all__ = ["FolderInUse", "locked", "replacing", "staging", "write_text"]
