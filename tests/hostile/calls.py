@@ -295,6 +295,9 @@ MIRRORS: dict[str, dict[str, Any]] = {
 
 _ROWS = {"reduction": "mean", "batch": None}
 OBJECTIVES: dict[str, dict[str, Any]] = {
+    "AOptimal": {"V": A},
+    "DOptimal": {"V": A},
+    "LogUtility": {"returns": abs(A) + 0.5},
     "BPR": {
         "free_time": np.ones(3),
         "capacity": np.ones(3),
@@ -380,6 +383,7 @@ SOLVERS: dict[str, dict[str, Any]] = {
 
 _FORMULA = {"L": 2.0, "R": 1.0, "M": 1.0}
 _COMPOSITE = {"beta": 2.0, "mu": 0.5, "nu": 1.0}
+_ANCHOR = {"beta": 2.0, "mu": 0.5, "row_smoothness": 4.0, "m": 2}
 THEORY: dict[str, dict[str, Any]] = {
     "anytime_alpha": {"k": 3, **_FORMULA, "theta": 0.5, "order": 3},
     "batch_for": {"epsilon": 0.1, "beta": 2.0, "mu": 0.5, "variance": 1.0},
@@ -441,6 +445,15 @@ THEORY: dict[str, dict[str, Any]] = {
         "constants": "sharp",
     },
     "step_weights": {"n": 4, **_COMPOSITE},
+    "affine_curvature": {"images": A, "L": 1.0},
+    "anchor_rho": {**_ANCHOR, "q": 0.25},
+    "best_m": {**_FORMULA, "s1": 1.0, "alpha": 0.1, "constants": "sharp", "rho": 1.0},
+    "bound_anchor": {"rounds": 3, **_ANCHOR, "q": 0.25},
+    "corrective_rounds": {"vertices": 3, "probability": 0.5, "m": 2},
+    "lower_bound": {"k": 3, "d": 3, "m": 2, "L": 1.0, "radius": 1.0, "target": np.ones(3)},
+    "mean_width": {"K": wp.sets.Simplex(3), "directions": [A]},
+    "norm_of": {"kind": "l1", "d": 4},
+    "rounds_to_halve": _ANCHOR,
 }
 
 ENGINES: dict[str, dict[str, Any]] = {

@@ -139,7 +139,7 @@ def test_parameters_at_the_optimum_and_for_a_point():
         ({"initial_gap": -1.0}, "initial_gap must be a number >= 0"),
         ({"s1": None}, "s1 must be a number >= 0, found None"),
         ({"constants": "tight"}, "constants must be 'paper' or 'sharp', found 'tight'"),
-        ({"rho": 0.5}, "rho must be a number in .1, inf"),
+        ({"rho": 0.5}, "rho must be a number >= 1"),
         ({"constants": "sharp", "rho": 2.0}, "rho must be 1, found 2.0"),
     ],
 )

@@ -281,7 +281,7 @@ def test_the_estimate_of_s1_is_unbiased_and_its_error_is_right():
 def test_s1_of_a_point_is_zero():
     K = sets.ConvexHull([[3.0, -4.0]])
     assert theory.s1(K, "gaussian").value == pytest.approx(0.0, abs=1e-12)
-    with pytest.raises(ValueError, match="needs two directions at least, found 1"):
+    with pytest.raises(ValueError, match="directions must be two at least, found 1"):
         theory.mean_width(K, [np.ones((1, 2))])
 
 
@@ -293,7 +293,7 @@ def test_bad_arguments():
         theory.s1(K, "gumbel", seed=-1)
     with pytest.raises(ValueError, match="alpha must be a positive finite number"):
         theory.smoothness(K, "gumbel", 0.0)
-    with pytest.raises(ValueError, match="constants must be one of"):
+    with pytest.raises(ValueError, match="constants must be 'paper' or 'sharp'"):
         theory.smoothness(K, "gumbel", 1.0, "best")
     with pytest.raises(ValueError, match="noise must be one of gumbel"):
         theory.s1(K, "pink")

@@ -68,6 +68,8 @@ def nonnegative(**values: float) -> tuple[float, ...]:
 
 def number(name: str, value: Any, least: float = 0.0, *, strict: bool = True) -> float:
     """``value`` as a finite float above ``least`` (at least ``least`` when not strict)."""
+    if least == 0.0:
+        return (checks.positive if strict else checks.nonnegative)(value, name)
     ends = {"low_open": strict, "high_open": True}
     return checks.between(least, float("inf"), **ends)(value, name)
 

@@ -123,6 +123,7 @@ def bound_anytime(
     return _check.like(at, (total / A)[at - 1])
 
 
+@formula(L=positive)
 def affine_curvature(images: ArrayLike, L: float = 1.0) -> float:
     r"""Corollary A5: L B in the best norm, for f(x) = loss(A x) and log-sum-exp smoothing.
 
@@ -146,9 +147,8 @@ def affine_curvature(images: ArrayLike, L: float = 1.0) -> float:
     >>> theory.affine_curvature(np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 1.0]]))
     1.0
     """
-    L = _check.number("L", L)
-    points = np.asarray(images, dtype=np.float64)
-    if points.ndim != 2 or not np.isfinite(points).all():
+    points = np.asarray(as_array(images, "images"), dtype=np.float64)
+    if points.ndim != 2:
         raise ValueError(f"images must be a finite table of points, found shape {points.shape}")
     squares = np.sum(points**2, axis=1)
     widest = 0.0

@@ -9,12 +9,13 @@ from math import prod, sqrt
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .. import noise as noise_laws
-from ..arrays import ArgumentError, Array, inner, to_host
+from ..arrays import ArgumentError, Array, as_float_array, inner, to_host
 from ..noise import Noise
-from ..problem.checks import Kind, shown, whole
 from ..problem.checks import seed as seeds
+from ..problem.checks import shown, whole
 from . import _check
 from ._check import formula
 from .norms import EUCLIDEAN, Norm, NormLike, norm_of
@@ -44,18 +45,14 @@ _KNOWN: dict[int, _Estimates] = {}
 """Estimates of s_1(0) by the id of the set, then by law, seed and number of samples."""
 
 
-def _set_with(*parts: str) -> Kind:
-    """A set, or an object that has these attributes of one."""
-
-    def kind(K: object, name: str) -> object:
-        if isinstance(K, type) or not all(hasattr(K, part) for part in parts):
-            raise ArgumentError(f"{name} must be a set (wolfpack.sets), found {shown(K)}")
-        return K
-
-    return kind
+def _set(K: object, name: str) -> object:
+    """A set, or an object that has the shape and some methods of one."""
+    if isinstance(K, type | np.ndarray | np.generic) or issparse(K) or not hasattr(K, "shape"):
+        raise ArgumentError(f"{name} must be a set (wolfpack.sets), found {shown(K)}")
+    return K
 
 
-@formula(K=_set_with("shape", "radius"))
+@formula(K=_set)
 def smoothness(
     K: Set,
     noise: str | Noise,
@@ -96,7 +93,7 @@ def smoothness(
     return (B if measured.p == 2.0 else measured.curvature_of(K, law, B, constants)) / alpha
 
 
-@formula(K=_set_with("shape", "support"), seed=seeds, samples=whole(2, 2**31))
+@formula(K=_set, seed=seeds, samples=whole(2, 2**31))
 def s1(K: Set, noise: str | Noise, seed: int = 0, samples: int = 4096) -> Estimate:
     r"""s_1(0) = E max over x in K of <x, Delta>: the bias of smoothing is at most alpha s_1(0).
 
@@ -169,6 +166,7 @@ def _mean_support(K: Set, law: Noise, seed: int, samples: int) -> Estimate:
     return mean_width(K, draws())
 
 
+@formula(K=_set)
 def mean_width(K: Set, directions: Iterable[Array]) -> Estimate:
     r"""E s(u) for centred directions u, from the oracle's answers v_i to independent draws u_i.
 
@@ -191,7 +189,14 @@ def mean_width(K: Set, directions: Iterable[Array]) -> Estimate:
     n, products, values = 0, 0.0, []
     total_u: Array = 0.0
     total_v: Array = 0.0
-    for u in directions:
+    if not isinstance(directions, Iterable):
+        raise ArgumentError(f"directions must be batches of arrays, found {shown(directions)}")
+    for batch in directions:
+        u = as_float_array(batch, "directions")
+        if tuple(u.shape[1:]) != tuple(K.shape):
+            raise ArgumentError(
+                f"directions must be batches of shape (batch, *{K.shape}), found {u.shape}"
+            )
         answers = K.lmo(-u)
         count = u.shape[0]
         own = np.asarray(to_host(answers.dot(u)), dtype=np.float64)
@@ -201,7 +206,7 @@ def mean_width(K: Set, directions: Iterable[Array]) -> Estimate:
         centre = total_v / n
         values.append(own - np.asarray(to_host((u * centre).reshape(count, -1).sum(1))))
     if n < 2:
-        raise ValueError(f"mean_width needs two directions at least, found {n}")
+        raise ValueError(f"directions must be two at least, found {n}")
     value = (products - inner(total_u, total_v) / n) / (n - 1)
     error = float(np.concatenate(values).std(ddof=1)) / sqrt(n)
     return Estimate(max(0.0, value), error)
