@@ -566,11 +566,9 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 def _constructors(
     area: str, module: Any, table: dict[str, dict[str, Any]], use: Callable[[Any], None]
 ) -> list[Call]:
-    # an objective calls the function that it is made of f
+    words = {"objectives": ("f",), "theory": ("norm",)}.get(area, ())
     return [
-        Call(
-            area, name, getattr(module, name), arguments, use, ("f",) if "fun" in arguments else ()
-        )
+        Call(area, name, getattr(module, name), arguments, use, words)
         for name, arguments in table.items()
     ]
 

@@ -270,8 +270,8 @@ def test_affine_curvature_arguments():
     images = rng.standard_normal((600, 3))  # more rows than a block of distances
     widest = max(np.sum((images - row) ** 2, axis=1).max() for row in images)
     assert theory.affine_curvature(images, L=3.0) == pytest.approx(0.75 * widest, rel=1e-12)
-    for bad in (images[0], np.full((2, 2), np.nan)):
-        with pytest.raises(ValueError, match="images must be a finite table of points"):
+    for bad, said in ((images[0], "a finite table"), (np.full((2, 2), np.nan), "has 4 NaN")):
+        with pytest.raises(ValueError, match=said):
             theory.affine_curvature(bad)
 
 

@@ -216,7 +216,8 @@ class ParallelFrankWolfe(Solver[State]):
     def constant_L(self, problem: Problem, oracles: Oracles) -> float:
         """Return L of the problem that the theorems are about, in ``norm``."""
         assert oracles.smoothing is not None
-        return oracles.smoothing.need_L(problem, self.name, self._norm(problem))
+        L = oracles.smoothing.need_L(problem, self.name, self._norm(problem))
+        return max(L, _MIN_L)  # f is also L-smooth for every larger L; that of tiny data may be 0
 
     def _norm(self, problem: Problem) -> theory.Norm:
         return theory.norm_of(self.norm, problem.set.dimension)
