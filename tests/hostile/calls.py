@@ -614,7 +614,9 @@ def _doors() -> list[Call]:
     resumed |= {"tol": 0.0, "rtol": None, "max_rounds": 5, "max_seconds": 10.0, "max_lmo": 100}
     file = {"path": str(folder() / "new.ckpt"), "rounds": 3, "seconds": 1.0}
     return [
-        Call("resume and load", "resume", wp.resume, resumed, partial(use_result, f=f, K=K)),
+        Call(
+            "resume and load", "resume", wp.resume, resumed, partial(use_result, f=f, K=K), ("H",)
+        ),
         Call("resume and load", "load", wp.load, {"path": saved_result()}, use_result),
         Call("resume and load", "Checkpoint", wp.Checkpoint, file, words=("checkpoint",)),
         Call("explain", "explain", wp.explain, {"f": f, "K": K, "m": 4, "noise": "auto"}),

@@ -87,7 +87,7 @@ def refusal(error: BaseException, names: Collection[str] = ()) -> Verdict:
 
 _SAYS = re.compile(
     r"must|found|has |have |lacks|needs|takes|allowed|known|outside|cannot|not |no |pass|raise |"
-    r"damaged|truncated|another"
+    r"damaged|truncated|another|holds"
 )
 
 

@@ -82,7 +82,7 @@ max_rounds = 3
 _PLAIN = """
 nan inf -inf -1 0 1 2 0.5 1e400 1e200 1e-320 9223372036854775808 true false [] {} '' [[]] 0x10
 [1,'a'] [[1.0],[1.0,2.0]] [[[1.0]]] [nan,inf] "no-such-name" "../../etc/passwd" "\\u0000" "\\u202e"
-"A.npy" {file='x.npy'} {file='/dev/zero.npy'} 1979-05-27T07:32:00Z {type='Simplex'} "exact" 10_000
+"A.npy" {file='x.npy'} {file='/dev/zero.npy'} 1979-05-27T07:32:00Z {type='Simplex'} "exact" 1_00
 "LeastSquares" "Simplex" {a={b={c=1}}} ["a","b"] "ü" +1 1e3
 """
 WORDS = tuple(_PLAIN.split())

@@ -170,7 +170,7 @@ class AcceleratedLinear(BaseEstimator):
 
     def _set_bias(self, X: Array, weights: Array | None) -> None:
         """Choose the constant feature: as long as a typical row, at least 1."""
-        self._n = X.shape[0]
+        self._n, self._dtype = X.shape[0], X.dtype
         squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
         typical = math.sqrt(float(np.average(np.asarray(squares).reshape(-1), weights=weights)))
         self._bias = max(1.0, typical) if self.fit_intercept else None
@@ -194,7 +194,7 @@ class AcceleratedLinear(BaseEstimator):
         """Return the coefficients of the last fit, None if there are none of this shape."""
         if not hasattr(self, "coef_"):
             return None
-        columns = np.atleast_2d(self.coef_).T
+        columns = np.atleast_2d(self.coef_).T.astype(np.float64)
         if self._bias is not None:
             columns = np.vstack([columns, np.atleast_1d(self.intercept_) / self._bias])
         assert G.shape is not None
@@ -204,9 +204,10 @@ class AcceleratedLinear(BaseEstimator):
         """Split a solution into coefficients and intercept, one row per output."""
         columns = solution.reshape(solution.shape[0], -1)
         rows = columns if self._bias is None else columns[:-1]
-        self.coef_: Array = np.ascontiguousarray(rows.T)
+        self.coef_: Array = np.ascontiguousarray(rows.T, dtype=self._dtype)
         zeros = np.zeros(columns.shape[1])
-        self.intercept_: Array = zeros if self._bias is None else self._bias * columns[-1]
+        intercept = zeros if self._bias is None else self._bias * columns[-1]
+        self.intercept_: Array = intercept.astype(self._dtype)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -406,7 +406,7 @@ class LinearModel(Objective):
             sizes = sizes_of(self.A, self.error, theta, 1.01 * float(reach))
             # a loss that has no smoothness constant adds its second order to `value_error`
             beta = self.loss_smoothness if math.isfinite(self.loss_smoothness) else 0.0
-            second = 0.5 * beta * sizes.product**2
+            second = 0.5 * beta * sizes.product * sizes.product  # a power would raise
             sizes = sizes._replace(offset=offset * sizes.reach, second_order=second)
         self._known_sizes = K, theta.dtype, sizes
         return sizes

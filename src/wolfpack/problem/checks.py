@@ -74,12 +74,17 @@ def checked(**kinds: Kind) -> Callable[[Checked], Checked]:
 def shown(value: Any) -> str:
     """Return what was found, in one short line; objects that have no text are named by type."""
     try:
-        if isinstance(value, np.ndarray) or hasattr(value, "shape"):
+        if hasattr(value, "shape"):
             return f"a {type(value).__name__} of shape {tuple(value.shape)}"
         text = " ".join(repr(value).split())
     except Exception:  # of any object's own ``__repr__``, or a number of too many digits
         return f"an object of type {type(value).__name__}"
     return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 3]}..."
+
+
+def _is(value: Any, *kinds: type) -> bool:
+    """Tell whether ``value`` is of one of these types; unlike `isinstance`, it stays `Any`."""
+    return isinstance(value, kinds)
 
 
 def as_float(value: Any) -> float:
@@ -89,7 +94,7 @@ def as_float(value: Any) -> float:
     """
     if type(value) is float:
         return value
-    if isinstance(value, np.ndarray | np.generic):
+    if _is(value, np.ndarray, np.generic):
         if value.ndim or value.dtype.kind not in "iuf" or isinstance(value, np.ma.MaskedArray):
             return math.nan
     elif isinstance(value, bool | str | bytes | bytearray):
@@ -176,7 +181,7 @@ def whole(low: int = 0, high: int | None = None) -> Kind:
 
     def kind(value: Any, name: str) -> int:
         if type(value) is not int:
-            integral = isinstance(value, Integral) and not isinstance(value, bool)
+            integral = _is(value, Integral) and not _is(value, bool)
             if not (integral or _is_whole_array(value)):
                 raise ArgumentError(f"{name} must be {allowed}, found {shown(value)}")
             value = operator.index(value)
@@ -190,7 +195,7 @@ def whole(low: int = 0, high: int | None = None) -> Kind:
 
 
 def _is_whole_array(value: Any) -> bool:
-    array = isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray)
+    array = _is(value, np.ndarray) and not _is(value, np.ma.MaskedArray)
     return array and value.ndim == 0 and value.dtype.kind in "iu"
 
 
@@ -205,7 +210,7 @@ def flag(value: Any, name: str) -> bool:
     """True or False."""
     if value is True or value is False:
         return value
-    if isinstance(value, np.bool_):
+    if _is(value, np.bool_):
         return bool(value)
     raise ArgumentError(f"{name} must be True or False, found {shown(value)}")
 
@@ -278,7 +283,7 @@ def instance(wanted: type | tuple[type, ...], what: str) -> Kind:
 
 def as_path(value: Any, name: str) -> str:
     """The name of a file."""
-    if isinstance(value, os.PathLike):
+    if _is(value, os.PathLike):
         try:
             value = os.fspath(value)
         except Exception as error:
@@ -299,7 +304,7 @@ def as_shape(value: Any, name: str) -> tuple[int, ...]:
     allowed = "a positive integer or a tuple of them"
     several = isinstance(value, tuple | list)
     sizes: list[Any] = [*value] if several else [value]
-    if any(not isinstance(n, Integral) or isinstance(n, bool) for n in sizes):
+    if any(not _is(n, Integral) or _is(n, bool) for n in sizes):
         raise ArgumentError(f"{name} must be {allowed}, found {shown(value)}")
     found = tuple(map(operator.index, sizes))
     if not found or min(found) < 1:

@@ -11,7 +11,7 @@ for the noise (`next_weight` with ``rho``), N rounds from the anchor multiply th
 
 from __future__ import annotations
 
-from math import ceil, log, log1p, sqrt
+from math import ceil, isfinite, log, log1p, sqrt
 
 from ..problem.checks import Kind, at_least, between, positive, whole
 from . import _check
@@ -57,6 +57,8 @@ def bound_anchor(
         As in `anchor_rho`.
     """
     rho = anchor_rho(beta, mu, row_smoothness, m, q)
+    if not isfinite(rho):
+        raise OverflowError
     return q + beta / (mu * float(step_weights(rounds, beta, mu, 1.0, rho)[-1]))
 
 

@@ -8,7 +8,7 @@ sharp one). ``exact_weights=True`` keeps A_k itself in place of the exponential 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, inf, log, sqrt
+from math import ceil, inf, isnan, log, sqrt
 
 import numpy as np
 
@@ -291,7 +291,10 @@ def best_m(
     if s1 == 0.0:
         return 1  # K is a point, and all answers agree
     variance = _variance(R, 1.0, constants, rho, norm)
-    return max(1, ceil(variance / (2.0 * s1) * sqrt(L / (alpha * R * M)) * (1.0 - 1e-12)))
+    needed = variance / (2.0 * s1) * sqrt(L / (alpha * R * M)) * (1.0 - 1e-12)
+    if isnan(needed):
+        raise OverflowError
+    return max(1, ceil(needed))
 
 
 def _largest_alpha(epsilon: float, curvature: float, s1: float) -> float:

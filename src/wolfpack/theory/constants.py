@@ -189,7 +189,8 @@ def mean_width(K: Set, directions: Iterable[Array]) -> Estimate:
     n, products, values = 0, 0.0, []
     total_u: Array = 0.0
     total_v: Array = 0.0
-    if not isinstance(directions, Iterable):
+    number = isinstance(directions, np.ndarray) and directions.ndim == 0
+    if number or not isinstance(directions, Iterable):
         raise ArgumentError(f"directions must be batches of arrays, found {shown(directions)}")
     for batch in directions:
         u = as_float_array(batch, "directions")

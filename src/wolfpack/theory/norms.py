@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import e, isfinite, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -157,7 +157,7 @@ def rho(p: float, d: int) -> float:
     return min(p - 1.0, e**2 * (log(size) + 1.0))
 
 
-def _exponent(kind: str | float) -> float:
+def _exponent(kind: Any) -> float:
     text = kind.removeprefix("l") if isinstance(kind, str) else kind
     try:
         p = float(text) if isinstance(text, str) else as_float(text)
