@@ -607,9 +607,6 @@ def _runs() -> list[Call]:
     return calls
 
 
-_PARTS = ("H",)  # what a checkpoint of a composite run calls its second part
-
-
 def _doors() -> list[Call]:
     f, K = least_squares(), wp.sets.Simplex(3)
     resumed = {"path": checkpoint(), "f": f, "K": K, "engine": None, "checkpoint": None}
