@@ -83,8 +83,7 @@ def run(given: Session) -> Verdict:
             _interrupted(given.interrupt),
         ):
             codes.append(cli.run(given.command))
-        # Python itself reports an interrupt that meets a destructor, and goes on
-        if b"Traceback" in said() and b"Exception ignored" not in said():
+        if b"Traceback" in said():
             raise FalseClaim("a traceback was printed")
 
     verdict = judge(session, seconds=20.0)
