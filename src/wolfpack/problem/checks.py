@@ -281,11 +281,15 @@ def instance(wanted: type | tuple[type, ...], what: str) -> Kind:
     return kind
 
 
+def _plain_path(value: Any) -> Any:
+    return os.fspath(value)
+
+
 def as_path(value: Any, name: str) -> str:
     """The name of a file."""
     if _is(value, os.PathLike):
         try:
-            value = os.fspath(value)
+            value = _plain_path(value)
         except Exception as error:
             raise ArgumentError(f"{name} must be a path, found {shown(value)}: {error}") from None
     if not isinstance(value, str):
