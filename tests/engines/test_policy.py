@@ -73,12 +73,15 @@ def test_a_quorum_of_one_is_waiting(processes):
     [
         ({"stragglers": "kill"}, r"stragglers must be 'wait' or 'drop', found 'kill'"),
         ({"mode": "hasty"}, r"mode must be 'sync' or 'async', found 'hasty'"),
-        ({"quorum": 0}, r"quorum must be in \(0, 1\], found 0"),
-        ({"quorum": 1.5}, r"quorum must be in \(0, 1\], found 1.5"),
-        ({"quorum": "half"}, r"quorum must be in \(0, 1\], found 'half'"),
+        ({"quorum": 0}, r"quorum must be a number in \(0, 1\], found 0"),
+        ({"quorum": 1.5}, r"quorum must be a number in \(0, 1\], found 1.5"),
+        ({"quorum": "half"}, r"quorum must be a number in \(0, 1\], found 'half'"),
         ({"staleness": -1}, "staleness must be an integer >= 0, found -1"),
-        ({"oracle_timeout": 0}, "oracle_timeout must be a positive finite number, found 0"),
-        ({"oracle_timeout": "5 s"}, "oracle_timeout must be a positive finite number, found '5 s'"),
+        ({"oracle_timeout": 0}, "oracle_timeout must be a positive finite number or None, found 0"),
+        (
+            {"oracle_timeout": "5 s"},
+            "a positive finite number or None, found '5 s'",
+        ),
     ],
 )
 def test_bad_policies(bad, message):

@@ -20,7 +20,7 @@ def least_squares() -> wp.objectives.LeastSquares:
 
 @pytest.mark.parametrize("progress", ["x", 1, 0.0, []])
 def test_progress_is_a_truth_value_or_none(progress):
-    with pytest.raises(TypeError, match="progress must be True, False or None, found"):
+    with pytest.raises(TypeError, match="progress must be True or False or None, found"):
         wp.minimize(least_squares(), K, progress=progress)
 
 

@@ -102,9 +102,9 @@ def test_l1_smoothness(name):
 )
 def test_bad_batches(make):
     for batch in (0, -1, 8):
-        with pytest.raises(ValueError, match=f"between 1 and the 7 observations, found {batch}"):
+        with pytest.raises(ValueError, match=f"(>= 1|the 7 observations), found {batch}"):
             make(batch)
-    with pytest.raises(TypeError, match=r"batch must be an integer, found 2\.5"):
+    with pytest.raises(TypeError, match=r"batch must be an integer .*, found 2\.5"):
         make(2.5)
     assert make(7).batch == 7
 
@@ -121,7 +121,7 @@ def test_minimize_wants_exact_gradients():
 
 
 def test_bad_draws():
-    with pytest.raises(TypeError, match="draw must be callable, found int"):
+    with pytest.raises(TypeError, match="draw must be callable, found 3"):
         Stochastic(3)  # pyright: ignore[reportArgumentType]
     wrong = Draws(Stochastic(lambda y, rng: np.ones(2)))
     with pytest.raises(ValueError, match=r"y's shape \(3,\), found \(2,\)"):

@@ -261,7 +261,7 @@ def test_bad_checkpoint_arguments(bad):
     f, K, x0 = small_simplex()
     with pytest.raises(TypeError, match="checkpoint must be a path or a Checkpoint, found"):
         wp.minimize(f, K, x0, checkpoint=bad)
-    with pytest.raises(ValueError, match="rounds must be an integer >= 1, found 0"):
+    with pytest.raises(ValueError, match="rounds must be an integer >= 1 or None, found 0"):
         wp.Checkpoint("x", rounds=0)
     with pytest.raises(ValueError, match="seconds must be a number >= 0"):
         wp.Checkpoint("x", seconds=float("nan"))

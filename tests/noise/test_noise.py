@@ -171,7 +171,7 @@ def test_get():
     with pytest.raises(ValueError, match=r"gumbel, gaussian, logistic.*'cauchy'"):
         noise.get("cauchy")
     with pytest.raises(
-        ValueError, match=r"gumbel, gaussian, logistic.*NoneType lacks name, sample"
+        ValueError, match=r"gumbel, gaussian, logistic.*found None, which lacks name, sample"
     ):
         noise.get(None)
 

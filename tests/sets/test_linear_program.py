@@ -84,9 +84,9 @@ def test_sparse_and_dense_constraints_are_alike():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"A_ub": [[1.0]], "b_ub": [-1.0]}, "no common solution: the set is empty"),
-        ({"A_ub": [[1.0]]}, "A_ub was given without b_ub"),
-        ({"b_eq": [1.0]}, "b_eq was given without A_eq"),
+        ({"A_ub": [[1.0]], "b_ub": [-1.0]}, "a common solution, found none: the set is empty"),
+        ({"A_ub": [[1.0]]}, "A_ub needs b_ub, found None"),
+        ({"b_eq": [1.0]}, "b_eq needs A_eq, found None"),
         ({"A_ub": [[1.0, 2.0]], "b_ub": [1.0, 2.0]}, r"found shapes \(1, 2\) and \(2,\)"),
         ({"A_ub": [[np.inf]], "b_ub": [1.0]}, "A_ub has 1 NaN or infinite"),
         ({"A_ub": sparse.csr_array([[np.nan]]), "b_ub": [1.0]}, "A_ub has 1 NaN or infinite"),
@@ -96,7 +96,7 @@ def test_sparse_and_dense_constraints_are_alike():
             "as many columns, found 1 and 2",
         ),
         ({"bounds": (0, 1)}, "one pair per variable where there are no constraints"),
-        ({"bounds": [(1, 0), (0, 1)]}, "lower > upper for 1 of 2 variables"),
+        ({"bounds": [(1, 0), (0, 1)]}, "lower <= upper, found 1 of 2 pairs"),
         ({"bounds": [(0, 1, 2)]}, r"bounds must be pairs \(low, high\), found \[\(0, 1, 2\)\]"),
         ({"bounds": [(0, "x")]}, r"bounds must be pairs"),
         ({"bounds": 7}, r"bounds must be pairs \(low, high\), found 7"),

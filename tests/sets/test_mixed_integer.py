@@ -125,14 +125,14 @@ def test_products_add_the_bounds_up():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"A_ub": [[1.0]], "b_ub": [-1.0]}, "no common solution: the set is empty"),
+        ({"A_ub": [[1.0]], "b_ub": [-1.0]}, "a common solution, found none: the set is empty"),
         ({"A_eq": [[2.0]], "b_eq": [1.0]}, "constraints and integrality have no common solution"),
         ({"bounds": [(0.2, 0.8)]}, "constraints and integrality have no common solution"),
         ({"A_ub": [[-1.0]], "b_ub": [1.0]}, "the set is not compact"),
         ({"bounds": [(0, 1)], "integrality": 2}, "integrality must be 0 or 1.*found 2"),
         ({"bounds": [(0, 1)], "integrality": [1, 0]}, r"length 1, found \[1, 0\]"),
-        ({"bounds": [(0, 1)], "time_limit": 0}, "time_limit must be positive"),
-        ({"bounds": [(0, 1)], "mip_gap": -0.1}, "mip_gap, unless 0, must be positive"),
+        ({"bounds": [(0, 1)], "time_limit": 0}, "time_limit must be a positive"),
+        ({"bounds": [(0, 1)], "mip_gap": -0.1}, "mip_gap must be a number >= 0"),
     ],
 )
 def test_what_is_no_mixed_integer_set_is_refused(arguments, message):

@@ -69,7 +69,7 @@ def test_what_violates():
         (((2, 3),), ValueError, "n must be a positive integer"),
         ((0,), ValueError, "n must be at least 1"),
         ((2.5,), TypeError, "n must be a positive integer"),
-        ((2, -1.0), ValueError, "trace must be positive"),
+        ((2, -1.0), ValueError, "trace must be a positive"),
     ],
 )
 def test_bad_arguments_are_named(arguments, error, message):

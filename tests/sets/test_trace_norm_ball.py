@@ -73,8 +73,8 @@ def test_an_empty_batch_has_an_empty_answer():
         (((3,),), r"shape must be \(p, q\)"),
         ((5,), r"shape must be \(p, q\)"),
         (((3, 0),), "shape must be at least 1"),
-        (((3, 2), 0.0), "radius must be positive"),
-        (((3, 2), np.nan), "radius must be positive"),
+        (((3, 2), 0.0), "radius must be a positive"),
+        (((3, 2), np.nan), "radius must be a positive"),
     ],
 )
 def test_bad_arguments_are_named(arguments, message):

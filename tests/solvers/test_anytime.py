@@ -347,7 +347,7 @@ def test_kappa_remembers_a_failure_for_a_while():
         ({"m": 2.5}, "m must be an integer >= 1"),
         ({"m": "many"}, "'auto' or 'theory' or 'exact'"),
         ({"kappa": -1.0}, "kappa must be a positive finite number or 'auto'"),
-        ({"theta": 1.0}, "theta must be in"),
+        ({"theta": 1.0}, "theta must be a number in"),
         ({"order": 4}, "order must be 2 or 3"),
     ],
 )

@@ -88,5 +88,5 @@ def test_pairwise_steps_bring_no_new_vertex():
 
 def test_laziness_below_one_is_refused():
     f, K, _ = small_simplex()
-    with pytest.raises(ValueError, match=r"J must be at least 1, found 0\.5"):
+    with pytest.raises(ValueError, match=r"J must be a number in .1, inf., found 0\.5"):
         wp.minimize(f, K, method="bpcg", J=0.5)

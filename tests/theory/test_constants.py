@@ -65,7 +65,7 @@ def test_rho_values():
         exact = (math.log(d) + 1) * math.exp(2 * math.log(d) / (2 + math.log(d)))
         assert exact <= theory.rho(math.inf, d)
         assert (exact <= 2 * (math.log(d) + 1)) == (d <= 2)
-    with pytest.raises(ValueError, match=r"p must be finite and >= 1, found 0\.5"):
+    with pytest.raises(ValueError, match=r"p must be a number >= 1, found 0\.5"):
         theory.rho(0.5, 3)
     with pytest.raises(ValueError, match="d must be an integer"):
         theory.rho(2, 0)
@@ -281,19 +281,19 @@ def test_the_estimate_of_s1_is_unbiased_and_its_error_is_right():
 def test_s1_of_a_point_is_zero():
     K = sets.ConvexHull([[3.0, -4.0]])
     assert theory.s1(K, "gaussian").value == pytest.approx(0.0, abs=1e-12)
-    with pytest.raises(ValueError, match="needs two directions at least, found 1"):
+    with pytest.raises(ValueError, match="directions must be two at least, found 1"):
         theory.mean_width(K, [np.ones((1, 2))])
 
 
 def test_bad_arguments():
     K = Points(np.eye(2))
-    with pytest.raises(ValueError, match=r"samples must be an integer .* >= 2, found 1"):
+    with pytest.raises(ValueError, match=r"samples must be an integer >= 2, found 1"):
         theory.s1(K, "gumbel", samples=1)
-    with pytest.raises(ValueError, match=r"seed must be an integer .* >= 0"):
+    with pytest.raises(ValueError, match=r"seed must be an integer >= 0"):
         theory.s1(K, "gumbel", seed=-1)
-    with pytest.raises(ValueError, match="alpha must be finite and > 0"):
+    with pytest.raises(ValueError, match="alpha must be a positive finite number"):
         theory.smoothness(K, "gumbel", 0.0)
-    with pytest.raises(ValueError, match="constants must be one of"):
+    with pytest.raises(ValueError, match="constants must be 'paper' or 'sharp'"):
         theory.smoothness(K, "gumbel", 1.0, "best")
     with pytest.raises(ValueError, match="noise must be one of gumbel"):
         theory.s1(K, "pink")

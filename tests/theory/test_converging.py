@@ -74,10 +74,10 @@ def test_mean_error_is_below_the_bound(beta, mu, nu, theta, sigma):
     ("change", "message"),
     [
         ({"N": 0}, "N must be an integer .* >= 1"),
-        ({"theta": 1.0}, "theta must satisfy 0 <= theta < 1"),
-        ({"mu": 0.0}, "mu must be finite and > 0"),
-        ({"nu": -1.0}, "nu must be finite and > 0"),
-        ({"variance": -1.0}, "variance must be finite and >= 0"),
+        ({"theta": 1.0}, "theta must be a number in .0, 1"),
+        ({"mu": 0.0}, "mu must be a positive finite number"),
+        ({"nu": -1.0}, "nu must be a positive finite number"),
+        ({"variance": -1.0}, "variance must be a number >= 0"),
         ({"m": 0}, "m must be at least 1"),
     ],
 )

@@ -81,9 +81,9 @@ def test_closed_forms_are_not_held_by_it():
         ({"k": -1, "d": 3}, "k must be an integer .* >= 0"),
         ({"k": 1}, "needs the dimension d, or a target"),
         ({"k": 1, "d": 3, "m": 0.5}, "m must be at least 1 in every round"),
-        ({"k": 1, "d": 3, "L": 0.0}, "L must be finite and > 0"),
+        ({"k": 1, "d": 3, "L": 0.0}, "L must be a positive finite number"),
         ({"k": 1, "d": 3, "target": [1.0, 2.0]}, "target must hold 3 finite numbers"),
-        ({"k": 1, "target": [1.0, np.nan]}, "target must hold 2 finite numbers"),
+        ({"k": 1, "target": [1.0, np.nan]}, "target has 1 NaN"),
     ],
 )
 def test_bad_arguments(arguments, message):

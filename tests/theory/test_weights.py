@@ -93,12 +93,12 @@ def test_algorithm_2_depends_on_its_constants_through_one_ratio():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n": -1}, "n must be an integer .* >= 0, found -1"),
+        ({"n": -1}, "n must be an integer >= 0, found -1"),
         ({"n": 2.5}, "n must be an integer"),
-        ({"beta": 0.0}, "beta must be finite and > 0, found 0.0"),
-        ({"mu": -1.0}, "mu must be finite and > 0"),
-        ({"nu": math.nan}, "nu must be finite and > 0, found nan"),
-        ({"nu": "one"}, "nu must be a number, found 'one'"),
+        ({"beta": 0.0}, "beta must be a positive finite number, found 0.0"),
+        ({"mu": -1.0}, "mu must be a positive finite number"),
+        ({"nu": math.nan}, "nu must be a positive finite number, found nan"),
+        ({"nu": "one"}, "nu must be a positive finite number, found 'one'"),
     ],
 )
 def test_bad_arguments(change, message):

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from ._compile import Compiled
 from ._convert import (
+    MAX_SIZE,
+    ArgumentError,
     as_float_array,
+    as_plain,
     check_finite,
     check_shape,
+    check_size,
     own,
     read_only,
     same_type,
@@ -57,6 +61,7 @@ from ._ops import (
     norm_order,
     norm_squared,
     normal_cdf,
+    scaled_norm,
     softmax,
     softplus,
     sums_are_wide,
@@ -86,6 +91,8 @@ from ._structured import LowRank, SparseMatrix, Structured
 from ._types import Array, Index
 
 __all__ = [
+    "MAX_SIZE",
+    "ArgumentError",
     "Array",
     "Compiled",
     "Index",
@@ -99,9 +106,11 @@ __all__ = [
     "amax",
     "arange",
     "as_float_array",
+    "as_plain",
     "bincount",
     "check_finite",
     "check_shape",
+    "check_size",
     "check_sparse",
     "choose",
     "clip",
@@ -145,6 +154,7 @@ __all__ = [
     "rows",
     "same_place",
     "same_type",
+    "scaled_norm",
     "scatter_add",
     "searchsorted",
     "size",

@@ -137,6 +137,12 @@ def norm(a: Array) -> float:
     return math.sqrt(inner(a, a))
 
 
+def scaled_norm(a: Array) -> float:
+    """Return the norm of NumPy's ``a``, also where squares of its entries are no normal floats."""
+    top = float(abs(a).max(initial=0.0))
+    return top * norm(a / top) if 0.0 < top < 1e-100 else norm(a)
+
+
 def all_finite(a: Array) -> bool:
     """Tell whether every entry is finite, with one cheap reduction in the usual case.
 

@@ -22,6 +22,8 @@ def check_sparse(A: Any, name: str) -> None:
     if len(A.shape) != 2:
         raise ValueError(f"{name} must be a matrix, found shape {tuple(A.shape)}")
     n, d = (int(size) for size in A.shape)
+    if not (n and d):
+        raise ValueError(f"{name} must not be empty, found shape {tuple(A.shape)}")
     if kind in ("csr", "bsr", "csc", "bsc"):
         by_rows = kind in ("csr", "bsr")
         indptr, indices, data = _compressed(A, by_rows)

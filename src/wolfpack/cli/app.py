@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 not finished although the input was good, 2 bad input (one
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -15,7 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
 from rich.console import Console
@@ -159,6 +160,7 @@ def info(as_json: AsJson = False) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; return its exit code."""
+    _prepare_streams()
     try:
         code = app(args=arguments, prog_name="wolfpack", standalone_mode=False)
         sys.stdout.flush()
@@ -174,14 +176,38 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", 130)
     except BrokenPipeError:
-        # The reader of our output left. Without this, Python would complain when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon(sys.stdout)  # the reader of our output left
         return 1
+    except OSError as error:
+        _abandon(sys.stdout)
+        what = f"cannot write to the standard output: {error.strerror or error}"
+        return _fail(what if error.filename is None else str(error), 1)
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"wolfpack: {' '.join(message.split())}", file=sys.stderr)
+    try:
+        print(f"wolfpack: {' '.join(message.split())}", file=sys.stderr)
+        sys.stderr.flush()
+    except OSError:  # a full disk, or a reader that left: the exit code is all that can be said
+        _abandon(sys.stderr)
     return code
+
+
+def _prepare_streams() -> None:
+    """Give closed streams a place to write to, and other characters than the locale's a form."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            # this also keeps files that are opened later from becoming the standard output
+            setattr(sys, name, open(os.devnull, "w", errors="replace", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _abandon(stream: TextIO) -> None:
+    """Send what is still to be written nowhere; Python would complain when it closes the stream."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _summary(outcome: Outcome) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from ..problem import spend
+from ..problem.checks import shown
 from ..sets._batch import cores
 from ..smoothing.job import Job, Question
 from ._protocol import Engine
@@ -65,7 +66,7 @@ def choose_engine(engine: EngineLike, job: Job, m: int | str | None) -> EngineCh
     if type(engine).__module__.partition(".")[0] == "distributed":
         return EngineChoice(Dask(engine), True)
     raise TypeError(
-        f"engine must be {NAMES}, or an object with open and run_round, found {engine!r}"
+        f"engine must be {NAMES}, or an object with open and run_round, found {shown(engine)}"
     )
 
 
@@ -81,7 +82,7 @@ def _named(text: str) -> Engine:
         return Dask(_cluster(text, rest))
     if name == "ray":
         return Ray(_cluster(text, rest, "auto", "local"))
-    raise ValueError(f"unknown engine {text!r}; known: {NAMES}")
+    raise ValueError(f"unknown engine {shown(text)}; known: {NAMES}")
 
 
 def _count(text: str, rest: str) -> int:

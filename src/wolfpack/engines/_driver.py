@@ -7,12 +7,19 @@ from dataclasses import dataclass
 
 from ..arrays import Array
 from ..atoms import Atoms
-from ..problem.checks import check_positive
+from ..problem.checks import between, checked, choice, optional, positive, whole
 from ..smoothing.job import Job, Partial, Question
 from ._log import EngineLog
 from ._protocol import Engine, EngineFailure, Late
 
 
+@checked(
+    oracle_timeout=optional(positive),
+    stragglers=choice("wait", "drop"),
+    quorum=between(0, 1, low_open=True),
+    mode=choice("sync", "async"),
+    staleness=whole(0),
+)
 @dataclass(frozen=True)
 class Policy:
     """How long a round waits for its workers.
@@ -39,18 +46,6 @@ class Policy:
     quorum: float = 0.75
     mode: str = "sync"
     staleness: int = 2
-
-    def __post_init__(self) -> None:
-        check_positive("oracle_timeout", self.oracle_timeout, optional=True)
-        if self.stragglers not in ("wait", "drop"):
-            raise ValueError(f"stragglers must be 'wait' or 'drop', found {self.stragglers!r}")
-        if self.mode not in ("sync", "async"):
-            raise ValueError(f"mode must be 'sync' or 'async', found {self.mode!r}")
-        is_number = isinstance(self.quorum, int | float) and not isinstance(self.quorum, bool)
-        if not (is_number and 0 < self.quorum <= 1):
-            raise ValueError(f"quorum must be in (0, 1], found {self.quorum!r}")
-        if not isinstance(self.staleness, int) or self.staleness < 0:
-            raise ValueError(f"staleness must be an integer >= 0, found {self.staleness!r}")
 
 
 class Driver:

@@ -13,6 +13,7 @@ from concurrent.futures import Executor as AnyExecutor
 from typing import ClassVar, TypeAlias
 
 from ..problem import CapabilityError
+from ..problem.checks import shown
 from ..smoothing.job import Job, Question
 from ._messages import Reply, nbytes, serialize
 from ._protocol import EngineFailure
@@ -73,7 +74,13 @@ class Executor(WorkerPool[None]):
         executor = self._executor
         if executor is None:
             assert self._make is not None
-            made = self._make()
+            try:
+                made = self._make()
+            except TypeError as error:
+                raise TypeError(
+                    "engine must be an executor or a function without arguments that makes one, "
+                    f"found {shown(self._make)}: {error}"
+                ) from error
             if not isinstance(made, AnyExecutor):
                 raise TypeError(
                     f"engine must make a concurrent.futures.Executor, found {type(made).__name__}"

@@ -3,19 +3,79 @@
 from __future__ import annotations
 
 import warnings
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
+from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
-from ..arrays import Array
+from ..arrays import ArgumentError, Array, as_float_array, check_size
 from ..front.minimize import minimize
 from ..loop import Result
 from ..objectives import Objective
+from ..problem.checks import Kind, count, nonnegative, optional, whole
 from ..sets import Set
 
 RandomState: TypeAlias = int | np.random.RandomState | None
+_NO_TARGETS = object()
+
+
+def check_parameters(model: object, **kinds: Kind) -> None:
+    """Raise unless the parameters of an estimator are of these kinds.
+
+    `fit` calls it: scikit-learn wants constructors to keep what they are given as it is.
+    """
+    for name, kind in (_SHARED | kinds).items():
+        kind(getattr(model, name), name)
+
+
+def checked_data(
+    model: object, X: Any, y: Any = _NO_TARGETS, *, classes: bool = False, **options: Any
+) -> Any:
+    """Return what scikit-learn's `validate_data` returns, with a sentence that names X and y.
+
+    With ``classes``, y must hold labels. What scikit-learn would convert and lose is refused first:
+    masked entries, digits of long doubles, dates.
+    """
+    several = {"X": X} if y is _NO_TARGETS else {"X": X, "y": y}
+    if issparse(y):
+        as_float_array(y, "y")
+    for name, part in several.items():
+        if isinstance(part, np.ndarray | np.generic):
+            lossy = part.dtype.kind in "mMV" or (part.dtype.itemsize > 8 and part.dtype.kind == "f")
+            if lossy or isinstance(part, np.ma.MaskedArray):
+                as_float_array(part, name)
+    try:
+        found = validate_data(model, *several.values(), **options)
+        if classes:
+            check_classification_targets(found[1])
+    except NotFittedError:
+        raise
+    except Exception as error:
+        raise ArgumentError(f"{' and '.join(several)} must be usable, found: {error}") from None
+    for name, part in zip(several, found if y is not _NO_TARGETS else (found,), strict=True):
+        numbers = part.data if issparse(part) else part
+        if numbers.dtype.kind == "f":
+            seen = numbers if np.isfinite(numbers).all() else np.nan_to_num(numbers)
+            check_size(seen, name)
+    return found
+
+
+def _random_state(value: object, name: str) -> None:
+    """Raise unless ``value`` is None, a seed or a generator of scikit-learn's kind."""
+    if value is None or isinstance(value, np.random.RandomState):
+        return
+    optional(whole(0, 2**32 - 1))(value, name)
+
+
+_SHARED: dict[str, Kind] = {
+    "tol": nonnegative,
+    "max_iter": count,
+    "random_state": _random_state,
+}
 
 
 def seed_of(random_state: RandomState) -> int:

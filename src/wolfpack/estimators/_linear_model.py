@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field
-from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack, issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from ..arrays import Array, check_sparse
+from ..arrays import ArgumentError, Array, check_sparse
 from ..front.composite import minimize_composite
 from ..gradients import ExactGradients
 from ..objectives.finite_sum import FiniteSum
-from ..problem.checks import check_count
+from ..problem.checks import (
+    Kind,
+    as_float,
+    between,
+    choice,
+    count,
+    either,
+    flag,
+    shown,
+)
 from ..regularizers import ElasticNet, Euclidean, Regularizer, Shifted, SquaredNorm
 from ..regularizers.pairs import composite_problem
 from ..solvers import ConvergingComposite
 from ..solvers.composite.accelerated import State, Tuned
-from ._common import RandomState, seed_of, warn_unless_certified
+from ._common import RandomState, check_parameters, checked_data, seed_of, warn_unless_certified
 
 _SOLVER = ConvergingComposite(batch=1)
 # With fewer entries than this, every round of `fit` reads all data: a pass over them costs less
@@ -49,6 +57,9 @@ class AcceleratedLinear(BaseEstimator):
     # A class attribute until the first partial_fit: scikit-learn wants no others set at birth.
     _stream: Stream | None = field(default=None, init=False)
 
+    _kinds: ClassVar[dict[str, Kind]] = {}
+    """Kinds of the parameters that only a subclass has."""
+
     def _objective(self, features: Array, y: Array, weights: Array | None) -> FiniteSum:
         raise NotImplementedError
 
@@ -56,13 +67,13 @@ class AcceleratedLinear(BaseEstimator):
         """Return checked rows and targets; without ``reset``, with the columns of earlier ones."""
         reset = reset or not hasattr(self, "n_features_in_")
         _check_structure(X)
-        return validate_data(self, X, y, reset=reset, **_ROWS, **kind)
+        return checked_data(self, X, y, reset=reset, **_ROWS, **kind)
 
     def _scores(self, X: Array) -> Array:
         """Return the linear model's values, for every row."""
         check_is_fitted(self, "coef_")
         _check_structure(X)
-        X = validate_data(self, X, reset=False, **_ROWS)
+        X = checked_data(self, X, reset=False, **_ROWS)
         return X @ self.coef_.T + self.intercept_
 
     def _fit(self, X: Array, y: Array, weights: Array | None) -> None:
@@ -124,19 +135,22 @@ class AcceleratedLinear(BaseEstimator):
 
     def _check(self) -> None:
         """Refuse parameters that define no problem, in one clear message."""
-        if self.penalty not in ("l2", "elasticnet"):
-            raise ValueError(f"penalty must be 'l2' or 'elasticnet', found {self.penalty!r}")
-        if not (isinstance(self.alpha, Real) and 0 < self.alpha < math.inf):
-            why = "Algorithm 1 needs a ridge, however small"
-            raise ValueError(f"alpha must be positive, found {self.alpha!r}: {why}")
-        ratio = self.l1_ratio
-        if self.penalty == "elasticnet" and not (isinstance(ratio, Real) and 0 <= ratio < 1):
-            why = "a part of the penalty must be a ridge"
-            raise ValueError(f"l1_ratio must satisfy 0 <= l1_ratio < 1, found {ratio!r}: {why}")
-        check_count("batch_size", self.batch_size, names=("auto",))
-        check_count("max_iter", self.max_iter)
-        if not (isinstance(self.tol, Real) and self.tol >= 0):
-            raise ValueError(f"tol must be a number >= 0, found {self.tol!r}")
+        check_parameters(
+            self,
+            penalty=choice("l2", "elasticnet"),
+            l1_ratio=between(
+                0, 1, high_open=isinstance(self.penalty, str) and self.penalty != "l2"
+            ),
+            fit_intercept=flag,
+            batch_size=either(count, "auto"),
+            warm_start=flag,
+            **self._kinds,
+        )
+        if not 1e-100 <= as_float(self.alpha) <= 1e100:
+            raise ArgumentError(
+                f"alpha must be positive, from 1e-100 to 1e100, found {shown(self.alpha)}: "
+                "Algorithm 1 needs a ridge, however small"
+            )
 
     def _weights(self, X: Array, given: Array | None) -> Array | None:
         """Return the checked weights of rows, None if none are given."""
@@ -149,6 +163,7 @@ class AcceleratedLinear(BaseEstimator):
 
     def _set_bias(self, X: Array, weights: Array | None) -> None:
         """Choose the constant feature: as long as a typical row, at least 1."""
+        self._n, self._dtype = X.shape[0], X.dtype
         squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
         typical = math.sqrt(float(np.average(np.asarray(squares).reshape(-1), weights=weights)))
         self._bias = max(1.0, typical) if self.fit_intercept else None
@@ -172,7 +187,7 @@ class AcceleratedLinear(BaseEstimator):
         """Return the coefficients of the last fit, None if there are none of this shape."""
         if not hasattr(self, "coef_"):
             return None
-        columns = np.atleast_2d(self.coef_).T
+        columns = np.atleast_2d(self.coef_).T.astype(np.float64)
         if self._bias is not None:
             columns = np.vstack([columns, np.atleast_1d(self.intercept_) / self._bias])
         assert G.shape is not None
@@ -182,9 +197,10 @@ class AcceleratedLinear(BaseEstimator):
         """Split a solution into coefficients and intercept, one row per output."""
         columns = solution.reshape(solution.shape[0], -1)
         rows = columns if self._bias is None else columns[:-1]
-        self.coef_: Array = np.ascontiguousarray(rows.T)
+        self.coef_: Array = np.ascontiguousarray(rows.T, dtype=self._dtype)
         zeros = np.zeros(columns.shape[1])
-        self.intercept_: Array = zeros if self._bias is None else self._bias * columns[-1]
+        intercept = zeros if self._bias is None else self._bias * columns[-1]
+        self.intercept_: Array = intercept.astype(self._dtype)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
 from ..arrays import Array
 from ..objectives import Logistic, Multinomial, SquaredHinge, Weighted
 from ..objectives.finite_sum import FiniteSum
+from ..problem.checks import Kind, choice
 from ._linear_model import AcceleratedLinear
 
 _LOSSES = ("log_loss", "squared_hinge")
@@ -77,10 +77,11 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
     _: KW_ONLY
     class_weight: Mapping[Any, float] | str | None = None
 
+    _kinds: ClassVar[dict[str, Kind]] = {"loss": choice(*_LOSSES)}
+
     def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> AcceleratedClassifier:
         """Fit the model to the rows of ``X`` and their labels, with weights if given."""
-        X, y = self._data(X, y)
-        check_classification_targets(y)
+        X, y = self._data(X, y, classes=True)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y must have at least 2 classes, found one class: {self.classes_[0]}")
@@ -125,8 +126,6 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
         return of_class if weights is None else weights * of_class
 
     def _objective(self, features: Array, y: Array, weights: Array | None) -> FiniteSum:
-        if self.loss not in _LOSSES:
-            raise ValueError(f"loss must be one of {', '.join(_LOSSES)}, found {self.loss!r}")
         count = len(self.classes_)
         if self.loss == "squared_hinge":
             G = SquaredHinge(features, y if count == 2 else y[:, None] == np.arange(count))

@@ -7,12 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..arrays import Array
 from ..objectives import LeastSquares
+from ..problem.checks import flag, positive
 from ..sets import Set, Simplex, TraceNormBall
-from ._common import FittedByMinimize, RandomState
+from ._common import FittedByMinimize, RandomState, check_parameters, checked_data
+
+_FLOATS = [np.float64, np.float32]
 
 
 @dataclass(eq=False, repr=False)
@@ -30,8 +33,10 @@ class ConstrainedRegressor(FittedByMinimize, RegressorMixin, BaseEstimator):
         raise NotImplementedError
 
     def _fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> Self:
+        check_parameters(self, radius=positive, fit_intercept=flag)
         multi = isinstance(self, MultiOutputMixin)
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=multi, y_numeric=True)
+        X, y = checked_data(self, X, y, dtype=_FLOATS, multi_output=multi, y_numeric=True)
+        kind, X = X.dtype, X.astype(np.float64)
         y = np.asarray(y, dtype=np.float64)
         weights = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
         if not weights.any():
@@ -46,14 +51,15 @@ class ConstrainedRegressor(FittedByMinimize, RegressorMixin, BaseEstimator):
         assert f.shape is not None
         scale = max(f.value(np.zeros(f.shape)), np.finfo(float).tiny)
         x = self._minimize(f, self._set(f.shape), self.tol * scale, "model", stacklevel=5)
-        self.coef_ = x.reshape(X.shape[1], *y.shape[1:]).T
-        self.intercept_ = level - self.coef_ @ centre
+        coefficients = x.reshape(X.shape[1], *y.shape[1:]).T
+        self.intercept_ = np.asarray(level - coefficients @ centre).astype(kind)[()]
+        self.coef_ = coefficients.astype(kind)
         return self
 
     def predict(self, X: Array) -> Array:
         """Return the prediction of each row."""
         check_is_fitted(self, "coef_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = checked_data(self, X, dtype=_FLOATS, reset=False)
         return X @ self.coef_.T + self.intercept_
 
     def __sklearn_tags__(self) -> Any:

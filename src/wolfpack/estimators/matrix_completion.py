@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import Array
+from ..arrays import ArgumentError, Array
 from ..objectives import Function
+from ..problem.checks import count, optional, positive
 from ..sets import TraceNormBall
-from ._common import FittedByMinimize, RandomState
+from ._common import FittedByMinimize, RandomState, check_parameters, checked_data
 
 
 @dataclass(eq=False, repr=False)
@@ -68,12 +69,13 @@ class MatrixCompletion(FittedByMinimize, OneToOneFeatureMixin, TransformerMixin,
 
     def fit(self, X: Array, y: Array = None) -> MatrixCompletion:
         """Find the matrix of small trace norm that is closest to the entries seen."""
-        if self.rank < 1:
-            raise ValueError(f"rank must be at least 1, found {self.rank!r}")
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        check_parameters(self, radius=optional(positive), rank=count)
+        X = checked_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         seen = ~np.isnan(X)
-        count = np.maximum(seen.sum(axis=0), 1)
-        self.mean_ = np.where(seen, X, 0.0).sum(axis=0) / count
+        if not seen.any():
+            raise ArgumentError(f"X must have an entry that is not NaN, found {X.size} NaN")
+        counts = np.maximum(seen.sum(axis=0), 1)
+        self.mean_ = np.where(seen, X, 0.0).sum(axis=0) / counts
         target = np.where(seen, X - self.mean_, 0.0)
         total = float((target**2).sum())
         size = np.sqrt(total * X.size / max(int(seen.sum()), 1))
@@ -92,7 +94,7 @@ class MatrixCompletion(FittedByMinimize, OneToOneFeatureMixin, TransformerMixin,
     def transform(self, X: Array) -> Array:
         """Return ``X`` with the missing entries filled in."""
         check_is_fitted(self, "components_")
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        X = checked_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         filled = X.copy()
         # relative to the data, so that their unit does not matter
         ridge = 1e-6 * float((self.components_**2).sum()) + np.finfo(float).tiny

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -10,6 +11,7 @@ from sklearn.base import RegressorMixin
 from ..arrays import Array
 from ..objectives import Huber, LeastSquares, Poisson, Quantile, Weighted
 from ..objectives.finite_sum import FiniteSum
+from ..problem.checks import Kind, between, choice, positive
 from ._linear_model import AcceleratedLinear, rows_times
 
 _LOSSES = ("squared_error", "huber", "quantile", "poisson")
@@ -54,6 +56,12 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
     delta: float = 1.0
     quantile: float = 0.5
 
+    _kinds: ClassVar[dict[str, Kind]] = {
+        "loss": choice(*_LOSSES),
+        "delta": positive,
+        "quantile": between(0, 1, low_open=True, high_open=True),
+    }
+
     def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> AcceleratedRegressor:
         """Fit the model to the rows of ``X`` and their targets, with weights if given."""
         X, y = self._data(X, y, y_numeric=True)
@@ -89,7 +97,7 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
             if self._stream is None or self._stream.state is None:
                 self._cap = Poisson(features, y).cap
             return Poisson(features, y, self._cap)
-        raise ValueError(f"loss must be one of {', '.join(_LOSSES)}, found {self.loss!r}")
+        raise AssertionError(self.loss)  # `_check` has refused other names
 
     def _keep(self, solution: Array) -> None:
         super()._keep(solution)

@@ -15,6 +15,7 @@ from .. import noise as noise_laws
 from ..arrays import Array
 from ..objectives import Objective, as_objective
 from ..problem import Solver
+from ..problem.checks import count, either, instance, optional, shown
 from ..sets import Set
 from ..smoothing import Smoothing, make_smoothing
 from ..solvers import (
@@ -57,6 +58,7 @@ METHODS: dict[str, Callable[..., Solver[Any]]] = {
 }
 """The methods of `minimize`."""
 
+_SOLVER_PARTS = ("name", "init", "step", "lower_bound")
 _SINGULAR_PAIRS = 8  # asked for in a round on sets of low-rank matrices
 _BEST_VERTICES = 16  # asked for in a round on polytopes that list them
 _BARRIER_VERTICES = 64  # the same for objectives of which Newton steps weigh them
@@ -116,7 +118,20 @@ def explain(
     >>> wp.explain(f, wp.sets.Simplex(3), m=4).method
     'anytime'
     """
-    return choose(as_objective(f), K, settings)
+    from .minimize import known_settings  # which imports this module
+
+    known = known_settings()
+    unknown = [name for name in settings if name not in known]
+    if unknown:
+        raise TypeError(
+            f"no method of minimize has an option {', '.join(map(repr, unknown))}; known are "
+            f"{', '.join(known)}"
+        )
+    optional(either(count, "auto", "theory", "exact"))(settings.get("m"), "m")
+    noise = settings.get("noise", "auto")
+    if not (noise is None or (isinstance(noise, str) and noise in ("auto", "lifted"))):
+        noise_laws.get(noise)
+    return choose(as_objective(f), as_set(K), settings)
 
 
 def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
@@ -133,7 +148,7 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
         "k-best oracle": "yes" if K.has("k_best") else "no",
         "cheap projection": "yes" if projects else "no",
         "observations": "unknown" if objective.image_shape is None else objective.image_shape[0],
-        "engine": engine or "this process",
+        "engine": "this process" if engine is None else engine,
     }
 
     def chosen(method: str, reason: str, **options: Any) -> Choice:
@@ -147,7 +162,8 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
             return chosen("bpcg", f"f is not convex, and {name} is a polytope")
         return chosen("fw", "f is not convex, and Frank-Wolfe with backtracking descends anywhere")
     noisy = [option for option in _NOISE_OPTIONS if settings.get(option) is not None]
-    noisy += ["noise"] if settings.get("noise", "auto") != "auto" else []
+    noise = settings.get("noise", "auto")
+    noisy += [] if isinstance(noise, str) and noise == "auto" else ["noise"]
     noisy += ["m"] if isinstance(m, str) else []
     if noisy:
         return chosen("anytime", f"{' and '.join(noisy)} given, which perturbed oracles need")
@@ -189,9 +205,7 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
 
 def as_set(K: object) -> Set:
     """Return ``K`` if it is a set, and say what it must be otherwise."""
-    if not isinstance(K, Set):
-        raise TypeError(f"K must be a set (wolfpack.sets), found {type(K).__name__}")
-    return K
+    return instance(Set, "a set (wolfpack.sets)")(K, "K")
 
 
 def make_solver(
@@ -210,15 +224,21 @@ def make_solver(
         if value is not None
     }
     if not isinstance(method, str):
-        if not hasattr(method, "step"):
-            raise TypeError(f"method must be a name or a solver object, found {method!r}")
+        if isinstance(method, type) or not all(hasattr(method, part) for part in _SOLVER_PARTS):
+            hint = " (a class: call it to make an object)" if isinstance(method, type) else ""
+            raise TypeError(
+                f"method must be a name or a solver object, found {shown(method)}{hint}"
+            )
         if given:
-            raise TypeError(f"options {sorted(given)} must be set in the solver object itself")
+            raise TypeError(
+                f"method is a solver object, in which options must be set, found {sorted(given)} "
+                "beside it"
+            )
         return method.name, method
     if method not in methods:
         close = difflib.get_close_matches(method, methods, 1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
-        raise ValueError(f"unknown method {method!r}{hint}; known: {', '.join(methods)}")
+        raise ValueError(f"method must be one of {', '.join(methods)}, found {shown(method)}{hint}")
     known = list(inspect.signature(methods[method]).parameters)
     unknown = sorted({*given} - {*known}, key=list(given).index)
     if unknown:
@@ -243,7 +263,10 @@ def choose_smoothing(
     automatic = isinstance(noise, str) and noise == "auto"
     if not getattr(solver, "samples", False):
         if kind is not None or not (automatic or noise is None):
-            raise TypeError(f"method {name!r} draws no noise; leave noise and smoothing out")
+            raise TypeError(
+                f"method {name!r} draws no noise: leave noise and smoothing out, found noise="
+                f"{shown(noise)} and smoothing={shown(kind)}"
+            )
         return None
     if noise is None and getattr(solver, "noiseless", False):
         return None

@@ -16,7 +16,8 @@ from ..loop.checkpoint import Checkpoint
 from ..loop.run import Options
 from ..objectives import Objective
 from ..problem import MirrorMap, Solver
-from ..problem.checks import check_positive
+from ..problem.checks import checked, choice, count, either, extent, flag, optional, positive, shown
+from ..problem.checks import seed as seed_kind
 from ..regularizers import Regularizer
 from ..solvers import ConvergingComposite, SearchedComposite, StochasticComposite
 from .choose import make_solver
@@ -39,6 +40,14 @@ _BETAS = ("stable", "search")
 _COMMON_OPTIONS = ["record_every", "max_passes", "sampling", "variance_reduction", "scale"]
 
 
+@checked(
+    beta=optional(either(extent, *_BETAS)),
+    variance=optional(positive),
+    seed=seed_kind,
+    raise_on_failure=flag,
+    sampling=optional(choice(*SAMPLINGS)),
+    record_every=optional(count),
+)
 def minimize_composite(
     G: Objective | Callable[..., Any],
     H: Regularizer,
@@ -147,19 +156,13 @@ def minimize_composite(
     (array([1., 0.]), True)
     """
     began = time.perf_counter()
-    if beta is not None and beta not in _BETAS:
-        check_positive("beta", beta, names=_BETAS)
-    if variance is not None:
-        check_positive("variance", variance)
     every, scale = options.pop("record_every", None), options.pop("scale", None)
     max_passes = options.pop("max_passes", None)
     reduction = _reduction(options.pop("variance_reduction", False))
     sampling = options.pop("sampling", None)
-    if sampling is not None and not (isinstance(sampling, str) and sampling in SAMPLINGS):
-        raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, found {sampling!r}")
     name, solver = make_solver(method, {"batch": batch, **options}, METHODS, _COMMON_OPTIONS)
     if not isinstance(solver, StochasticComposite):
-        raise TypeError(f"method must be a name or a composite solver, found {method!r}")
+        raise TypeError(f"method must be a name or a composite solver, found {shown(method)}")
     if beta == "search" and method not in ("accelerated", SearchedComposite()):
         raise ValueError(
             "beta='search' chooses the solver: pass method='accelerated', with batch=... if you "
@@ -178,16 +181,13 @@ def minimize_composite(
     )
     limits = Limits(tol, rtol, max_rounds, max_seconds, max_passes=max_passes)
     config = Config(name, solver, seed, limits, every, settings, as_checkpoint(checkpoint))
-    shown = Options(callback, progress, began=began)
-    config, task, shown = prepare_composite(config, settings, G, H, shown)
-    return concluded(execute(config, task, shown), raise_on_failure)
+    view = Options(callback, progress, began=began)
+    config, task, view = prepare_composite(config, settings, G, H, view)
+    return concluded(execute(config, task, view), raise_on_failure)
 
 
 def _reduction(given: Any) -> str | None:
     """Return the name of a control variate, None for none."""
     if given is None or isinstance(given, bool | np.bool_):
         return REDUCTIONS[0] if given else None
-    if given not in REDUCTIONS:
-        known = ", ".join(map(repr, REDUCTIONS))
-        raise ValueError(f"variance_reduction must be a bool or one of {known}, found {given!r}")
-    return given
+    return either(flag, *REDUCTIONS)(given, "variance_reduction")

@@ -12,6 +12,7 @@ from ..loop import Limits
 from ..loop.checkpoint import Checkpoint
 from ..noise import Noise
 from ..problem import Solver
+from ..problem.checks import instance
 from .fingerprint import Fingerprint
 
 
@@ -100,4 +101,4 @@ def as_checkpoint(checkpoint: str | PathLike[str] | Checkpoint | None) -> Checkp
     """Return the user's ``checkpoint`` argument as an object."""
     if checkpoint is None or isinstance(checkpoint, Checkpoint):
         return checkpoint
-    return Checkpoint(checkpoint)
+    return Checkpoint(instance((str, PathLike), "a path or a Checkpoint")(checkpoint, "checkpoint"))

@@ -14,6 +14,7 @@ from ..loop import Result, run
 from ..loop.checkpoint import Saver
 from ..loop.run import Options
 from ..problem import CompositeProblem, Problem, Solver
+from ..problem.checks import shown
 from ..smoothing import Oracles
 from .config import CompositeSettings, Config, ConstrainedSettings
 
@@ -98,15 +99,15 @@ def _choose_engine(config: Config, task: PreparedRun, engine: EngineLike) -> Eng
     if isinstance(config.settings, CompositeSettings):
         raise TypeError(
             "composite runs ask for gradients, and engines share out linear oracles: leave engine "
-            f"out, found {engine!r}"
+            f"out, found {shown(engine)}"
         )
     if job is not None:
         raise TypeError(
             f"x is {describe(job.smoothing.K.like)}, whose oracles are asked there in one batch: "
-            f"leave engine out, found {engine!r}"
+            f"leave engine out, found {shown(engine)}"
         )
     raise TypeError(
         f"method {config.method!r} asks one oracle per round, so there is nothing for an engine to "
         "share out; leave engine out, or choose a method that draws perturbed oracles ('anytime', "
-        "'r-pfw', 'pfw')"
+        f"'r-pfw', 'pfw'), found engine {shown(engine)}"
     )

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
+from inspect import signature
 from os import PathLike
 from typing import Any
 
@@ -30,9 +31,11 @@ from ..noise import Noise
 from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
 from ..problem import Counts, LimitReached, Problem, Solver, counted
-from ..problem.checks import as_convexity, check_positive
+from ..problem.checks import checked, choice, count, flag, instance, optional, positive, shown
+from ..problem.checks import seed as seed_kind
 from ..sets import Set
-from ..solvers import Descending
+from ..smoothing import SAMPLINGS, SMOOTHINGS
+from ..solvers import Descending, StochasticComposite
 from .choose import METHODS, as_set, choose, make_solver
 from .config import Config, ConstrainedSettings, as_checkpoint
 from .execute import concluded, execute
@@ -48,6 +51,18 @@ _COMMON_OPTIONS = ["L", "device", "record_every", "checks", "smoothing"]
 _COMMON_OPTIONS.extend(["sampling", "block", *POLICY])
 
 
+@checked(
+    seed=seed_kind,
+    raise_on_failure=flag,
+    L=optional(positive),
+    device=optional(instance(str, "the name of a device")),
+    smoothing=optional(choice(*SMOOTHINGS)),
+    sampling=choice(*SAMPLINGS),
+    block=optional(count),
+    convex=optional(flag),
+    starts=count,
+    checks=flag,
+)
 def minimize(
     f: Objective | Callable[[Array], tuple[float, Array]],
     K: Set,
@@ -166,15 +181,14 @@ def minimize(
     objective = as_objective(f)
     region = as_set(K)
     limits = Limits(tol, rtol, max_rounds, max_seconds, max_lmo)
-    declared = objective.convex if as_convexity(convex) is None else convex
+    declared = objective.convex if convex is None else convex
     check_starts(starts, declared)
     if starts > 1 and checkpoint is not None:
         raise ValueError("a checkpoint holds one run: leave checkpoint out, or starts")
     checks = options.pop("checks", True)
     schedule = Schedule(options.pop("record_every", "auto"))
-    shown = Options(callback, progress, schedule, began=began, checks=checks)
+    view = Options(callback, progress, schedule, began=began, checks=checks)
     L = options.pop("L", None)
-    check_positive("L", L, optional=True)
     device = options.pop("device", None)
     if device is not None:
         objective = on_device(objective, device)
@@ -186,12 +200,13 @@ def minimize(
     remark = ""
     if isinstance(method, str) and method == "auto":
         given = {"m": m, "noise": noise, "engine": engine, "convex": convex}
-        choice = choose(objective, region, given | options)
-        method, remark = choice.method, f" method='auto' chose {choice.method!r}: {choice.reason}."
-        options = choice.options | options
+        chosen = choose(objective, region, given | options)
+        method, remark = chosen.method, f" method='auto' chose {chosen.method!r}: {chosen.reason}."
+        options = chosen.options | options
         m = options.pop("m", m)
     settings = _settings(noise, L, convex, checks, options)
     name, solver = make_solver(method, {"m": m, **options}, METHODS, _COMMON_OPTIONS)
+    _check_solver(name, solver, settings)
     for_set = getattr(solver, "for_set", None)
     if declared is False:
         solver = Descending(solver)
@@ -211,10 +226,10 @@ def minimize(
 
     def run(number: int, limits: Limits) -> Result:
         """Return the result of one start; the first is x0."""
-        x, used, options = start, counts, shown
+        x, used, options = start, counts, view
         if number > 0:
             x, calls = random_start(region, seed, number, start)
-            used, options = Counts(nlmo=calls), replace(shown, began=time.perf_counter())
+            used, options = Counts(nlmo=calls), replace(view, began=time.perf_counter())
         task = prepare_constrained(config, settings, objective, region, x, used)
         if x0 is None or number > 0:
             assert isinstance(task.problem, Problem)
@@ -236,7 +251,7 @@ def _settings(
         sampling=options.pop("sampling", "iid"),
         policy=Policy(**{name: options.pop(name) for name in POLICY if name in options}),
         block=options.pop("block", None),
-        L=None if L is None else float(L),
+        L=L,
         convex=convex,
         checks=checks,
     )
@@ -251,6 +266,31 @@ def _counts_of_preparation(limits: Limits, began: float) -> Counts:
         math.inf if calls is None else max(1, calls // 10),
     )
     return counts
+
+
+def _check_solver(name: str, solver: object, settings: ConstrainedSettings) -> None:
+    """Refuse a solver of another kind of problem, and options that the solver does not use."""
+    if isinstance(solver, StochasticComposite):
+        raise TypeError(
+            f"method must be a solver of constrained problems, found {shown(solver)}: pass it to "
+            "minimize_composite"
+        )
+    if getattr(solver, "samples", False):
+        return
+    unused = [] if settings.sampling == "iid" else [f"sampling={settings.sampling!r}"]
+    unused += [] if settings.block is None else [f"block={settings.block!r}"]
+    if unused:
+        raise TypeError(
+            f"method {name!r} draws no random numbers, so that it has no use for "
+            f"{' and '.join(unused)}: leave them out"
+        )
+
+
+def known_settings() -> list[str]:
+    """Return the names of all arguments of `minimize`, with those of all methods."""
+    own = [name for name in signature(minimize).parameters if name not in ("f", "K", "options")]
+    of_methods = [name for method in METHODS.values() for name in signature(method).parameters]
+    return list(dict.fromkeys([*own, *_COMMON_OPTIONS, *of_methods]))
 
 
 def starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:

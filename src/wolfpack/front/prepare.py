@@ -26,7 +26,7 @@ from ..loop.schedule import Schedule
 from ..objectives import Function, Objective, Stochastic
 from ..objectives.finite_sum import FiniteSum
 from ..problem import CompositeProblem, Counts, Problem, counted
-from ..problem.checks import check_count, check_positive
+from ..problem.checks import count, instance, positive, shown
 from ..regularizers import Mirror, Regularizer, Same, Shifted
 from ..regularizers.pairs import as_mirror, composite_problem
 from ..sets import Set
@@ -117,7 +117,7 @@ def prepare_composite(
 
 def _as_smooth(G: object, beta: float | str | None) -> Objective:
     """Return a callable as an objective; its number of arguments tells exact from random."""
-    arguments = _positional(G) if callable(G) else 0
+    arguments = _positional(G) if callable(G) and not isinstance(G, type) else 0
     known = None if isinstance(beta, str) else beta
     call: Any = G
     if arguments == 1:
@@ -126,7 +126,7 @@ def _as_smooth(G: object, beta: float | str | None) -> Objective:
         return Stochastic(call, beta=known)
     raise TypeError(
         "G must be an objective (wolfpack.objectives), a callable y -> (value, gradient) or a "
-        f"callable (y, rng) -> gradient, found {G!r}"
+        f"callable (y, rng) -> gradient, found {shown(G)}"
     )
 
 
@@ -140,10 +140,9 @@ def _positional(G: Callable[..., Any]) -> int:
     return sum(p.kind in plain and p.default is inspect.Parameter.empty for p in parameters)
 
 
-def _check_regularizer(H: object) -> None:
+def _check_regularizer(H: Any) -> None:
     """Refuse what is no regulariser, or is not strongly convex."""
-    if not isinstance(H, Regularizer):
-        raise TypeError(f"H must be a regulariser (wolfpack.regularizers), found {H!r}")
+    instance(Regularizer, "a regulariser (wolfpack.regularizers)")(H, "H")
     if not (math.isfinite(H.mu) and H.mu > 0):
         raise ValueError(
             f"H must be strongly convex, found mu = {H.mu!r}: add a ridge (mu/2)||y||^2 to it"
@@ -160,7 +159,8 @@ def _rescaled(G: Objective, scale: Any) -> tuple[Objective, Array]:
         scales = check_finite(as_float_array(scale, "scale"), "scale")
         if scales.shape != (G.A.shape[1],) or scales.min() <= 0:
             raise ValueError(
-                f"scale must be None, 'columns' or {G.A.shape[1]} positive numbers, found {scale!r}"
+                f"scale must be None, 'columns' or {G.A.shape[1]} positive numbers, found "
+                f"{shown(scale)}"
             )
     assert G.shape is not None
     return G.scaled(scales), scales.reshape(-1, *(1,) * (len(G.shape) - 1))
@@ -222,8 +222,12 @@ def _solver_and_gradients(
     fixed = not callable(batch) and batch != "auto"
     size: Any = batch if fixed else 1
     if callable(batch):
-        size = batch(0)
-        check_count("batch(0)", size)
+        try:
+            size = count(batch(0), "batch(0)")
+        except TypeError as error:
+            raise TypeError(
+                f"batch must be a number or a function of the round, found {shown(batch)}: {error}"
+            ) from error
     gradients = make_gradients(G, size, fixed, settings.sampling, settings.reduction, seed)
     if isinstance(solver, SearchedComposite) and not gradients.exact:
         raise TypeError(
@@ -265,7 +269,7 @@ def _policies(
     if beta is None:
         found = gradients.smoothness(y0, gradients.batch)
         beta, estimated = 2.0 * found if found > 0 else mu, True
-    check_positive("beta", beta)
+    positive(beta, "beta")
     search = restart = None
     if known == "search" and not gradients.exact:
         if not isinstance(gradients, Minibatches):

@@ -7,6 +7,8 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from ..arrays import Array, describe, is_foreign
 from ..engines import EngineLike
 from ..loop import Callback, Limits, Result
@@ -16,15 +18,27 @@ from ..loop.run import Options
 from ..loop.schedule import Schedule
 from ..objectives import Objective, as_objective
 from ..problem import Counts
+from ..problem.checks import checked, flag, optional, shown
 from .choose import as_set
 from .config import Config, ConstrainedSettings, OtherProblem, as_checkpoint
 from .execute import PreparedRun, concluded, execute
 from .fingerprint import constrained_fingerprint
 from .prepare import prepare_composite, prepare_constrained
 
+
+def _as_place(value: Array, name: str) -> Array:
+    """An array of any library, which says where to go on."""
+    if is_foreign(value):
+        return value
+    if type(value) is not np.ndarray or value.dtype.kind != "f":
+        raise TypeError(f"{name} must be an array of real numbers, found {shown(value)}")
+    return value
+
+
 _LIMITS = ("tol", "rtol", "max_rounds", "max_seconds", "max_lmo", "max_passes")
 
 
+@checked(raise_on_failure=flag, like=optional(_as_place))
 def resume(
     path: str | PathLike[str],
     f: Any,
@@ -85,23 +99,23 @@ def resume(
     config = replace(
         config,
         limits=_limits(config.limits, limits),
-        checkpoint=as_checkpoint(checkpoint or None),
+        checkpoint=as_checkpoint(None if checkpoint is False else checkpoint),
     )
-    shown = Options(callback, progress, origin=snapshot, began=began)
+    view = Options(callback, progress, origin=snapshot, began=began)
     try:
         if isinstance(config.settings, ConstrainedSettings):
             settings = config.settings
             config, task = _constrained(config, settings, f, K, like, snapshot)
             schedule = Schedule(config.record_every or "auto")
-            shown = replace(shown, schedule=schedule, checks=settings.checks)
+            view = replace(view, schedule=schedule, checks=settings.checks)
         else:
-            config, task, shown = prepare_composite(config, config.settings, f, K, shown)
+            config, task, view = prepare_composite(config, config.settings, f, K, view)
         check_invariants(snapshot, task.problem)
     except OtherProblem as error:
         raise ValueError(f"{path} was written for another problem: {error}") from None
     except Implausible as error:
         raise ValueError(f"{path} cannot be the checkpoint of this run: {error}") from None
-    return concluded(execute(config, task, shown, engine), raise_on_failure)
+    return concluded(execute(config, task, view, engine), raise_on_failure)
 
 
 def _constrained(

@@ -8,7 +8,6 @@ from typing import Any
 
 from ..arrays import Array, Streams, like, same_type
 from ..loop import Limits, Result
-from ..problem.checks import check_count
 from ..sets import Set
 
 MIXED = 8
@@ -17,9 +16,8 @@ MIXED = 8
 _KEY = 2**63  # blocks of random numbers that no method uses
 
 
-def check_starts(starts: object, convex: bool | None) -> None:
-    """Raise unless ``starts`` is a number of starts, and more than one has a purpose."""
-    check_count("starts", starts)
+def check_starts(starts: int, convex: bool | None) -> None:
+    """Raise unless more than one start has a purpose."""
     if starts != 1 and convex is not False:
         raise ValueError(
             f"starts={starts} is for functions that are not convex: one start finds the minimum of "

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..engines._rows import Rows
 from ..files import replacing
-from ..problem.checks import check_count, check_nonnegative
+from ..problem.checks import as_path, checked, count, nonnegative, optional
 from .codec import Decoder, Encoder
 from .history import History
 from .monitor import Monitor
@@ -41,6 +41,7 @@ class CheckpointWarning(UserWarning):
     """A checkpoint could not be written, or an older generation had to be read."""
 
 
+@checked(rounds=optional(count), seconds=optional(nonnegative))
 @dataclass(frozen=True)
 class Checkpoint:
     """Where and how often to save a run.
@@ -61,17 +62,9 @@ class Checkpoint:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.path, str | os.PathLike):
-            raise TypeError(
-                f"checkpoint must be a path or a Checkpoint, found {type(self.path).__name__}"
-            )
-        object.__setattr__(self, "path", os.fspath(self.path))
-        if self.rounds is not None:
-            check_count("checkpoint rounds", self.rounds)
-        elif self.seconds is None:
+        object.__setattr__(self, "path", as_path(self.path, "checkpoint"))
+        if self.rounds is None and self.seconds is None:
             object.__setattr__(self, "seconds", 30.0)
-        if self.seconds is not None:
-            check_nonnegative("checkpoint seconds", self.seconds)
 
 
 @dataclass(frozen=True)
@@ -185,7 +178,7 @@ def read(path: str | os.PathLike[str], place: Any = None) -> tuple[Any, Snapshot
     ValueError
         If the file is no checkpoint, or is damaged and so is the one before.
     """
-    path = Path(path)
+    path = Path(as_path(path, "path"))
     try:
         return _read(path, place)
     except OtherLayout:

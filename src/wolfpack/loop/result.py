@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,6 +13,7 @@ from scipy.optimize import OptimizeResult
 from ..arrays import Array, LowRank, to_host
 from ..engines import EngineLog
 from ..files import replacing
+from ..problem.checks import as_path, shown
 from .history import History
 from .status import Status
 
@@ -153,7 +153,7 @@ def load(path: str | Path) -> Result:
     ValueError
         If the file is not such a result.
     """
-    path = Path(path)
+    path = Path(as_path(path, "path"))
     try:
         with np.load(path, allow_pickle=False) as data:
             header = json.loads(str(data["header"]))
@@ -164,5 +164,9 @@ def load(path: str | Path) -> Result:
             header.setdefault("solver_seconds", header["seconds"])
             x = LowRank(data["U"], data["S"], data["V"]) if "U" in data.files else data["x"]
             return Result(x=x, history=History.from_columns(columns), **header)
-    except (KeyError, ValueError, zipfile.BadZipFile, EOFError) as error:
-        raise ValueError(f"{path} is not a saved result: {error}") from None
+    except OSError as error:
+        raise type(error)(
+            f"there is no result at path {shown(str(path))}: {error.strerror}"
+        ) from None
+    except Exception as error:  # a damaged archive fails in ways that its reader does not list
+        raise ValueError(f"path {shown(str(path))} is not a saved result: {error}") from None

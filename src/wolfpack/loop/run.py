@@ -22,6 +22,7 @@ from ..problem import (
     Solver,
     counted,
 )
+from ..problem.checks import flag, function, optional
 from ..problem.errors import named_point
 from ..smoothing import Oracles
 from .checkpoint import Saver, Snapshot
@@ -80,10 +81,8 @@ class Options:
     checks: bool = True
 
     def __post_init__(self) -> None:
-        if self.callback is not None and not callable(self.callback):
-            raise TypeError(f"callback must be callable, found {type(self.callback).__name__}")
-        if not (self.progress is None or isinstance(self.progress, bool)):
-            raise TypeError(f"progress must be True, False or None, found {self.progress!r}")
+        optional(function)(self.callback, "callback")
+        optional(flag)(self.progress, "progress")
 
 
 def run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..problem.checks import check_count
+from ..problem.checks import count, either
 
 _SHARE = 10
 """What certificates may cost: one part in so many of a run."""
@@ -46,7 +46,7 @@ class Schedule:
     patient: bool = True
 
     def __post_init__(self) -> None:
-        check_count("record_every", self.every, names=("auto",))
+        either(count, "auto")(self.every, "record_every")
 
     def due(self, k: int, price: float) -> bool:
         """Tell whether round ``k`` is certified, at ``price`` times the cost of a round."""

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 
-from ..problem.checks import check_nonnegative
+from ..problem.checks import checked, nonnegative, optional, whole
 from .status import Status
 
 DEFAULT_ROUNDS = 100_000
 """Round limit of a run for which the user set no limit at all."""
 
 
+@checked(
+    tol=nonnegative,
+    rtol=optional(nonnegative),
+    max_rounds=optional(whole(0)),
+    max_seconds=optional(nonnegative),
+    max_lmo=optional(whole(0)),
+    max_passes=optional(nonnegative),
+)
 @dataclass(frozen=True)
 class Limits:
     """Tolerances and limits of a run.
@@ -40,19 +47,6 @@ class Limits:
     max_passes: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("tol", "rtol", "max_seconds", "max_passes"):
-            value = getattr(self, name)
-            if value is not None:
-                check_nonnegative(name, value)
-        for name in ("max_rounds", "max_lmo"):
-            value = getattr(self, name)
-            if value is not None:
-                try:
-                    wrong = isinstance(value, bool) or operator.index(value) < 0
-                except TypeError:
-                    raise TypeError(f"{name} must be an integer >= 0, found {value!r}") from None
-                if wrong:
-                    raise ValueError(f"{name} must be an integer >= 0, found {value!r}")
         given = (self.max_rounds, self.max_seconds, self.max_lmo, self.max_passes)
         if all(limit is None for limit in given):
             object.__setattr__(self, "max_rounds", DEFAULT_ROUNDS)

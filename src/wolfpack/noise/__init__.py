@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from ..problem.checks import shown
 from ._base import Constants, Noise
 from .gaussian import Gaussian
 from .gumbel import Gumbel
@@ -42,7 +43,7 @@ def get(law: object) -> Noise:
     if isinstance(law, str):
         if law.lower() not in LAWS:
             raise ValueError(
-                f"noise must be one of {', '.join(LAWS)}, or a law object; found {law!r}"
+                f"noise must be one of {', '.join(LAWS)}, or a law object, found {shown(law)}"
             )
         return LAWS[law.lower()]()
     if isinstance(law, type) and issubclass(law, Noise):
@@ -50,7 +51,7 @@ def get(law: object) -> Noise:
     missing = [name for name in REQUIRED if not hasattr(law, name)]
     if missing:
         raise ValueError(
-            f"noise must be one of {', '.join(LAWS)}, or an object with {', '.join(REQUIRED)}; "
-            f"{type(law).__name__} lacks {', '.join(missing)}"
+            f"noise must be one of {', '.join(LAWS)}, or an object with {', '.join(REQUIRED)}, "
+            f"found {shown(law)}, which lacks {', '.join(missing)}"
         )
     return cast("Noise", law)

@@ -19,7 +19,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..arrays import Array, Native, is_foreign, like
+from ..arrays import Array, Native, as_float_array, check_size, is_foreign, like
+from ..problem.checks import flag, shown
 
 Constants = Literal["paper", "sharp"]
 
@@ -53,8 +54,7 @@ class Noise(ABC):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", _checked_scale(self.scale))
-        if not isinstance(self.native, bool):
-            raise TypeError(f"native must be True or False, found {self.native!r}")
+        flag(self.native, "native")
 
     @abstractmethod
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> Array:
@@ -176,14 +176,9 @@ class Noise(ABC):
 
 def _checked_scale(scale: Array) -> float | np.ndarray:
     """``scale`` as a float or a read-only float64 array, all entries positive and finite."""
-    try:
-        array = np.array(scale, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"scale must be a positive number or an array of them, found {scale!r}"
-        ) from None
+    array = np.array(check_size(as_float_array(scale, "scale"), "scale"), dtype=np.float64)
     if array.size == 0 or not (np.all(np.isfinite(array)) and np.all(array > 0)):
-        raise ValueError(f"scale must be positive and finite, found {scale!r}")
+        raise ValueError(f"scale must be positive and finite, found {shown(scale)}")
     if array.ndim == 0:
         return float(array)
     array.flags.writeable = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..arrays import Array
+from ..problem.checks import shown
 from ._base import Objective
 from .autodiff import from_jax, from_torch
 from .batches import Batches
@@ -52,9 +53,9 @@ def as_objective(f: Objective | Callable[[Array], tuple[float, Array]]) -> Objec
         )
     if isinstance(f, Objective):
         return f
-    if callable(f):
+    if callable(f) and not (isinstance(f, type) and issubclass(f, Objective)):
         return Function(f)
     raise TypeError(
         "f must be an objective (wolfpack.objectives) or a callable x -> (value, gradient), "
-        f"found {type(f).__name__}"
+        f"found {shown(f)}"
     )

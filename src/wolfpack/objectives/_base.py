@@ -15,6 +15,7 @@ from ..arrays import (
     all_finite,
     as_float_array,
     check_finite,
+    check_size,
     device_of,
     fetch,
     host_dtype,
@@ -289,7 +290,7 @@ class LinearModel(Objective):
             self.like, self.checked = value[:0, ...], is_foreign(value)
         elif is_foreign(value) or self.checked:
             same_place(**{self._name: self.like, name: value})
-        return check_finite(value, name)
+        return check_size(check_finite(value, name), name)
 
     @abstractmethod
     def loss(self, z: Array) -> tuple[float, Array]:
@@ -426,7 +427,7 @@ class LinearModel(Objective):
             sizes = sizes_of(self.A, self.error, theta, 1.01 * float(reach))
             # a loss that has no smoothness constant adds its second order to `value_error`
             beta = self.loss_smoothness if math.isfinite(self.loss_smoothness) else 0.0
-            second = 0.5 * beta * sizes.product**2
+            second = 0.5 * beta * sizes.product * sizes.product  # a power would raise
             sizes = sizes._replace(offset=offset * sizes.reach, second_order=second)
         self._known_sizes = K, theta.dtype, sizes
         return sizes
@@ -441,7 +442,7 @@ class LinearModel(Objective):
 
 def as_data(value: Array, name: str) -> Array:
     """Return finite real numbers that the user cannot change later: writable data are copied."""
-    return own(check_finite(as_float_array(value, name), name), value)
+    return own(check_size(check_finite(as_float_array(value, name), name), name), value)
 
 
 def check_place(place: Array, x: Array) -> None:

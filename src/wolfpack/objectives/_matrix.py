@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
@@ -14,6 +15,7 @@ from ..arrays import (
     Array,
     as_float_array,
     check_finite,
+    check_size,
     check_sparse,
     is_foreign,
     library,
@@ -103,7 +105,7 @@ def as_matrix(A: Matrix, name: str) -> tuple[Matrix, Matrix]:
     elif issparse(A):
         check_sparse(A, name)
         matrix = A.tocsr(copy=True)
-        data = check_finite(as_float_array(matrix.data, name), name)
+        data = check_size(check_finite(as_float_array(matrix.data, name), name), name)
         # sums and squares of integers overflow
         matrix = matrix.astype(data.dtype, copy=False)
         matrix.sum_duplicates()
@@ -231,7 +233,10 @@ def _check_rows(A: Array, name: str) -> None:
     rows = max(1, n if n * d <= _ENTRIES_PER_CHECK else _ENTRIES_PER_CHECK // d)
     for start in range(0, n, rows):
         where = "" if rows >= n else f"[{start}:{min(n, start + rows)}]"
-        check_finite(A[start : start + rows, :], name + where)
+        part = A[start : start + rows, :]
+        # a finite sum of squares says that the entries are finite, and small enough to be squared
+        if not (type(part) is np.ndarray and math.isfinite(np.vdot(part, part))):
+            check_size(check_finite(part, name + where), name + where)
 
 
 class Sizes(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array, describe, is_foreign, library, to_host
 from ..problem import Evaluation
-from ..problem.checks import as_constant, as_shape
+from ..problem.checks import as_shape, constant, optional
 from ._base import Objective, conjugate_evaluation
 
 Shape = int | tuple[int, ...]
@@ -119,7 +119,7 @@ class _Differentiated(Objective):
             raise TypeError(f"fn must be callable, found {type(fn).__name__}")
         self.fn = self.call = fn
         self.like = like
-        self.L, self.shape = as_constant(L), as_shape(shape)
+        self.L, self.shape = constant(L, "L"), optional(as_shape)(shape, "shape")
         known = isinstance(like, np.ndarray) or (is_foreign(like) and not isinstance(like, type))
         if like is not None and not (known and library(like) == self.module):
             found = describe(like) if known else repr(like)

@@ -16,6 +16,7 @@ from scipy.sparse import issparse, vstack
 
 from ..arrays import Array
 from ..problem import Evaluation
+from ..problem.checks import flag, instance, optional, positive, shown
 from ._base import Objective
 from ._matrix import Matrix
 from ._spectrum import spectral_norm_squared
@@ -91,21 +92,22 @@ class Batches(Objective):
     ) -> None:
         if isinstance(loss, str) and loss not in LOSSES:
             raise ValueError(
-                f"loss must be a callable or one of {', '.join(LOSSES)}, found {loss!r}"
+                f"loss must be a callable or one of {', '.join(LOSSES)}, found {shown(loss)}"
             )
         if not (isinstance(loss, str) or callable(loss)):
-            raise TypeError(f"loss must be a name or a callable, found {loss!r}")
+            raise TypeError(f"loss must be a name or a callable, found {shown(loss)}")
         if not (callable(source) or isinstance(source, Iterable)):
             raise TypeError(
                 "source must be an iterable of (features, targets) or a function that returns "
                 f"one, found {type(source).__name__}"
             )
-        if loss == "poisson" and "cap" not in options:
+        if isinstance(loss, str) and loss == "poisson" and "cap" not in options:
             raise ValueError("loss='poisson' needs cap=..., the same for all minibatches")
         self._make = LOSSES[loss] if isinstance(loss, str) else loss
         self._options = options | ({"reduction": "mean"} if isinstance(loss, str) else {})
         self.source = source
-        self._beta = beta
+        self._beta = optional(positive)(beta, "beta")
+        optional(flag)(evaluate, "evaluate")
         self.first: list[FiniteSum] = []
         self.repeats = not isinstance(source, Iterator)
         if evaluate and not self.repeats:
@@ -122,7 +124,7 @@ class Batches(Objective):
             self.first.append(batch)
             self.shape = self.first[0].shape
         if not self.first:
-            raise ValueError("the source of minibatches is empty")
+            raise ValueError("source must have at least one minibatch, found none")
         found = None
         if isinstance(self.source, Sized):
             found = len(self.source)
@@ -136,7 +138,13 @@ class Batches(Objective):
 
     def open(self) -> Iterator[FiniteSum]:
         """Return an iterator over the losses of the minibatches, from the beginning."""
-        source = self.source() if callable(self.source) else self.source
+        try:
+            source = iter(self.source() if callable(self.source) else self.source)
+        except TypeError as error:
+            raise TypeError(
+                "source must be an iterable of (features, targets), or a function without "
+                f"arguments that returns one, found {shown(self.source)}: {error}"
+            ) from error
         for number, pair in enumerate(source):
             yield self._loss(number, pair)
 
@@ -154,19 +162,23 @@ class Batches(Objective):
             features, targets = pair
         except (TypeError, ValueError):
             raise TypeError(
-                f"minibatch {number} must be a pair (features, targets), found "
+                f"source: minibatch {number} must be a pair (features, targets), found "
                 f"{type(pair).__name__}"
             ) from None
         features, targets = _on_host(features), _on_host(targets)
         if features.shape and not features.shape[0]:
-            raise ValueError(f"minibatch {number} is empty")
+            raise ValueError(f"source: minibatch {number} must not be empty, found no rows")
         try:
             loss = self._make(features, targets, **self._options)
-        except ValueError as error:
-            raise ValueError(f"minibatch {number}: {error}") from error
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"source and loss must fit each other, found in minibatch {number}: {error}"
+            ) from error
+        instance(FiniteSum, "a function that returns a loss of wolfpack.objectives")(loss, "loss")
         if self.shape is not None and loss.shape != self.shape:
             raise ValueError(
-                f"minibatch {number} needs y of shape {loss.shape}, the first one {self.shape}"
+                f"source: minibatch {number} needs y of shape {loss.shape}, and the first one "
+                f"{self.shape}"
             )
         return loss
 

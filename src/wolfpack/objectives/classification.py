@@ -7,7 +7,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..arrays import Array, clip, expit, logsumexp_rows, namespace, softplus, xlogy
+from ..arrays import (
+    Array,
+    as_float_array,
+    check_finite,
+    clip,
+    expit,
+    logsumexp_rows,
+    namespace,
+    softplus,
+    xlogy,
+)
+from ..problem.checks import optional, whole
 from ._matrix import Matrix
 from .finite_sum import RowLoss, SignLoss
 
@@ -128,8 +139,9 @@ class Multinomial(RowLoss):
         batch: int | None = None,
     ) -> None:
         super().__init__(features, reduction, batch)
+        classes = optional(whole(2, 2**24))(classes, "classes")
         numbers = _class_numbers(self._host_labels(labels), self.n, classes)
-        self.classes = int(numbers.max()) + 1 if classes is None else int(classes)
+        self.classes = int(numbers.max()) + 1 if classes is None else classes
         if self.classes < 2:
             raise ValueError(f"labels must have at least 2 classes, found {self.classes}")
         self.shape = (self.A.shape[1], self.classes)
@@ -170,9 +182,11 @@ class Multinomial(RowLoss):
 def _class_numbers(labels: np.ndarray, n: int, classes: int | None) -> Array:
     if labels.shape != (n,):
         raise ValueError(f"labels must have shape ({n},), found {labels.shape}")
+    if labels.dtype.kind == "f":
+        labels = check_finite(as_float_array(labels, "labels"), "labels")
     numbers = labels.astype(np.intp) if labels.dtype.kind in "iufb" else None
     if numbers is None or not np.array_equal(numbers, labels):
-        raise ValueError(f"labels must be the integers 0, ..., q-1, found {labels[:4]!r}...")
+        raise ValueError(f"labels must be the integers 0, ..., q-1, found {labels[:4].tolist()}...")
     top = numbers.max() if classes is None else classes - 1
     if numbers.min() < 0 or numbers.max() > top:
         raise ValueError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import operator
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property
@@ -14,6 +13,8 @@ from scipy.sparse import diags_array, issparse
 
 from ..arrays import (
     Array,
+    as_float_array,
+    as_plain,
     check_finite,
     device_sum,
     fetch,
@@ -24,6 +25,7 @@ from ..arrays import (
     take,
     to_host,
 )
+from ..problem.checks import choice, count, shown
 from ._base import LinearModel
 from ._matrix import Matrix, Sizes, as_matrix, entries, has_rows, squares
 from ._narrow import Narrow
@@ -150,15 +152,10 @@ class FiniteSum(LinearModel):
 
     def check_batch(self, batch: int) -> int:
         """Return ``batch`` as an integer between 1 and n, or explain what is wrong."""
-        try:
-            size = operator.index(batch)
-        except TypeError:
-            size = None
-        if size is None or isinstance(batch, bool):
-            raise TypeError(f"batch must be an integer, found {batch!r}")
-        if not 1 <= size <= self.n:
+        size = count(batch, "batch")
+        if size > self.n:
             raise ValueError(
-                f"batch must be between 1 and the {self.n} observations, found {batch}"
+                f"batch must be between 1 and the {self.n} observations, found {shown(size)}"
             )
         self._need_rows("batch", "rows")
         return size
@@ -172,9 +169,7 @@ class FiniteSum(LinearModel):
 
 def reduction_weight(reduction: str, n: int) -> float:
     """Return the factor of a sum over n observations: 1/n for "mean", 1 for "sum"."""
-    if reduction not in ("mean", "sum"):
-        raise ValueError(f"reduction must be 'mean' or 'sum', found {reduction!r}")
-    return 1.0 / n if reduction == "mean" else 1.0
+    return 1.0 / n if choice("mean", "sum")(reduction, "reduction") == "mean" else 1.0
 
 
 class RowLoss(FiniteSum):
@@ -247,7 +242,7 @@ class RowLoss(FiniteSum):
         """Return labels on the host, after checking that they came from the features' device."""
         if is_foreign(labels) or (self.checked and isinstance(labels, np.ndarray)):
             self._data(labels[:0, ...], "labels")
-        return np.asarray(to_host(labels))
+        return np.asarray(to_host(labels)) if is_foreign(labels) else as_plain(labels, "labels")
 
     def _beside_features(self, labels: np.ndarray) -> Array:
         """Return labels from the host on the device of the features."""
@@ -271,7 +266,7 @@ def _as_signs(labels: np.ndarray, n: int) -> Array:
         raise ValueError(f"labels must have shape ({n},) or ({n}, q), found {labels.shape}")
     if labels.dtype.kind not in "iufb":
         raise ValueError(f"labels must be -1/+1 or 0/1, found dtype {labels.dtype}")
-    labels = check_finite(labels.astype(np.float64), "labels")
+    labels = check_finite(as_float_array(labels, "labels"), "labels").astype(np.float64)
     classes = set(np.unique(labels).tolist())
     if classes <= {-1.0, 1.0}:
         return labels

@@ -7,9 +7,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..arrays import Array, is_foreign, same_place, spare
+from ..arrays import Array, as_float_array, is_foreign, same_place, spare
 from ..problem import Evaluation
-from ..problem.checks import as_constant, as_convexity, as_nonnegative, as_shape
+from ..problem.checks import (
+    as_float,
+    as_shape,
+    constant,
+    flag,
+    function,
+    is_number,
+    nonnegative,
+    optional,
+    shown,
+)
 from ._base import Objective, conjugate_evaluation
 
 
@@ -54,10 +64,10 @@ class Function(Objective):
         error: float = 0.0,
         convex: bool | None = None,
     ) -> None:
-        self.fun = fun
-        self.convex = as_convexity(convex)
-        self.L, self.shape = as_constant(L), as_shape(shape)
-        self.error = as_nonnegative(error, "error")
+        self.fun = function(fun, "fun")
+        self.convex = optional(flag)(convex, "convex")
+        self.L, self.shape = constant(L, "L"), optional(as_shape)(shape, "shape")
+        self.error = nonnegative(error, "error")
 
     def evaluate(self, x: Array) -> Evaluation:
         try:
@@ -65,26 +75,27 @@ class Function(Objective):
             value, gradient = self.fun(spare(x))
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"f(x) must accept x of shape {tuple(x.shape)} and return (value, gradient): "
-                f"{error}"
+                f"f(x) must accept x of shape {tuple(x.shape)} and return (value, gradient), found "
+                f"{type(error).__name__}: {error}"
             ) from error
         return _checked(value, gradient, x)
 
 
 def _checked(value: Array, gradient: Array, x: Array) -> Evaluation:
-    try:
-        value = value if is_foreign(value) and not value.shape else float(value)
-    except (TypeError, ValueError, RuntimeError):
-        raise TypeError(
-            f"f(x) must return (value, gradient) with a number first, found {type(value).__name__}"
-        ) from None
+    if not (is_foreign(value) and not value.shape):
+        number = as_float(value)
+        if math.isnan(number) and not is_number(value):
+            raise TypeError(
+                f"f(x) must return (value, gradient) with a number first, found {shown(value)}"
+            )
+        value = number
     shape = getattr(gradient, "shape", None)
     if tuple(shape or ()) != tuple(x.shape):
         found = type(gradient).__name__ if shape is None else shape
         raise ValueError(f"the gradient of f must have x's shape {tuple(x.shape)}, found {found}")
     if isinstance(gradient, np.ndarray):
         # a copy: f may use the same memory again
-        gradient = gradient.astype(np.float64 if gradient.dtype.kind in "iub" else gradient.dtype)
+        gradient = np.array(as_float_array(gradient, "the gradient of f"))
     if is_foreign(x) or is_foreign(gradient):
         same_place(x=x, **{"the gradient of f": gradient})
     return conjugate_evaluation(value, x, gradient)
@@ -123,15 +134,12 @@ class Stochastic(Objective):
         shape: tuple[int, ...] | None = None,
         value: Callable[[Array], float] | None = None,
     ) -> None:
-        for name, argument in (("draw", draw), ("value", value)):
-            if argument is not None and not callable(argument):
-                raise TypeError(f"{name} must be callable, found {type(argument).__name__}")
-        self.draw = draw
-        self.L = self.beta = beta
-        self.variance = variance
-        self.shape = shape
+        self.draw = function(draw, "draw")
+        self.L = self.beta = constant(beta, "beta")
+        self.variance = optional(nonnegative)(variance, "variance")
+        self.shape = optional(as_shape)(shape, "shape")
         self.has_values = value is not None
-        self._value = value
+        self._value = optional(function)(value, "value")
 
     def evaluate(self, x: Array) -> Evaluation:
         """Return the value, NaN when it is unknown; the exact gradient is not known."""

@@ -13,6 +13,7 @@ from ..arrays import (
     Array,
     LowRank,
     SparseMatrix,
+    as_plain,
     inner,
     inners,
     is_foreign,
@@ -27,7 +28,7 @@ from ..arrays import (
     zeros,
 )
 from ..problem import Evaluation, Minorant, accumulation, sum_unit, unit_of
-from ..problem.checks import as_shape
+from ..problem.checks import as_matrix_shape
 from ._base import Objective, as_data, check_place, settle
 from ._matrix import Operator
 
@@ -70,10 +71,7 @@ class MatrixCompletion(Objective):
     spectral_norm_squared = 1.0  # the squared norm of the map from X to its observed entries
 
     def __init__(self, rows: Array, columns: Array, values: Array, shape: tuple[int, int]) -> None:
-        sizes = as_shape(shape)
-        if sizes is None or len(sizes) != 2:
-            raise TypeError(f"shape must be a pair (p, q) of integers, found {shape!r}")
-        self.shape = p, q = sizes[0], sizes[1]
+        self.shape = p, q = as_matrix_shape(shape, "shape")
         i, j = _as_positions(rows, "rows", p), _as_positions(columns, "columns", q)
         b = as_data(values, "values")
         if not (b.ndim == 1 and tuple(b.shape) == i.shape == j.shape):
@@ -82,7 +80,7 @@ class MatrixCompletion(Objective):
                 f"{i.shape}, {j.shape} and {tuple(b.shape)}"
             )
         if not i.size:
-            raise ValueError("values must not be empty")
+            raise ValueError("values must not be empty, found none")
         order = np.lexsort((j, i))
         self.rows, self.columns = i[order], j[order]
         self.values = take(b, like(order, b))
@@ -191,7 +189,7 @@ def _largest(factor: Array) -> float:
 
 
 def _as_positions(positions: Array, name: str, size: int) -> Array:
-    array = np.asarray(to_host(positions))
+    array = np.asarray(to_host(positions)) if is_foreign(positions) else as_plain(positions, name)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers, found dtype {array.dtype}")
     if array.size and (array.min() < 0 or array.max() >= size):

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import Array, fetch, inner, is_foreign, lazy_inner, namespace, norm, same_place
 from ..problem import Evaluation, Minorant, accumulation, sum_unit, unit_of
+from ..problem.checks import as_float, is_number, number, shown
 from ..problem.rounding import FAR, MODEL, UNIT
 from ._base import Objective, as_data, check_place, settle
 from ._double import as_double, double_twin
@@ -41,7 +42,9 @@ class Quadratic(Objective):
 
     def __init__(self, Q: Matrix | float, c: Array, r: float = 0.0) -> None:
         self.c = as_data(c, "c")
-        self.r = float(r)
+        self.r = number(r, "r")
+        if not self.c.size or not self.c.ndim:
+            raise ValueError(f"c must be an array that is not empty, found shape {self.c.shape}")
         self.shape = tuple(self.c.shape)
         self.like, self.checked = self.c, is_foreign(self.c)
         self.Q = self._check_matrix(Q)
@@ -49,9 +52,9 @@ class Quadratic(Objective):
             _ = self.L  # refuses a negative eigenvalue at once, where all are cheap to compute
 
     def _check_matrix(self, Q: Matrix | float) -> Matrix | float:
-        if isinstance(Q, int | float | np.number):
-            if not (np.isfinite(Q) and Q > 0):
-                raise ValueError(f"Q must be a positive number or a matrix, found {Q}")
+        if is_number(Q):
+            if not as_float(Q) > 0 or math.isinf(as_float(Q)):
+                raise ValueError(f"Q must be a positive number or a matrix, found {shown(Q)}")
             return float(Q)
         if self.c.ndim != 1:
             raise ValueError(f"with a matrix Q, c must be a vector, found shape {self.shape}")
@@ -63,7 +66,7 @@ class Quadratic(Objective):
         if tuple(matrix.shape) != (n, n):
             raise ValueError(f"Q must have shape {(n, n)} to match c, found {tuple(matrix.shape)}")
         if has_rows(matrix) and _asymmetry(entries(matrix), entries(matrix.T)) > 1e-10:
-            raise ValueError("Q must be symmetric: use (Q + Q.T) / 2")
+            raise ValueError("Q must be symmetric, found one that is not: use (Q + Q.T) / 2")
         return matrix
 
     def _apply(self, x: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Array, clip, inner, inners, lazy_inner, namespace, norm, xlogy
 from ..problem import Evaluation
-from ..problem.checks import check_positive
+from ..problem.checks import as_float, between, positive
 from ._matrix import Matrix, Sizes
 from .finite_sum import FiniteSum, RowLoss, reduction_weight
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _LARGEST_EXPONENT = {False: 709.0, True: 88.0}
 """What the exponential takes without overflow, and (True) in single precision."""
+
+_log_mean = between(-700, 700, low_open=True, high_open=True)  # of which exp is a float
 
 
 class LeastSquares(FiniteSum):
@@ -131,8 +133,7 @@ class Huber(RowLoss):
     ) -> None:
         super().__init__(features, reduction, batch)
         self.targets = self._targets(targets)
-        check_positive("delta", delta)
-        self.delta = float(delta)
+        self.delta = positive(delta, "delta")
 
     def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
         residual = z - self._of(self.targets, rows)
@@ -180,10 +181,8 @@ class Quantile(RowLoss):
     ) -> None:
         super().__init__(features, reduction, batch)
         self.targets = self._targets(targets)
-        if not 0 < q < 1:
-            raise ValueError(f"q must satisfy 0 < q < 1, found {q!r}")
-        check_positive("delta", delta)
-        self.q, self.delta = float(q), float(delta)
+        self.q = between(0, 1, low_open=True, high_open=True)(q, "q")
+        self.delta = positive(delta, "delta")
         self.unit_smoothness = 1.0 / self.delta
 
     def unit(self, z: Array, rows: Array | slice) -> tuple[Array, Array]:
@@ -239,13 +238,9 @@ class Poisson(RowLoss):
         smallest, largest = float(xp.min(self.counts)), float(xp.max(self.counts))
         if smallest < 0:
             raise ValueError(f"counts must be at least 0, found {smallest:g}")
-        self.cap = math.log(max(largest, 1.0)) + 1.0 if cap is None else float(cap)
-        self.uncapped = self.cap == math.inf
-        if not (self.uncapped or -700 < self.cap < 700):
-            raise ValueError(
-                "cap must be the log of a mean, between -700 and 700, or math.inf for none, found "
-                f"{cap!r}"
-            )
+        self.uncapped = cap is not None and as_float(cap) == math.inf
+        known = math.log(max(largest, 1.0)) + 1.0 if cap is None else cap
+        self.cap = math.inf if self.uncapped else _log_mean(known, "cap")
         if self.uncapped and batch is not None:
             raise ValueError("batch needs a smoothness constant: leave cap out or make it finite")
         self.top = math.inf if self.uncapped else math.exp(self.cap)

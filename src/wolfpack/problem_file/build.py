@@ -15,7 +15,7 @@ from ..front.minimize import POLICY
 from ..loop import Limits
 from ..objectives import Objective
 from ..objectives._move import on_device
-from ..problem.checks import as_nonnegative, check_count
+from ..problem.checks import check_count, seed
 from ..sets import Set
 from . import schema
 from .data import Access, Data
@@ -166,7 +166,7 @@ def _check_settings(settings: dict[str, Any], objective: Objective, region: Set)
     given = {key: value for key, value in settings.items() if key in POLICY}
     with section_named("run"):
         Policy(**given)
-        as_nonnegative(settings.get("seed", 0), "seed")
+        seed(settings.get("seed", 0), "seed")
         check_count("record_every", settings.get("record_every", 1))
         if "x0" in settings:
             check_shape(settings["x0"], region.shape, "x0")

@@ -115,7 +115,7 @@ class Data:
             return _checked(reader(path, self.access.check_bytes, **options))
         except ProblemError as error:
             raise ProblemError(f"[data] {name}: {error}") from None
-        except (MemoryError, OSError, ValueError) as error:
+        except Exception as error:  # a damaged file fails in ways that its reader does not list
             why = str(error) or type(error).__name__
             raise ProblemError(f"[data] {name}: cannot read {file!r}: {why}") from None
 

@@ -67,17 +67,19 @@ def write(
     """
     written = Written(_summary(result, task, facts), [], [])
     try:
-        with interrupts_held():  # until the answer is on the disk
+        # Until all files are there: drawing takes about a second, and an interrupt that meets the
+        # import of an extension module would leave an error of another kind.
+        with interrupts_held():
             with staging(folder) as stage:
                 _write_numbers(result, stage, written)
             written.files[:] = [folder / path.name for path in written.files]
             if earlier is not None:
                 earlier.remove()
-        with staging(folder) as stage:
-            drawn = _draw(result, task, stage, written)
-        written.files.extend(folder / path.name for path in drawn)
+            with staging(folder) as stage:
+                drawn = _draw(result, task, stage, written)
+            written.files.extend(folder / path.name for path in drawn)
     except KeyboardInterrupt:
-        written.notes.append("interrupted: the figure and the page are left out")
+        written.notes.append("interrupted while the files were written, all of which are there")
     return written
 
 

@@ -34,7 +34,7 @@ def read_csv(
     named = not all(_is_number(cell) for cell in first)
     names = [cell.strip() for cell in first] if named else [str(i) for i in range(len(first))]
     if not first:
-        raise ProblemError(f"{path.name!r} is empty")
+        raise ProblemError(f"{path.name!r} must have a row, found an empty file")
     chosen = [_position(column, names) for column in _as_list(columns, names)]
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = sum(1 for _ in file) - named
@@ -61,14 +61,16 @@ def read_parquet(path: Path, check: Callable[[int], None], columns: Columns = No
     """Return columns of a Parquet file: a matrix, or a vector for a single one."""
     if find_spec("pyarrow") is None:
         raise ProblemError("Parquet files need pyarrow: pip install pyarrow")
-    pyarrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    parquet = import_module("pyarrow.parquet")
     try:
         with parquet.ParquetFile(path) as file:
             names = list(file.schema_arrow.names)
             chosen = [_position(column, names) for column in _as_list(columns, names)]
             check(8 * file.metadata.num_rows * len(chosen))
             table = file.read(columns=[names[i] for i in chosen])
-    except pyarrow.ArrowException as error:
+    except ProblemError:
+        raise
+    except Exception as error:  # a damaged file fails in ways that its reader does not list
         raise ProblemError(f"{path.name!r} is not a readable Parquet file: {error}") from None
     parts = [_numbers(table.column(names[i]), names[i]) for i in chosen]
     return parts[0] if _is_single(columns, names) else np.column_stack(parts)

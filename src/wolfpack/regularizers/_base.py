@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array, inner, is_foreign, like, to_host
 from ..problem import CapabilityError
-from ..problem.checks import as_number
+from ..problem.checks import extent, number
 
 if TYPE_CHECKING:
     from .mirrors import Mirror
@@ -174,10 +174,10 @@ class Ridged(Regularizer, anywhere=True):
 
 def strong_convexity(mu: float) -> float:
     """Return ``mu`` as a float; if it is not positive, explain that H needs a ridge."""
-    number = as_number(mu, "mu")
-    if number <= 0:
+    weight = number(mu, "mu")
+    if not weight > 0:
         raise ValueError(
-            f"mu must be positive, found {mu!r}: the simple term H must be strongly convex; add a "
-            "ridge (mu/2)||y||^2, however small, for example mu=1e-6"
+            f"mu must be positive, found {weight!r}: H must be strongly convex; add "
+            "a ridge (mu/2)||y||^2, however small, for example mu=1e-6"
         )
-    return number
+    return extent(weight, "mu")

@@ -69,8 +69,8 @@ def entropy_slope(y: Array) -> Array:
     """Return log y, the gradient of the negative entropy up to a constant."""
     if not (on_simplex(y) and y.min() > 0):
         raise ValueError(
-            "the entropy's gradient needs positive entries of sum 1 (y0 in the interior of the "
-            f"simplex), found a smallest entry {y.min():.3g} and a sum {y.sum():.6g}"
+            "z0 or y0 must have positive entries of sum 1, in the interior of the simplex, "
+            f"found a smallest entry {y.min():.3g} and a sum {y.sum():.6g}"
         )
     return np.log(y)
 

@@ -6,6 +6,7 @@ import math
 
 from ..arrays import Array
 from ..problem import CapabilityError
+from ..problem.checks import instance
 from ..sets import Box, L2Ball, Set, Simplex
 from ._base import Ridged
 from .entropy import entropic_projection
@@ -37,10 +38,11 @@ class IndicatorRidge(Ridged):
 
     def __init__(self, K: Set, mu: float) -> None:
         super().__init__(mu)
-        if not isinstance(K, Set):
-            raise TypeError(f"K must be a set (wolfpack.sets), found {type(K).__name__}")
+        instance(Set, "a set (wolfpack.sets)")(K, "K")
         if not K.has("project"):
-            raise CapabilityError(f"{K} has no cheap projection, which the minimisation step needs")
+            raise CapabilityError(
+                f"K must have a cheap projection, which the minimisation step needs, found {K}"
+            )
         self.K = K
         self.shape = K.shape
 

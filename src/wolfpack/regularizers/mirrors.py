@@ -21,6 +21,7 @@ import numpy as np
 
 from ..arrays import Array, as_float_array, check_finite, inner, to_host
 from ..problem import CapabilityError
+from ..problem.checks import as_array, instance, shown
 from ._base import HostMethods, Regularizer
 from .entropy import entropy, entropy_slope
 from .squared_pnorm import exponent, half_square, half_square_gradient
@@ -60,7 +61,10 @@ class Mirror(HostMethods, anywhere=True):
     def __init__(self, z0: Array | None = None) -> None:
         if z0 is not None:
             plain = type(z0) is np.ndarray and z0.dtype == np.float64
-            self.z0 = check_finite(z0 if plain else as_float_array(z0, "z0"), "z0")
+            start: Array = check_finite(z0 if plain else as_float_array(z0, "z0"), "z0")
+            if not start.size:
+                raise ValueError(f"z0 must not be empty, found shape {tuple(start.shape)}")
+            self.z0 = start
             self.slope = self.phi_gradient(self.z0)
 
     def phi(self, y: Array) -> float:
@@ -190,11 +194,11 @@ class Same(Mirror):
     geometry = "same"
 
     def __init__(self, H: Regularizer, slope: Array | None = None) -> None:
-        self.H = H
+        self.H = instance(Regularizer, "a regulariser (wolfpack.regularizers)")(H, "H")
         self.nu = H.mu
         self.norm = H.norm
         if slope is not None:
-            self.slope = check_finite(as_float_array(slope, "slope"), "slope")
+            self.slope = as_array(slope, "slope")
             self.z0 = H.argmin(-self.slope)
 
     def phi(self, y: Array) -> float:
@@ -248,7 +252,7 @@ class OwnMirror(Mirror, anywhere=True):
         if missing:
             raise TypeError(
                 f"w must be a mirror map (wolfpack.regularizers) or an object with nu, z0 and "
-                f"prox(H, g, lam); {type(w).__name__} has no {', '.join(missing)}"
+                f"prox(H, g, lam), found {shown(w)}, which has no {', '.join(missing)}"
             )
         self.w, self.nu, self.z0 = w, w.nu, w.z0
         self.norm = w.norm if "norm" in self._found else "l2"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..arrays import Array, as_float_array, check_finite, clip
-from ..problem.checks import as_nonnegative
+from ..arrays import Array, clip
+from ..problem.checks import as_array, shown, weight
 from ..sets import GroupL1Ball
 from ._base import Ridged
 
@@ -61,9 +61,10 @@ class ElasticNet(Ridged):
     structured = True
 
     def __init__(self, l1: float | Array, mu: float) -> None:
-        self.l1: Array = as_nonnegative(l1, "l1") if np.ndim(l1) == 0 else as_float_array(l1, "l1")
-        if np.ndim(l1):
-            as_nonnegative(check_finite(self.l1, "l1").min(), "the smallest entry of l1")
+        weights = as_array(l1, "l1")
+        if not weights.size or weights.min() < 0:
+            raise ValueError(f"l1 must be a number >= 0 or an array of them, found {shown(l1)}")
+        self.l1: Array = weights if weights.ndim else float(weights)
         super().__init__(mu)
 
     def rest(self, y: Array) -> float:
@@ -113,7 +114,7 @@ class SparseGroupLasso(Ridged):
         self, groups: Sequence[Array], l1: float, group: float, mu: float, weights: Array = None
     ) -> None:
         super().__init__(mu)
-        self.l1, self.group = as_nonnegative(l1, "l1"), as_nonnegative(group, "group")
+        self.l1, self.group = weight(l1, "l1"), weight(group, "group")
         parts = GroupL1Ball(groups)
         self.shape = parts.shape
         members = parts.groups
@@ -123,10 +124,11 @@ class SparseGroupLasso(Ridged):
         if weights is None:
             self.weights = np.sqrt([len(positions) for positions in members])
         else:
-            self.weights = check_finite(as_float_array(weights, "weights"), "weights")
+            self.weights = as_array(weights, "weights")
             if self.weights.shape != (len(members),) or self.weights.min() < 0:
                 raise ValueError(
-                    f"weights must be {len(members)} numbers >= 0, one per group, found {weights!r}"
+                    f"weights must be {len(members)} numbers >= 0, one per group, found "
+                    f"{shown(weights)}"
                 )
 
     @property
@@ -200,7 +202,7 @@ class NuclearNorm(Ridged):
     structured = True
 
     def __init__(self, nuclear: float, mu: float) -> None:
-        self.nuclear = as_nonnegative(nuclear, "nuclear")
+        self.nuclear = weight(nuclear, "nuclear")
         super().__init__(mu)
 
     def rest(self, y: Array) -> float:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from ..objectives import Objective
 from ..problem import CompositeProblem
+from ..problem.checks import shown
 from ._base import Regularizer
 from .mirrors import MIRRORS, Mirror, OwnMirror, PNormMirror, Same, Step
 from .squared_pnorm import SquaredPNorm
@@ -52,7 +53,7 @@ def as_mirror(w: object, H: Regularizer) -> Mirror:
         return Same(H)
     if w not in MIRRORS:
         known = ", ".join(map(repr, [*MIRRORS, "same"]))
-        raise ValueError(f"w must be one of {known}, or a mirror map, found {w!r}")
+        raise ValueError(f"w must be one of {known}, or a mirror map, found {shown(w)}")
     if w == "pnorm":
         return PNormMirror(H.p if isinstance(H, SquaredPNorm) else 2.0)
     return MIRRORS[w]()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..problem import CapabilityError
+from ..problem.checks import as_shape, instance, shown
 from ._base import Regularizer
 from .mirrors import Mirror, Step
 from .pairs import as_mirror
@@ -42,7 +44,7 @@ class Product(Regularizer):
 
     def __init__(self, *parts: Part) -> None:
         if not parts:
-            raise ValueError("a product needs at least one part")
+            raise ValueError("parts must be at least one regulariser, found none")
         pairs = [_with_shape(part, index) for index, part in enumerate(parts)]
         self.parts = [H for H, _ in pairs]
         self.shapes = [shape for _, shape in pairs]
@@ -95,6 +97,7 @@ class ProductMirror(Mirror, anywhere=True):
     """
 
     def __init__(self, H: Product) -> None:
+        instance(Product, "a Product of regularisers")(H, "H")
         self.H = H
         self.maps = [as_mirror(None, part) for part in H.parts]
         self.nu = min(w.nu for w in self.maps)
@@ -119,15 +122,16 @@ class ProductMirror(Mirror, anywhere=True):
 
 
 def _with_shape(part: Part, index: int) -> tuple[Regularizer, tuple[int, ...]]:
-    H, shape = part if isinstance(part, tuple) else (part, None)
+    pair: Any = part if isinstance(part, tuple) and len(part) == 2 else (part, None)
+    H, shape = pair
     if not isinstance(H, Regularizer):
-        raise TypeError(f"part {index} must be a regulariser, or (regulariser, shape), found {H!r}")
+        raise TypeError(
+            f"parts[{index}] must be a regulariser, or (regulariser, shape), found {shown(part)}"
+        )
     shape = H.shape if shape is None else shape
     if shape is None:
-        raise ValueError(f"part {index}, {H!r}, does not know its shape: pass ({H!r}, shape)")
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        raise ValueError(f"parts[{index}], {H!r}, does not know its shape: pass ({H!r}, shape)")
+    shape = as_shape(shape, f"the shape of parts[{index}]")
     if H.shape is not None and tuple(H.shape) != shape:
-        raise ValueError(f"part {index}, {H!r}, has shape {H.shape}, found {shape}")
-    if not shape or min(shape) < 1:
-        raise ValueError(f"part {index}, {H!r}, must have a shape of integers >= 1, found {shape}")
+        raise ValueError(f"parts[{index}], {H!r}, must have shape {H.shape}, found {shape}")
     return H, shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from ..problem.checks import as_number
+from ..problem.checks import between
 from ._base import Regularizer, strong_convexity
 
 
@@ -56,10 +56,7 @@ class SquaredPNorm(Regularizer):
 
 def exponent(p: float) -> float:
     """Return ``p``, checked to lie in (1, 2]."""
-    number = as_number(p, "p")
-    if not 1 < number <= 2:
-        raise ValueError(f"p must satisfy 1 < p <= 2, found {p!r}")
-    return number
+    return between(1, 2, low_open=True)(p, "p")
 
 
 def half_square(y: Array, p: float) -> float:

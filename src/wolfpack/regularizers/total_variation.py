@@ -15,7 +15,7 @@ from collections import deque
 import numpy as np
 
 from ..arrays import Array
-from ..problem.checks import as_nonnegative
+from ..problem.checks import weight
 from ._base import Ridged
 
 
@@ -43,7 +43,7 @@ class TotalVariation(Ridged):
     structured = True
 
     def __init__(self, variation: float, mu: float) -> None:
-        self.variation = as_nonnegative(variation, "variation")
+        self.variation = weight(variation, "variation")
         super().__init__(mu)
 
     def rest(self, y: Array) -> float:

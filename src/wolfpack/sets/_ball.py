@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array, zeros
-from ._arguments import as_positive
 from ._base import Set
 
 
@@ -19,7 +18,7 @@ class Ball(Set):
 
     def __init__(self, shape: tuple[int, ...], r: float) -> None:
         self.shape = shape
-        self.r = self.radius = as_positive(r, "radius")
+        self.r = self.radius = r
 
     def start(self) -> Array:
         return np.zeros(self.shape) if self.like is None else zeros(self.shape, self.like)

@@ -22,6 +22,7 @@ from ..arrays import (
 )
 from ..atoms import Atoms, Dense
 from ..problem import CapabilityError, is_own, spend
+from ..problem.checks import nonnegative
 from ._laws import NoiseLike
 
 T = TypeVar("T")
@@ -189,6 +190,7 @@ class Set(ABC):
 
     def contains(self, x: Array, tol: float = 1e-9) -> bool:
         """Tell whether ``x`` is in K: its `violation` is at most tol max(1, R_K)."""
+        tol = nonnegative(tol, "tol")
         x = check_shape(as_float_array(x, "x"), self.shape, "x")
         return all_finite(x) and bool(self.violation(x) <= tol * max(1.0, self.radius))
 

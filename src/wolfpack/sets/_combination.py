@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..noise import Noise
 from ..noise import get as get_noise
 from ..problem import CapabilityError
+from ..problem.checks import shown
 from ._base import Set
 from ._laws import LIFTED, NoiseLike
 
@@ -23,11 +24,11 @@ class Combination(Set):
         for i, part in enumerate(parts):
             if not isinstance(part, Set):
                 raise TypeError(
-                    f"{type(self).__name__} is made of sets, found {type(part).__name__} at "
-                    f"position {i}"
+                    f"{type(self).__name__} is made of sets: K must be a set (wolfpack.sets), "
+                    f"found {shown(part)} at position {i}"
                 )
         if not parts:
-            raise ValueError(f"{type(self).__name__} needs at least one set, found none")
+            raise ValueError(f"{type(self).__name__} needs at least one set, found none in sets")
         self.parts = tuple(parts)
         self.polytope = all(part.polytope for part in parts)
         self.releases_gil = all(part.releases_gil for part in parts)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Array, check_sparse
+from ..problem.checks import shown
 
 Pairs: TypeAlias = Iterable[tuple[Hashable, Hashable]] | np.ndarray
 Edges: TypeAlias = Pairs | tuple[np.ndarray, np.ndarray] | sparse.sparray | sparse.spmatrix
@@ -42,7 +43,7 @@ class Graph:
         try:
             return self._numbers[label]
         except (KeyError, TypeError):
-            raise ValueError(f"{name} must be a node of the graph, found {label!r}") from None
+            raise ValueError(f"{name} must be a node of the graph, found {shown(label)}") from None
 
     def matrix(self) -> sparse.csr_array:
         """Return the sparse matrix that counts the edges between two nodes."""
@@ -96,7 +97,7 @@ def _ends(edges: Any, name: str) -> tuple[list[Hashable], list[Hashable]]:
         raise TypeError(f"{wanted}, found {type(edges).__name__}") from None
     wrong = next((pair for pair in pairs if len(pair) != 2), None)
     if wrong is not None:
-        raise ValueError(f"{wanted}, found {wrong!r}")
+        raise ValueError(f"{wanted}, found {shown(wrong)}")
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 

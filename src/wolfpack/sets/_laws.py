@@ -12,7 +12,7 @@ from ..arrays import Array, as_float_array, check_finite, check_shape, is_foreig
 from ..noise import Noise
 from ..noise import get as get_noise
 from ..problem import CapabilityError
-from ._arguments import as_positive
+from ..problem.checks import positive
 
 if TYPE_CHECKING:
     from ._base import Set
@@ -69,5 +69,5 @@ def smoothing_arguments(K: Set, y: Array, alpha: float) -> tuple[Array, float]:
     Whether arrays of other libraries are finite is not checked: that would wait for their device.
     """
     y = check_shape(as_float_array(y, "y"), K.shape, "y")
-    alpha = alpha if is_foreign(alpha) else as_positive(alpha, "alpha")
+    alpha = alpha if is_foreign(alpha) else positive(alpha, "alpha")
     return y if is_foreign(y) else check_finite(y, "y"), alpha

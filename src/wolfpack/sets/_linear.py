@@ -13,6 +13,7 @@ from scipy.optimize import Bounds, OptimizeResult, linprog
 
 from ..arrays import Array, as_float_array, check_finite, check_sparse
 from ..atoms import Atoms, Bounded
+from ..problem.checks import shown
 from ._base import Set
 from ._batch import map_batch
 
@@ -90,13 +91,18 @@ class LinearSystem:
         self.n = len(self.low)  # number of variables
         wrong = int((self.low > self.high).sum())
         if wrong:
-            raise ValueError(f"bounds: lower > upper for {wrong} of {self.n} variables")
+            raise ValueError(
+                f"bounds must have lower <= upper, found {wrong} of {self.n} pairs that have not"
+            )
         limits = np.concatenate([self.low, self.high])
         for name, numbers in (("bounds", limits), ("b_ub", self.b_ub), ("b_eq", self.b_eq)):
             if numbers is not None:
                 _check_size(numbers, name)
         if self._program(np.zeros(self.n)).status == 2:
-            raise ValueError("the constraints have no common solution: the set is empty")
+            raise ValueError(
+                "A_ub, b_ub, A_eq, b_eq and bounds must have a common solution, found none: "
+                "the set is empty"
+            )
 
     def bound_all(self) -> float:
         """Make all bounds finite, and return a number that no solution's norm exceeds.
@@ -200,12 +206,13 @@ def _constraint(A: Matrix, b: ArrayLike | None, kind: str) -> tuple[Array, Array
     if A is None or b is None:
         if A is not None or b is not None:
             given, absent = ("A", "b") if b is None else ("b", "A")
-            raise ValueError(f"{given}_{kind} was given without {absent}_{kind}")
+            raise ValueError(f"{given}_{kind} needs {absent}_{kind}, found None")
         return None, None
     if sparse.issparse(A):
         check_sparse(A, f"A_{kind}")
-        matrix: Array = sparse.csr_array(A, dtype=np.float64)
-        check_finite(matrix.data, f"A_{kind}")
+        matrix: Array = sparse.csr_array(A)
+        data = check_finite(as_float_array(matrix.data, f"A_{kind}"), f"A_{kind}")
+        matrix = matrix.astype(data.dtype).astype(np.float64)
     else:
         matrix = check_finite(as_float_array(A, f"A_{kind}"), f"A_{kind}").astype(np.float64)
     right = check_finite(as_float_array(b, f"b_{kind}"), f"b_{kind}").astype(np.float64)
@@ -231,7 +238,9 @@ def _bounds(bounds: BoundsLike, n: int | None) -> tuple[Array, Array]:
             f"bounds must be one pair, or one for each of {shape[0]} variables, found {given}"
         ) from None
     if np.isnan([low, high]).any() or (low == np.inf).any() or (high == -np.inf).any():
-        raise ValueError(f"bounds must be numbers, or None where there is none, found {bounds!r}")
+        raise ValueError(
+            f"bounds must be numbers, or None where there is none, found {shown(bounds)}"
+        )
     return low, high
 
 
@@ -239,13 +248,13 @@ def _sides(bounds: Any) -> tuple[Array, Array]:
     """Return the columns of pairs (low, high) in which None stands for no bound."""
     if isinstance(bounds, Bounds):
         return np.asarray(bounds.lb), np.asarray(bounds.ub)
-    wanted = f"bounds must be pairs (low, high), found {bounds!r}"
+    wanted = f"bounds must be pairs (low, high), found {shown(bounds)}"
     try:
         table = np.array(bounds, dtype=object)
         absent = np.vectorize(lambda end: end is None, otypes=[bool])(table)
         if table.ndim not in (1, 2) or table.shape[-1] != 2:
             raise ValueError(wanted)
         table = np.where(absent, np.array([-np.inf, np.inf]), table).astype(np.float64)
-    except (TypeError, ValueError):
+    except Exception:  # of objects' own ``__array__`` too
         raise ValueError(wanted) from None
     return table[..., 0], table[..., 1]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import operator
 import threading
 from collections.abc import Callable
-from typing import SupportsIndex
 
 import numpy as np
 
@@ -160,14 +158,3 @@ def place(positions: Array, values: Array) -> Array:
 def first_positions(batch: int, n: int) -> Array:
     """Return the flat position of the first entry of each row, as a column."""
     return np.arange(0, batch * n, n)[:, None]
-
-
-def as_count(k: SupportsIndex, name: str = "k") -> int:
-    """Return ``k`` as an integer; raise unless it is at least 1."""
-    try:
-        count = operator.index(k)
-    except TypeError:
-        raise TypeError(f"{name} must be a positive integer, found {k!r}") from None
-    if count < 1:
-        raise ValueError(f"{name} must be at least 1, found {k!r}")
-    return count

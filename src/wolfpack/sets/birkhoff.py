@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ..arrays import Array
 from ..atoms import Permutation
-from ._arguments import as_size
+from ..problem.checks import as_size
 from ._batch import map_batch
 from ._marginals import Marginals
 
@@ -43,7 +43,7 @@ class Birkhoff(Marginals):
     summary = "{K.shape[0]}"
 
     def __init__(self, n: int) -> None:
-        n = as_size(n)
+        n = as_size(n, "n")
         self.shape = (n, n)
         self.a = self.b = np.ones(n)
         self.radius = math.sqrt(n)

@@ -10,13 +10,11 @@ from numpy.typing import ArrayLike
 from ..arrays import (
     Array,
     amax,
-    as_float_array,
-    check_finite,
     fetch,
     is_foreign,
     like,
     namespace,
-    norm,
+    scaled_norm,
     sum_last,
     to_host,
 )
@@ -24,6 +22,7 @@ from ..atoms import Corner
 from ..noise import LAWS
 from ..noise import get as get_noise
 from ..problem import CapabilityError
+from ..problem.checks import as_array
 from ._base import Set
 from ._laws import NoiseLike, smoothing_arguments
 
@@ -58,8 +57,8 @@ class Box(Set):
     closed_forms = ("gaussian", "logistic", "gumbel")
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
-        low = check_finite(as_float_array(lower, "lower"), "lower")
-        high = check_finite(as_float_array(upper, "upper"), "upper")
+        low = as_array(lower, "lower")
+        high = as_array(upper, "upper")
         try:
             low, high = np.broadcast_arrays(low, high)
         except ValueError:
@@ -73,12 +72,13 @@ class Box(Set):
         empty = int((low > high).sum())
         if empty:
             raise ValueError(
-                f"lower > upper in {empty} of {low.size} coordinates: the box is empty"
+                f"lower must not exceed upper, found that it does in {empty} of {low.size} "
+                "coordinates: the box is empty"
             )
         self.lower, self.upper = low.copy(), high.copy()
         self.shape = tuple(low.shape)
-        self.radius = norm(np.maximum(abs(self.lower), abs(self.upper)))
-        self.diameter = norm(self.upper - self.lower)
+        self.radius = scaled_norm(np.maximum(abs(self.lower), abs(self.upper)))
+        self.diameter = scaled_norm(self.upper - self.lower)
         self.centred_radius = 0.5 * self.diameter
 
     def _lmo(self, g: Array) -> Corner:

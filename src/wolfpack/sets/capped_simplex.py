@@ -24,7 +24,7 @@ from ..arrays import (
     to_host,
 )
 from ..atoms import Atoms, Dense, Sparse
-from ._arguments import Shape, as_positive, as_shape
+from ..problem.checks import Shape, as_shape, checked, extent
 from ._base import Set
 from ._select import in_chunks, largest, ordering, pick, place
 
@@ -62,9 +62,10 @@ class CappedSimplex(Set):
     polytope = True
     summary = "{K.sizes}, cap={K._cap_text}, total={K.total:g}"
 
+    @checked(total=extent)
     def __init__(self, n: Shape, cap: ArrayLike, total: float = 1.0) -> None:
-        self.shape = as_shape(n)
-        self.total = as_positive(total, "total")
+        self.shape = as_shape(n, "n")
+        self.total = total
         caps = as_float_array(cap, "cap")
         try:
             caps = np.broadcast_to(caps, self.shape)
@@ -79,7 +80,9 @@ class CappedSimplex(Set):
         self.caps = np.minimum(caps, self.total).astype(np.float64)
         room = float(self.caps.sum())
         if room < self.total * (1 - 1e-12):
-            raise ValueError(f"the caps sum to {room:g} < total = {self.total:g}: the set is empty")
+            raise ValueError(
+                f"cap must sum to total = {self.total:g} or more, found {room:g}: the set is empty"
+            )
         self._equal = np.ndim(cap) == 0
         self._cap_text = f"{self.caps.flat[0]:g}" if self._equal else "array"
         # the oracle with one cap: `_full` coordinates at the cap, `_part` in one more

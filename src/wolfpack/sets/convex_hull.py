@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
 
-from ..arrays import Array, as_float_array, check_finite
+from ..arrays import Array, scaled_norm
 from ..atoms import Rows
+from ..problem.checks import as_array, count
 from ._distance import separation
 from ._laws import NoiseLike, smoothing_arguments
 from ._lifted import LiftedSet, draw_indices, exponentials
-from ._select import as_count
 
 _ALL_PAIRS_UP_TO = 3000
 """Beyond this many points the diameter is bounded, not computed from all pairs."""
@@ -49,7 +49,7 @@ class ConvexHull(LiftedSet):
     _derived = ("table",)
 
     def __init__(self, points: ArrayLike) -> None:
-        array = check_finite(as_float_array(points, "points"), "points")
+        array = as_array(points, "points")
         if array.ndim < 2 or array.size == 0:
             raise ValueError(
                 "points must be a non-empty array of points along the first axis, shape "
@@ -57,7 +57,7 @@ class ConvexHull(LiftedSet):
             )
         self.shape = tuple(array.shape[1:])
         self.table = np.array(array, dtype=np.float64, order="C").reshape(len(array), -1)
-        self.radius = float(np.linalg.norm(self.table, axis=1).max())
+        self.radius = max(map(scaled_norm, self.table))
         self.log_count = math.log(len(self.table))
 
     @property
@@ -116,7 +116,7 @@ class ConvexHull(LiftedSet):
     def k_best(self, g: Array, k: int) -> Rows:
         g = self._check_direction(g)
         order = np.argsort(self.table @ g.reshape(-1), kind="stable")
-        return Rows(self.table, order[: as_count(k)], self.shape)
+        return Rows(self.table, order[: count(k, "k")], self.shape)
 
     def _weights(self, y: Array, alpha: float) -> tuple[Array, float]:
         """Return exp((score - max)/alpha) of the points, and max."""

@@ -14,6 +14,7 @@ from scipy.optimize import linprog
 from ..arrays import Array, as_float_array, check_finite, check_sparse
 from ..atoms import Atoms, Sparse
 from ..problem import CapabilityError
+from ..problem.checks import nonnegative, shown
 from ._batch import map_batch
 from ._graph import Edges, Graph
 from ._linear import COST, LinearSystem, ProgramAnswer, ProgramSet
@@ -220,19 +221,22 @@ def _table(graph: Graph, demands: Any) -> tuple[Array, Array]:
             check_sparse(demands, "demands")
         matrix = sparse.coo_array(demands)
         triples = zip(*(part.tolist() for part in (*matrix.coords, matrix.data)), strict=True)
-    else:
+    elif isinstance(demands, Iterable):
         triples = demands
+    else:
+        raise TypeError(
+            f"demands must be triples (origin, destination, amount), found {shown(demands)}"
+        )
     table: dict[int, Array] = {}
     for triple in triples:
         try:
             o, d, amount = triple
-            amount = float(amount)
+            amount = nonnegative(amount, "amount")
         except (TypeError, ValueError):
             raise ValueError(
-                f"demands must be triples (origin, destination, amount), found {triple!r}"
+                "demands must be triples (origin, destination, amount) with amounts that are "
+                f"finite and not negative, found {shown(triple)}"
             ) from None
-        if not (math.isfinite(amount) and amount >= 0):
-            raise ValueError(f"demands must be finite and not negative, found {triple!r}")
         if o != d and amount > 0:
             origin = graph.number(o, "demands: origin")
             node = graph.number(d, "demands: destination")

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Array
+from ..arrays import Array, as_plain
 from ..atoms import Sparse
+from ..problem.checks import checked, count, extent
 from ._ball import Ball
-from ._select import as_count, ranked
+from ._select import ranked
 from .l1_ball import L1Ball
 
 Groups = Sequence[ArrayLike] | np.ndarray
@@ -42,6 +43,7 @@ class GroupL1Ball(Ball):
     unconditional = True
     summary = "{K.sizes}, groups={K._length.size}, radius={K.r:g}"
 
+    @checked(radius=extent)
     def __init__(self, groups: Groups, radius: float = 1.0) -> None:
         shape, members = _partition(groups)
         super().__init__(shape, radius)
@@ -66,7 +68,7 @@ class GroupL1Ball(Ball):
     def k_best(self, g: Array, k: int) -> Sparse:
         """Return the best vertices of the k groups of largest ||g_G||, the best first."""
         flat = self._check_direction(g).reshape(-1)
-        best = ranked(self._norms(flat), min(as_count(k), len(self._length)))
+        best = ranked(self._norms(flat), min(count(k, "k"), len(self._length)))
         return self._vertices(np.broadcast_to(flat, (best.shape[0], flat.shape[0])), best)
 
     def _project(self, x: Array) -> Array:
@@ -103,9 +105,9 @@ class GroupL1Ball(Ball):
 
 def _partition(groups: Groups) -> tuple[tuple[int, ...], list[np.ndarray]]:
     """Return the shape of x and the flat positions of each group."""
-    if isinstance(groups, list | tuple) and len(groups) and np.ndim(groups[0]) > 0:
-        return _from_positions([np.asarray(group) for group in groups])
-    labels = np.asarray(groups)
+    if isinstance(groups, list | tuple) and len(groups) and as_plain(groups[0], "groups").ndim > 0:
+        return _from_positions([as_plain(group, "groups") for group in groups])
+    labels = as_plain(groups, "groups")
     if labels.ndim == 0 or labels.size == 0 or labels.dtype.kind not in "iu":
         raise TypeError(
             "groups must be a list of index arrays or an integer array of labels, found "

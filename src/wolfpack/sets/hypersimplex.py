@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ._arguments import Shape, as_shape
-from ._select import as_count
+from ..problem.checks import Shape, as_shape, checked, count
 from .capped_simplex import CappedSimplex
 
 
@@ -33,9 +32,10 @@ class Hypersimplex(CappedSimplex):
 
     summary = "{K.sizes}, k={K.k}"
 
+    @checked(k=count)
     def __init__(self, n: Shape, k: int) -> None:
-        shape = as_shape(n)
-        self.k = as_count(k)
+        shape = as_shape(n, "n")
+        self.k = k
         if self.k > math.prod(shape):
             raise ValueError(f"k must be at most n = {math.prod(shape)}, found {k!r}")
         super().__init__(shape, 1.0, self.k)

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..arrays import Array
 from ..atoms import Sparse
-from ._arguments import Shape, as_shape
+from ..problem.checks import Shape, as_shape, checked, count, extent
 from ._ball import Ball
-from ._select import as_count, first_positions, largest_flat
+from ._select import first_positions, largest_flat
 from .capped_simplex import clip_to_total
 
 
@@ -43,9 +43,10 @@ class KSparse(Ball):
     polytope = True
     summary = "{K.sizes}, k={K.k}, radius={K.r:g}"
 
+    @checked(k=count, radius=extent)
     def __init__(self, n: Shape, k: int, radius: float = 1.0) -> None:
-        super().__init__(as_shape(n), radius)
-        self.k = as_count(k)
+        super().__init__(as_shape(n, "n"), radius)
+        self.k = k
         if self.k > self.dimension:
             raise ValueError(f"k must be at most n = {self.dimension}, found {k!r}")
         self.radius = self.r * math.sqrt(self.k)

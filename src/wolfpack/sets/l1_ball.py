@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..arrays import Array
-from ._arguments import Shape, as_shape
+from ..problem.checks import Shape, as_shape, checked, extent
 from ._ball import Ball
 from ._select import scratch
 from .weighted_l1_ball import WeightedL1Ball
@@ -38,8 +38,9 @@ class L1Ball(WeightedL1Ball):
     array([0., 1., 0.])
     """
 
+    @checked(radius=extent)
     def __init__(self, n: Shape, radius: float = 1.0) -> None:
-        Ball.__init__(self, as_shape(n), radius)
+        Ball.__init__(self, as_shape(n, "n"), radius)
         self.reach = self.r
         self.log_count = math.log(2 * self.dimension)
 

@@ -9,7 +9,7 @@ from scipy.special import gammaln, hyp1f1
 
 from ..arrays import Array, norm
 from ..atoms import Dense
-from ._arguments import Shape, as_shape
+from ..problem.checks import Shape, as_shape, checked, extent
 from ._ball import Ball
 from ._laws import NoiseLike, need_scale, scale_of, smoothing_arguments
 
@@ -47,8 +47,9 @@ class L2Ball(Ball):
     unconditional = True
     closed_forms = ("gaussian",)
 
+    @checked(radius=extent)
     def __init__(self, n: Shape, radius: float = 1.0) -> None:
-        super().__init__(as_shape(n), radius)
+        super().__init__(as_shape(n, "n"), radius)
 
     def _lmo(self, g: Array) -> Dense:
         flat = g.reshape(*g.shape[: g.ndim - len(self.shape)], -1).astype(np.float64, copy=False)

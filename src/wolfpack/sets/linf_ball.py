@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._arguments import Shape, as_positive, as_shape
+from ..problem.checks import Shape, as_shape, checked, extent
 from .box import Box
 
 
@@ -34,7 +34,8 @@ class LinfBall(Box):
     unconditional = True
     summary = "{K.sizes}, radius={K.r:g}"
 
+    @checked(radius=extent)
     def __init__(self, n: Shape, radius: float = 1.0) -> None:
-        shape = as_shape(n)
-        self.r = as_positive(radius, "radius")
+        shape = as_shape(n, "n")
+        self.r = radius
         super().__init__(np.full(shape, -self.r), np.full(shape, self.r))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Array, amax, full, is_foreign, namespace, reshape, sum_last
 from ..atoms import Atoms, Corner, Dense
-from ._arguments import Shape, as_exponent, as_shape
+from ..problem.checks import Shape, as_shape, at_least, checked, extent
 from ._ball import Ball
 from ._select import in_chunks
 from .l1_ball import L1Ball
@@ -45,9 +45,10 @@ class LpBall(Ball):
     unconditional = True
     summary = "{K.sizes}, p={K.p:g}, radius={K.r:g}"
 
+    @checked(p=at_least(1), radius=extent)
     def __init__(self, n: Shape, p: float, radius: float = 1.0) -> None:
-        super().__init__(as_shape(n), radius)
-        self.p = as_exponent(p, "p")
+        super().__init__(as_shape(n, "n"), radius)
+        self.p = p
         self.radius = self.r * self.dimension ** max(0.0, 0.5 - 1.0 / self.p)
         self.polytope = self.p in (1.0, math.inf)
 

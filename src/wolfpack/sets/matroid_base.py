@@ -8,9 +8,9 @@ from collections.abc import Callable, Sized
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Array, as_float_array, check_finite
+from ..arrays import Array, as_float_array, as_plain, check_finite
 from ..atoms import Sparse
-from ._arguments import as_size
+from ..problem.checks import as_size
 from ._base import Set
 from ._batch import map_batch
 from ._distance import separation_of_bases
@@ -131,7 +131,7 @@ class _Columns:
 
     def __init__(self, matrix: ArrayLike) -> None:
         name = "rank_or_independence"
-        A = np.asarray(matrix)
+        A = as_plain(matrix, name)
         if A.dtype.kind not in "iufb" or A.ndim != 2:
             found = f"an array of shape {A.shape}" if A.ndim else type(matrix).__name__
             raise TypeError(f"{name} must be callable or a matrix of numbers, found {found}")
@@ -156,7 +156,7 @@ def _element_count(fun: Function, n: int | None) -> int:
             "n, the number of elements, must be given: rank_or_independence is neither a matrix "
             "nor a callable with a length"
         )
-    count = as_size(known if n is None else n)
-    if as_size(known) != count:
+    count = as_size(known if n is None else n, "n")
+    if as_size(known, "the length of rank_or_independence") != count:
         raise ValueError(f"n must be the length {known} of rank_or_independence, found {n!r}")
     return count

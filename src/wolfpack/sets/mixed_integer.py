@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 
 from ..arrays import Array, as_float_array
-from ._arguments import as_positive
+from ..problem.checks import checked, nonnegative, optional, positive
 from ._distance import separation
 from ._hush import hushed
 from ._linear import COST, BoundsLike, LinearSystem, Matrix, ProgramAnswer, ProgramSet
@@ -51,6 +51,7 @@ class MixedInteger(ProgramSet):
     batch_hint = 1
     releases_gil = True
 
+    @checked(time_limit=optional(positive), mip_gap=nonnegative)
     def __init__(
         self,
         A_ub: Matrix = None,
@@ -66,8 +67,7 @@ class MixedInteger(ProgramSet):
         self.system = LinearSystem(A_ub, b_ub, A_eq, b_eq, bounds)
         self.shape = (self.system.n,)
         self.integer = _flags(integrality, self.system.n)
-        self.time_limit = None if time_limit is None else as_positive(time_limit, "time_limit")
-        self.mip_gap = 0.0 if mip_gap == 0 else as_positive(mip_gap, "mip_gap, unless 0,")
+        self.time_limit, self.mip_gap = time_limit, mip_gap
         self.system.bound_all()
         low, high = self.system.low, self.system.high
         # + 0.0 turns -0.0, which answers would inherit, into 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ..problem.checks import checked, extent
 from .schatten_ball import SchattenBall
 
 
@@ -32,5 +33,6 @@ class OperatorNormBall(SchattenBall):
 
     summary = "{K.shape}, radius={K.r:g}"
 
+    @checked(radius=extent)
     def __init__(self, shape: tuple[int, int], radius: float = 1.0) -> None:
         super().__init__(shape, math.inf, radius)

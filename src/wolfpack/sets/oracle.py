@@ -7,10 +7,19 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Array, norm
+from ..arrays import Array, as_float_array, norm
 from ..atoms import Atoms, Dense
-from ..problem.checks import as_nonnegative
-from ._arguments import Shape, as_positive, as_shape
+from ..problem.checks import (
+    Shape,
+    as_shape,
+    checked,
+    extent,
+    flag,
+    function,
+    nonnegative,
+    optional,
+    shown,
+)
 from ._base import Set
 from ._batch import map_batch
 from ._distance import separation
@@ -59,6 +68,14 @@ class Oracle(Set):
     (True, False)
     """
 
+    @checked(
+        lmo=function,
+        radius=extent,
+        diameter=optional(extent),
+        batched=flag,
+        contains=optional(function),
+        anywhere=flag,
+    )
     def __init__(
         self,
         lmo: Callable[[Array], ArrayLike | Atoms],
@@ -71,16 +88,12 @@ class Oracle(Set):
         contains: Callable[[Array], bool] | None = None,
         anywhere: bool = False,
     ) -> None:
-        if not callable(lmo):
-            raise TypeError(f"lmo must be callable, found {type(lmo).__name__}")
-        if not (contains is None or callable(contains)):
-            raise TypeError(f"contains must be callable, found {type(contains).__name__}")
         self.fun = lmo
         self.shape = as_shape(shape, "shape")
-        self.r = self.radius = as_positive(radius, "radius")
+        self.r = self.radius = radius
         if diameter is not None:
-            self.diameter = min(2.0 * self.r, as_positive(diameter, "diameter"))
-        self.inexact = as_nonnegative(inexact, "inexact")
+            self.diameter = min(2.0 * self.r, diameter)
+        self.inexact = nonnegative(inexact, "inexact")
         self.batched = batched
         self.one_by_one = not batched
         self.batch_hint = None if batched else 1
@@ -112,22 +125,18 @@ class Oracle(Set):
         answer = found if isinstance(found, Atoms) else Dense(found, self.shape)
         size = float(np.max(answer.norms_squared(), initial=0.0)) ** 0.5
         if not np.isfinite(size):
-            raise ValueError(f"{self}: lmo answered NaN or infinite entries")
+            raise ValueError(f"{self}: lmo must answer finite numbers, found NaN or infinite ones")
         if size > self.r * (1 + 1e-6):
             raise ValueError(
-                f"{self}: lmo answered a point of norm {size:g}, beyond radius={self.r:g}"
+                f"{self}: lmo must answer points of K, found a norm of {size:g}, beyond "
+                f"radius={self.r:g}"
             )
         return answer
 
     def _as_array(self, answer: ArrayLike) -> Array:
-        if np.iscomplexobj(answer):
-            raise TypeError(f"{self}: lmo must answer real numbers, found complex ones")
-        try:
-            array = np.array(answer, dtype=np.float64)
-        except (TypeError, ValueError):
-            array = np.array(np.nan)
+        array = np.array(as_float_array(answer, f"{self}: what lmo answers"), dtype=np.float64)
         if array.ndim == 0:
-            raise TypeError(f"{self}: lmo must answer an array, found {type(answer).__name__}")
+            raise TypeError(f"{self}: lmo must answer an array, found {shown(answer)}")
         return array
 
     def certify(self, g: Array, vertex: Atoms) -> float:

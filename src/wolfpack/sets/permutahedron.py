@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
 
-from ..arrays import Array, as_float_array, check_finite, norm
+from ..arrays import Array, scaled_norm
 from ..atoms import Dense
+from ..problem.checks import as_array
 from ._base import Set
 from ._select import in_chunks, ordering, place
 
@@ -35,13 +36,13 @@ class Permutahedron(Set):
     polytope = True
 
     def __init__(self, vector: ArrayLike) -> None:
-        w = check_finite(as_float_array(vector, "vector"), "vector")
+        w = as_array(vector, "vector")
         if w.ndim != 1 or w.size == 0:
             raise ValueError(f"vector must be one-dimensional and non-empty, found shape {w.shape}")
         self.descending = np.sort(w.astype(np.float64))[::-1].copy()
         self.shape = (w.shape[0],)
-        self.radius = norm(self.descending)
-        self.diameter = norm(self.descending - self.descending[::-1])
+        self.radius = scaled_norm(self.descending)
+        self.diameter = scaled_norm(self.descending - self.descending[::-1])
 
     def _lmo(self, g: Array) -> Dense:
         rows = g.reshape(-1, self.dimension)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ..arrays import Array
 from ..atoms import Affine, Atoms
-from ._arguments import as_number
+from ..problem.checks import checked, number
 from ._base import Set
 from ._combination import Combination, Law
 from ._laws import LIFTED, NoiseLike, smoothing_arguments
@@ -43,9 +41,10 @@ class Scale(Combination):
 
     summary = "{K.K}, factor={K.factor:g}"
 
+    @checked(factor=number)
     def __init__(self, K: Set, factor: float) -> None:
-        self.factor = as_number(factor, "factor")
-        if not math.isfinite(self.factor) or self.factor == 0.0:
+        self.factor = factor
+        if self.factor == 0.0:
             raise ValueError(f"factor must be finite and not 0, found {factor!r}")
         super().__init__((K,))
         self.shape = K.shape

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..atoms import Atoms, Dense
-from ._arguments import as_exponent, matrix_shape
+from ..problem.checks import as_matrix_shape, at_least, checked, extent
 from ._ball import Ball
 from ._laws import NoiseLike
 from ._spectral import singular_values
@@ -47,9 +47,10 @@ class SchattenBall(Ball):
 
     proof_calls = 1
 
+    @checked(order=at_least(1), radius=extent)
     def __init__(self, shape: tuple[int, int], order: float, radius: float = 1.0) -> None:
-        super().__init__(matrix_shape(shape), radius)
-        self.order = as_exponent(order, "order")
+        super().__init__(as_matrix_shape(shape, "shape"), radius)
+        self.order = order
         self._conjugate = 1.0 if self.order == math.inf else math.inf
         if 1.0 < self.order < math.inf:
             self._conjugate = self.order / (self.order - 1.0)

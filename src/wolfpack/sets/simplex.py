@@ -8,11 +8,11 @@ import numpy as np
 
 from ..arrays import Array
 from ..atoms import OneHot, Tally
-from ._arguments import Shape, as_positive, as_shape
+from ..problem.checks import Shape, as_shape, checked, count, extent
 from ._base import Set
 from ._laws import NoiseLike, need_scale, scale_of, smoothing_arguments
 from ._lifted import draw_indices, exponentials
-from ._select import as_count, ranked
+from ._select import ranked
 
 
 class Simplex(Set):
@@ -44,9 +44,10 @@ class Simplex(Set):
     closed_forms = ("gumbel",)
     summary = "{K.sizes}, radius={K.r:g}"
 
+    @checked(radius=extent)
     def __init__(self, n: Shape, radius: float = 1.0) -> None:
-        self.shape = as_shape(n)
-        self.r = self.radius = as_positive(radius, "radius")
+        self.shape = as_shape(n, "n")
+        self.r = self.radius = radius
         self.diameter = self.r * math.sqrt(2.0) if self.dimension > 1 else 0.0
         self.centred_radius = self.r * math.sqrt(1.0 - 1.0 / self.dimension)
 
@@ -90,7 +91,9 @@ class Simplex(Set):
 
     def k_best(self, g: Array, k: int) -> OneHot:
         g = self._check_direction(g).reshape(-1)
-        return OneHot(ranked(g, min(as_count(k), self.dimension), np.negative), self.r, self.shape)
+        return OneHot(
+            ranked(g, min(count(k, "k"), self.dimension), np.negative), self.r, self.shape
+        )
 
     def _project(self, x: Array) -> Array:
         return above_level(x.reshape(-1), np.ones(self.dimension), self.r).reshape(self.shape)

@@ -8,10 +8,9 @@ import numpy as np
 
 from ..arrays import Array, SparseMatrix
 from ..atoms import Atoms, RankOne
-from ._arguments import as_positive, as_size
+from ..problem.checks import as_size, checked, count, extent, flag
 from ._base import Set
 from ._krylov import sparse_eigenvectors, sparse_symmetric_ceiling
-from ._select import as_count
 from ._spectral import DENSE_SVD, leading_eigenvectors, top_eigenvector
 from ._spectral_bounds import symmetric_ceiling
 from .simplex import Simplex
@@ -46,11 +45,12 @@ class Spectrahedron(Set):
 
     proof_calls = 1
 
+    @checked(trace=extent, equality=flag)
     def __init__(self, n: int, trace: float = 1.0, equality: bool = True) -> None:
-        n = as_size(n)
+        n = as_size(n, "n")
         self.shape = (n, n)
-        self.r = self.radius = as_positive(trace, "trace")
-        self.equality = bool(equality)
+        self.r = self.radius = trace
+        self.equality = equality
         self.diameter = self.r * math.sqrt(2.0)
         if n == 1:
             self.diameter = 0.0 if self.equality else self.r
@@ -85,7 +85,7 @@ class Spectrahedron(Set):
 
     def k_best(self, g: Array, k: int) -> RankOne:
         """Return the k best vertices among the orthogonal eigenvectors of g (and 0, if allowed)."""
-        n, k = self.shape[0], as_count(k)
+        n, k = self.shape[0], count(k, "k")
         if isinstance(g, SparseMatrix):
             v = sparse_eigenvectors(g, k)
         else:

@@ -6,10 +6,9 @@ import numpy as np
 
 from ..arrays import Array, SparseMatrix
 from ..atoms import Atoms, RankOne
-from ._arguments import matrix_shape
+from ..problem.checks import as_matrix_shape, checked, count, extent
 from ._ball import Ball
 from ._krylov import sparse_singular, sparse_singular_ceiling
-from ._select import as_count
 from ._spectral import DENSE_SVD, leading_singular, singular_values, top_singular
 from ._spectral_bounds import singular_ceiling
 from .simplex import Simplex
@@ -45,8 +44,9 @@ class TraceNormBall(Ball):
 
     proof_calls = 1
 
+    @checked(radius=extent)
     def __init__(self, shape: tuple[int, int], radius: float = 1.0) -> None:
-        super().__init__(matrix_shape(shape), radius)
+        super().__init__(as_matrix_shape(shape, "shape"), radius)
         self.cheap_projection = min(self.shape) <= DENSE_SVD
 
     def _lmo(self, g: Array) -> RankOne:
@@ -63,9 +63,9 @@ class TraceNormBall(Ball):
 
     def k_best(self, g: Array, k: int) -> RankOne:
         if isinstance(g, SparseMatrix):
-            return RankOne(*sparse_singular(g, as_count(k)), -self.r)
+            return RankOne(*sparse_singular(g, count(k, "k")), -self.r)
         g = self._check_direction(g)
-        return RankOne(*leading_singular(g, min(as_count(k), *self.shape)), -self.r)
+        return RankOne(*leading_singular(g, min(count(k, "k"), *self.shape)), -self.r)
 
     def core(self, shape: tuple[int, int]) -> TraceNormBall:
         return TraceNormBall(shape, self.r)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Array, as_float_array, check_finite, epsilon, inner, norm
+from ..arrays import Array, epsilon, inner, scaled_norm
 from ..atoms import Affine, Atoms
+from ..problem.checks import as_array
 from ._base import Set
 from ._combination import Combination
 from ._laws import NoiseLike, smoothing_arguments
@@ -39,14 +40,14 @@ class Translate(Combination):
     def __init__(self, K: Set, offset: ArrayLike) -> None:
         super().__init__((K,))
         self.shape = K.shape
-        array = check_finite(as_float_array(offset, "offset"), "offset")
+        array = as_array(offset, "offset")
         try:
             self.offset = np.broadcast_to(array, K.shape).astype(np.float64)
         except ValueError:
             raise ValueError(
                 f"offset must have the shape {K.shape} of {K}, found {array.shape}"
             ) from None
-        self.radius, self.diameter = K.radius + norm(self.offset), K.diameter
+        self.radius, self.diameter = K.radius + scaled_norm(self.offset), K.diameter
         self.centred_radius = K.centred_radius
 
     @property

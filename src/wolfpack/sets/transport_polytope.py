@@ -15,6 +15,7 @@ from scipy.optimize import linear_sum_assignment, linprog
 from ..arrays import Array, as_float_array, check_finite
 from ..atoms import Sparse
 from ..problem import CapabilityError
+from ..problem.checks import checked, choice
 from ._marginals import Marginals
 
 _SOLVERS = ("auto", "assignment", "network", "highs")
@@ -50,6 +51,7 @@ class TransportPolytope(Marginals):
 
     summary = "{K.shape}, total={K.total:g}"
 
+    @checked(solver=choice(*_SOLVERS))
     def __init__(self, a: ArrayLike, b: ArrayLike, solver: str = "auto") -> None:
         self.a, self.b = _marginal(a, "a"), _marginal(b, "b")
         total, other = float(self.a.sum()), float(self.b.sum())
@@ -67,8 +69,6 @@ class TransportPolytope(Marginals):
         self.diameter = self.radius * math.sqrt(2.0) if min(self.shape) > 1 else 0.0
 
     def _resolve(self, solver: str) -> str:
-        if solver not in _SOLVERS:
-            raise ValueError(f"solver must be one of {', '.join(_SOLVERS)}, found {solver!r}")
         p, q = self.shape
         level = bool(p == q and np.ptp(self.a) == 0 and np.ptp(self.b) == 0)
         if solver == "assignment" and not level:

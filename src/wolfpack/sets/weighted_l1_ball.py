@@ -7,12 +7,13 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Array, as_float_array, check_finite
+from ..arrays import MAX_SIZE, Array
 from ..atoms import OneHot
+from ..problem.checks import as_array, checked, count, extent
 from ._ball import Ball
 from ._laws import NoiseLike, is_lifted
 from ._lifted import LiftedSet, draw_indices, exponentials
-from ._select import as_count, ranked, scratch
+from ._select import ranked, scratch
 from .simplex import above_level
 
 
@@ -52,16 +53,21 @@ class WeightedL1Ball(Ball, LiftedSet):
     unconditional = True
     reach: Array  # r / w: how far K reaches along each axis, a number or an array
 
+    @checked(radius=extent)
     def __init__(self, weights: ArrayLike, radius: float = 1.0) -> None:
-        w = check_finite(as_float_array(weights, "weights"), "weights")
+        w = as_array(weights, "weights")
         if w.ndim == 0 or w.size == 0:
             raise ValueError(f"weights must be a non-empty array, found shape {w.shape}")
         bad = int((w <= 0).sum())
         if bad:
             raise ValueError(f"weights must be positive, found {bad} of {w.size} that are not")
         super().__init__(tuple(w.shape), radius)
-        self.reach = self.r / w.astype(np.float64)
+        self.reach = self.r / np.maximum(w.astype(np.float64), np.finfo(float).tiny)
         self.radius = float(np.max(self.reach))
+        if self.radius > MAX_SIZE:
+            raise ValueError(
+                f"weights must be at least radius / {MAX_SIZE:g}, found {float(w.min()):.3g}"
+            )
         self.log_count = math.log(2 * self.dimension)
 
     def _lmo(self, g: Array) -> OneHot:
@@ -97,7 +103,7 @@ class WeightedL1Ball(Ball, LiftedSet):
     def k_best(self, g: Array, k: int) -> OneHot:
         g = self._check_direction(g).reshape(-1)
         n = self.dimension
-        k = min(as_count(k), 2 * n)
+        k = min(count(k, "k"), 2 * n)
         sizes = self._sizes(g).copy()  # selection uses the scratch memory too
         index = ranked(sizes, min(k, n))
         value = self._values(g[index], index)

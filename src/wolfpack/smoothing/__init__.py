@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..noise import Noise
 from ..objectives import Objective
+from ..problem.checks import shown
 from ..sets import Set
 from ._base import Smoothing
 from .ambient import Ambient
@@ -39,4 +40,4 @@ def make_smoothing(name: str, objective: Objective | None, K: Set, law: Noise) -
         return Lifted(K)
     if name == "image":
         return ImageSpace(K, law, objective)
-    raise ValueError(f"smoothing must be one of {', '.join(SMOOTHINGS)}, found {name!r}")
+    raise ValueError(f"smoothing must be one of {', '.join(SMOOTHINGS)}, found {shown(name)}")

@@ -38,6 +38,10 @@ class Coupled:
         """Return exponential numbers."""
         return (-np.log(self.random(size))).astype(dtype, copy=False)
 
+    def gumbel(self, *, size: Size) -> Array:
+        """Return Gumbel numbers."""
+        return -np.log(-np.log(self.random(size)))
+
 
 class Antithetic(Coupled):
     """Each point u of the first half comes again as 1 - u in the second half."""

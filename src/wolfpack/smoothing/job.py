@@ -18,7 +18,7 @@ import numpy as np
 from ..arrays import Streams, concat, epsilon, norm
 from ..atoms import Atoms, DenseSummary, Summary, portable, summarize
 from ..problem import counted
-from ..problem.checks import check_count
+from ..problem.checks import choice, count, optional
 from ._base import BLOCK_NUMBERS, Array, Smoothing
 from ._blas import multiplies, one_thread
 from .draws import SAMPLINGS
@@ -72,10 +72,8 @@ class Job:
     def __init__(
         self, smoothing: Smoothing, seed: int = 0, sampling: str = "iid", block: int | None = None
     ) -> None:
-        if sampling not in SAMPLINGS:
-            raise ValueError(f"sampling must be one of {', '.join(SAMPLINGS)}, found {sampling!r}")
-        if block is not None:
-            check_count("block", block)
+        sampling = choice(*SAMPLINGS)(sampling, "sampling")
+        block = optional(count)(block, "block")
         self.smoothing = smoothing
         self.sampling = sampling
         self.streams = Streams(seed)

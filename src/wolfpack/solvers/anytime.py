@@ -49,7 +49,7 @@ from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, epsilon, fetch, lazy_inner, mix, same_type
 from ..problem import Evaluation, Problem, Solver
-from ..problem.checks import check_count, check_positive
+from ..problem.checks import between, checked, choice, count, either, flag, optional, positive
 from ..smoothing import Oracles
 from .parts.compiled import need_compilable, replay
 from .parts.domain import shortened
@@ -73,6 +73,14 @@ class State(NamedTuple):
     control: Control
 
 
+@checked(
+    m=either(count, "auto", "theory", "exact"),
+    kappa=either(positive, "auto"),
+    theta=optional(between(0, 1, high_open=True)),
+    order=choice(2, 3),
+    max_m=count,
+    compile=flag,
+)
 @dataclass(frozen=True)
 class Anytime(Solver[State]):
     """Accelerated parallel Frank-Wolfe with shrinking smoothing.
@@ -118,18 +126,6 @@ class Anytime(Solver[State]):
     noiseless: ClassVar[bool] = True
     certificate_calls: ClassVar[int] = 1
     certificate_proofs: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        check_count("m", self.m, names=("auto", "theory", "exact"))
-        check_count("max_m", self.max_m)
-        if not isinstance(self.compile, bool):
-            raise TypeError(f"compile must be True or False, found {self.compile!r}")
-        if self.kappa != "auto":
-            check_positive("kappa", self.kappa, names=("auto",))
-        if self.theta is not None and not 0 <= self.theta < 1:
-            raise ValueError(f"theta must be in [0, 1), found {self.theta!r}")
-        if self.order not in (2, 3):
-            raise ValueError(f"order must be 2 or 3, found {self.order!r}")
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         m = "exact" if self.m == "auto" and oracles.exact else self.m

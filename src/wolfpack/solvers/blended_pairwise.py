@@ -43,10 +43,12 @@ from typing import ClassVar
 
 from ..arrays import Array, inner
 from ..problem import Problem
+from ..problem.checks import checked, flag
 from ..smoothing import Oracles
-from .parts.active_set import ActiveSetMethod, State, ask_oracle, check_laziness
+from .parts.active_set import ActiveSetMethod, State, ask_oracle, laziness
 
 
+@checked(lazy=flag, J=laziness)
 @dataclass(frozen=True)
 class BlendedPairwise(ActiveSetMethod):
     """Pairwise steps within the active set, Frank-Wolfe steps to enlarge it.
@@ -64,10 +66,6 @@ class BlendedPairwise(ActiveSetMethod):
     lazy: bool = False
     J: float = 2.0
     name: ClassVar[str] = "bpcg"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_laziness(self.J)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         return super().init(problem, x0, oracles)._replace(phi=math.inf)

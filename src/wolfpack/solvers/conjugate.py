@@ -50,6 +50,7 @@ from typing import ClassVar, NamedTuple
 from ..arrays import Array, inner
 from ..atoms import Atoms
 from ..problem import Evaluation, Problem, Solver
+from ..problem.checks import between, checked, choice
 from ..smoothing import Oracles
 from .parts.active_set import hessian_product, towards
 from .parts.domain import shortened
@@ -73,6 +74,7 @@ class State(NamedTuple):
     stalled = property(attrgetter("stall.reached"))
 
 
+@checked(order=choice(1, 2), rule=as_rule, delta=between(0, 1, low_open=True, high_open=True))
 @dataclass(frozen=True)
 class Conjugate(Solver[State]):
     """Frank-Wolfe along conjugate directions.
@@ -92,13 +94,6 @@ class Conjugate(Solver[State]):
     rule: Rule | str = LineSearch()
     delta: float = 0.01
     name: ClassVar[str] = "conjugate"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rule", as_rule(self.rule))
-        if self.order not in (1, 2):
-            raise ValueError(f"order must be 1 or 2, found {self.order!r}")
-        if not 0 < self.delta < 1:
-            raise ValueError(f"delta must be between 0 and 1, found {self.delta!r}")
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         as_rule(self.rule).check(problem)

@@ -56,7 +56,7 @@ import numpy as np
 from ..arrays import Array, epsilon, inner, norm
 from ..atoms import Atoms, join
 from ..problem import Evaluation, Problem, Region, Solver
-from ..problem.checks import check_count, check_positive
+from ..problem.checks import between, checked, count
 from ..smoothing import Oracles
 from .low_rank import LowRankCorrective
 from .parts.average import Average
@@ -100,6 +100,13 @@ class State(NamedTuple):
     m = property(attrgetter("answers.m"))
 
 
+@checked(
+    m=count,
+    accuracy=between(0, 1, low_open=True, high_open=True),
+    max_pool=count,
+    max_age=count,
+    max_rank=count,
+)
 @dataclass(frozen=True)
 class Corrective(Solver[State]):
     """Fully corrective Frank-Wolfe with m oracle calls a round.
@@ -125,15 +132,6 @@ class Corrective(Solver[State]):
     max_rank: int = 100
     name: ClassVar[str] = "corrective"
     samples: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_count("m", self.m)
-        check_positive("accuracy", self.accuracy)
-        if self.accuracy >= 1:
-            raise ValueError(f"accuracy must be between 0 and 1, found {self.accuracy!r}")
-        check_count("max_pool", self.max_pool)
-        check_count("max_age", self.max_age)
-        check_count("max_rank", self.max_rank)
 
     def for_set(self, K: Region) -> Corrective | LowRankCorrective:
         """Return the solver for K: `LowRankCorrective` where K consists of low-rank matrices."""

@@ -47,7 +47,7 @@ from typing import ClassVar
 
 from ..arrays import Array, epsilon, inner, namespace, reshape, to_host
 from ..problem import Problem
-from ..problem.checks import check_count, check_positive
+from ..problem.checks import checked, count, positive
 from ..smoothing import Oracles
 from .parts.active_set import ActiveSetMethod, State, ask_oracle, hessian_product
 from .parts.barycentric import minimize_quadratic
@@ -56,6 +56,7 @@ from .parts.domain import shortened
 from .parts.hull import Hull
 
 
+@checked(accuracy=positive, inner=count)
 @dataclass(frozen=True)
 class FullyCorrective(ActiveSetMethod):
     """Frank-Wolfe that minimises f over the hull of all vertices it keeps.
@@ -73,11 +74,6 @@ class FullyCorrective(ActiveSetMethod):
     accuracy: float = 0.01
     inner: int = 20
     name: ClassVar[str] = "fcfw"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_positive("accuracy", self.accuracy)
-        check_count("inner", self.inner)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         state = super().init(problem, x0, oracles)

@@ -45,14 +45,15 @@ import numpy as np
 
 from ..arrays import Array, inner, same_type
 from ..problem import Evaluation, Problem
-from ..problem.checks import check_count
+from ..problem.checks import checked, count
 from ..smoothing import Oracles
-from .parts.active_set import ActiveSetMethod, State, check_laziness, towards
+from .parts.active_set import ActiveSetMethod, State, laziness, towards
 from .parts.domain import shortened
 from .parts.hull import Hull
 from .parts.stall import Stall
 
 
+@checked(J=laziness, size=count)
 @dataclass(frozen=True)
 class LazyFrankWolfe(ActiveSetMethod):
     """Frank-Wolfe with a cache of vertices.
@@ -70,11 +71,6 @@ class LazyFrankWolfe(ActiveSetMethod):
     J: float = 2.0
     size: int = 1000
     name: ClassVar[str] = "lazy"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_laziness(self.J)
-        check_count("size", self.size)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         state = super().init(problem, x0, oracles)

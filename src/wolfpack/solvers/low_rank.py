@@ -53,7 +53,7 @@ import numpy as np
 from ..arrays import Array, LowRank, epsilon, inner
 from ..atoms import RankOne, join
 from ..problem import CapabilityError, Evaluation, Problem, Solver
-from ..problem.checks import check_count, check_positive
+from ..problem.checks import checked, count, positive
 from ..smoothing import Oracles
 from .parts.armijo import descend
 from .parts.average import Average
@@ -91,6 +91,7 @@ class State(NamedTuple):
     stalled = property(attrgetter("stall.reached"))
 
 
+@checked(m=count, accuracy=positive, max_rank=count, inner=count)
 @dataclass(frozen=True)
 class LowRankCorrective(Solver[State]):
     """Corrective Frank-Wolfe with X = U S V', for sets that have a ``core``.
@@ -113,12 +114,6 @@ class LowRankCorrective(Solver[State]):
     inner: int = 200
     name: ClassVar[str] = "corrective"
     samples: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_count("m", self.m)
-        check_positive("accuracy", self.accuracy)
-        check_count("max_rank", self.max_rank)
-        check_count("inner", self.inner)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         if not problem.set.has("core"):

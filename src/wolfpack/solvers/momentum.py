@@ -52,6 +52,7 @@ from typing import ClassVar, NamedTuple
 from ..arrays import Array, same_type
 from ..atoms import Atoms
 from ..problem import Evaluation, NonFiniteError, Problem, Solver
+from ..problem.checks import checked, choice
 from ..smoothing import Oracles
 from .parts.domain import shortened, within
 
@@ -71,6 +72,7 @@ class State(NamedTuple):
     inside: Array
 
 
+@checked(kind=choice("nesterov", "heavy-ball"))
 @dataclass(frozen=True)
 class Momentum(Solver[State]):
     """Momentum-guided Frank-Wolfe.
@@ -84,10 +86,6 @@ class Momentum(Solver[State]):
     kind: str = "nesterov"
     name: ClassVar[str] = "momentum"
     certificate_proofs: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("nesterov", "heavy-ball"):
-            raise ValueError(f"kind must be 'nesterov' or 'heavy-ball', found {self.kind!r}")
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         at = problem.evaluate(x0)

@@ -47,8 +47,9 @@ from typing import ClassVar, NamedTuple
 from .. import theory
 from ..arrays import Array, same_type
 from ..problem import Evaluation, Problem, Solver
-from ..problem.checks import check_count, check_positive
+from ..problem.checks import checked, choice, count, either, extent, optional
 from ..smoothing import Oracles
+from ..theory import unchecked
 from ..theory.norms import NormLike
 from .parts.domain import shortened
 
@@ -92,6 +93,14 @@ class State(NamedTuple):
     m = property(attrgetter("run.m"))
 
 
+@checked(
+    alpha=optional(extent),
+    m=either(count, "theory", "best", "exact"),
+    M=optional(either(extent, *CONSTANTS)),
+    constants=choice(*CONSTANTS),
+    R=optional(extent),
+    epsilon=extent,
+)
 @dataclass(frozen=True)
 class ParallelFrankWolfe(Solver[State]):
     """Algorithm 2 of the paper, with a fixed smoothing alpha.
@@ -142,14 +151,6 @@ class ParallelFrankWolfe(Solver[State]):
     certificate_proofs: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        check_positive("alpha", self.alpha, optional=True)
-        check_positive("epsilon", self.epsilon)
-        check_positive("R", self.R, optional=True)
-        check_count("m", self.m, names=("theory", "best", "exact"))
-        if self.constants not in CONSTANTS:
-            raise ValueError(f"constants must be 'paper' or 'sharp', found {self.constants!r}")
-        if self.M not in CONSTANTS:
-            check_positive("M", self.M, optional=True, names=CONSTANTS)
         theory.norm_of(self.norm, 1)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
@@ -182,7 +183,7 @@ class ParallelFrankWolfe(Solver[State]):
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         A_k, beta, mu = state.A_k, state.run.beta, state.run.mu
-        A_next, tau = theory.next_weight(A_k, beta, mu, mu)
+        A_next, tau = unchecked.next_weight(A_k, beta, mu, mu)
 
         def attempt(share: float) -> State:
             if share == 1.0:

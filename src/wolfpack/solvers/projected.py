@@ -40,7 +40,7 @@ from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, epsilon, norm, same_type
 from ..problem import CapabilityError, Evaluation, Problem, Solver
-from ..problem.checks import check_positive
+from ..problem.checks import checked, extent, optional
 from ..smoothing import Oracles
 from .parts.projected_gradient import Motion, Probe, Space, advance, rounding_of
 from .parts.stall import Stall
@@ -68,6 +68,7 @@ class State(NamedTuple):
     stalled = property(attrgetter("stall.reached"))
 
 
+@checked(L0=optional(extent))
 @dataclass(frozen=True)
 class Projected(Solver[State]):
     """Accelerated projected gradient with adaptive L and restarts.
@@ -83,9 +84,6 @@ class Projected(Solver[State]):
     certificate_calls: ClassVar[int] = 1
     certificate_proofs: ClassVar[int] = 1
     round_calls: ClassVar[int] = 2  # a projection costs more than an oracle call
-
-    def __post_init__(self) -> None:
-        check_positive("L0", self.L0, optional=True)
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         K = problem.set

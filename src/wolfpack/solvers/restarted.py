@@ -34,12 +34,24 @@ from typing import ClassVar
 
 from ..arrays import Array
 from ..problem import Problem, Solver
-from ..problem.checks import check_positive
+from ..problem.checks import between, checked, choice, count, either, extent, optional
 from ..smoothing import Oracles
 from ..theory.norms import NormLike
-from .parallel_fw import ParallelFrankWolfe, Stage, State
+from .parallel_fw import CONSTANTS, ParallelFrankWolfe, Stage, State
+
+_MAX_STAGE = 2.0**62
 
 
+@checked(
+    shrink=between(0, 1, low_open=True, high_open=True),
+    alpha=extent,
+    length=extent,
+    restart=choice("schedule", "certificate"),
+    m=either(count, "theory", "best", "exact"),
+    M=optional(either(extent, *CONSTANTS)),
+    constants=choice(*CONSTANTS),
+    R=optional(extent),
+)
 @dataclass(frozen=True)
 class RestartedParallelFrankWolfe(Solver[State]):
     """Algorithm 3 of the paper.
@@ -75,13 +87,7 @@ class RestartedParallelFrankWolfe(Solver[State]):
     certificate_proofs: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        check_positive("length", self.length)
-        check_positive("alpha", self.alpha)
-        if not 0 < self.shrink < 1:
-            raise ValueError(f"shrink must be between 0 and 1, found {self.shrink!r}")
-        if self.restart not in ("schedule", "certificate"):
-            raise ValueError(f"restart must be 'schedule' or 'certificate', found {self.restart!r}")
-        _ = self.inner
+        _ = self.inner  # refuses a norm that is none
 
     @cached_property
     def inner(self) -> ParallelFrankWolfe:
@@ -119,4 +125,5 @@ class RestartedParallelFrankWolfe(Solver[State]):
     def _rounds(self, problem: Problem, alpha: float, oracles: Oracles) -> int:
         """Return T_alpha, at least 1."""
         L = self.inner.constant_L(problem, oracles)
-        return max(1, math.ceil(self.length * math.sqrt(L / alpha) * math.log(1.0 / alpha)))
+        needed = self.length * math.sqrt(L / alpha) * math.log(1.0 / alpha)
+        return max(1, math.ceil(min(_MAX_STAGE, needed)))  # a float may overflow, or be NaN

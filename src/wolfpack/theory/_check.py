@@ -1,12 +1,17 @@
-"""Checks that the formulas share; each message names the argument and what is allowed."""
+"""How the formulas check their arguments, on top of `wolfpack.problem.checks`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import isfinite
-from typing import Any, SupportsFloat, TypeAlias
+from collections.abc import Callable, Sequence
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
+
+from ..arrays import ArgumentError
+from ..problem import checks
+from ..problem.checks import Kind, checked, shown
 
 Rounds: TypeAlias = int | Sequence[int] | np.ndarray
 """One round, or several."""
@@ -14,59 +19,86 @@ Rounds: TypeAlias = int | Sequence[int] | np.ndarray
 PerRound: TypeAlias = Any
 """A float for one round, a NumPy array for several; no static type says so without overloads."""
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
-def number(
-    name: str, value: SupportsFloat | str, least: float = 0.0, *, strict: bool = True
-) -> float:
-    """``value`` as a finite float above ``least`` (at least ``least`` when not strict)."""
-    try:
-        x = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a number, found {value!r}") from None
-    if not isfinite(x) or x < least or (strict and x == least):
-        raise ValueError(
-            f"{name} must be finite and {'>' if strict else '>='} {least:g}, found {value!r}"
-        )
-    return x
+MAX_TABLE = 2**24
+"""The last round of a bound that sums over all rounds; its arrays have as many entries."""
+_MAX_ROUND = 2**53  # larger integers are not exact as floats
+
+
+def formula(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Declare the arguments of a formula, and refuse those at which it overflows."""
+
+    def declare(function: Callable[P, T]) -> Callable[P, T]:
+        names = tuple(signature(function).parameters)
+
+        @wraps(function)
+        def compute(*args: P.args, **kwargs: P.kwargs) -> T:
+            try:
+                with np.errstate(all="ignore"):
+                    value = function(*args, **kwargs)
+                parts = value if isinstance(value, tuple) else (value,)
+                numbers = [part for part in parts if isinstance(part, float | np.ndarray)]
+                if not any(np.isnan(part).any() for part in numbers):
+                    return value
+            except (OverflowError, ZeroDivisionError):
+                pass
+            given = dict(zip(names, args, strict=False)) | kwargs
+            found = ", ".join(f"{name} = {shown(value)}" for name, value in given.items())
+            raise ArgumentError(
+                f"{function.__name__} must have arguments whose products are numbers that a float "
+                f"can hold, found {found}"
+            )
+
+        return checked(**kinds)(compute)
+
+    return declare
 
 
 def positive(**values: float) -> tuple[float, ...]:
     """The named values as positive finite floats."""
-    return tuple(number(name, value) for name, value in values.items())
+    return tuple(checks.positive(value, name) for name, value in values.items())
 
 
 def nonnegative(**values: float) -> tuple[float, ...]:
     """The named values as finite floats of at least 0."""
-    return tuple(number(name, value, strict=False) for name, value in values.items())
+    return tuple(checks.nonnegative(value, name) for name, value in values.items())
 
 
-def fraction(name: str, value: float) -> float:
-    """``value`` as a float in [0, 1)."""
-    x = number(name, value, strict=False)
-    if x >= 1.0:
-        raise ValueError(f"{name} must satisfy 0 <= {name} < 1, found {value!r}")
-    return x
+def number(name: str, value: Any, least: float = 0.0, *, strict: bool = True) -> float:
+    """``value`` as a finite float above ``least`` (at least ``least`` when not strict)."""
+    if least == 0.0:
+        return (checks.positive if strict else checks.nonnegative)(value, name)
+    ends = {"low_open": strict, "high_open": True}
+    return checks.between(least, float("inf"), **ends)(value, name)
 
 
-def rounds(name: str, value: Rounds, least: int = 1) -> np.ndarray:
-    """``value``, an integer or an array of integers of at least ``least``, as an int64 array."""
-    if type(value) is int and value >= least:  # Solvers ask for one round at a time.
-        return np.asarray(value)
-    k = np.asarray(value)
-    whole = k.dtype.kind in "iu" or (
-        k.dtype.kind == "f" and bool(np.all(np.isfinite(k)) and np.all(k == np.floor(k)))
-    )
-    if k.size == 0 or not whole or np.any(k < least):
-        raise ValueError(
-            f"{name} must be an integer (or an array of them) >= {least}, found {value!r}"
-        )
-    return k.astype(np.int64)
+share = checks.between(0, 1, high_open=True)
+"""A number in [0, 1)."""
 
 
 def choice(name: str, value: object, allowed: tuple[object, ...]) -> None:
     """Refuse a ``value`` that is not one of ``allowed``."""
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, found {value!r}")
+    checks.choice(*allowed)(value, name)
+
+
+def rounds(name: str, value: Rounds, least: int = 1, most: int = _MAX_ROUND) -> np.ndarray:
+    """``value``, an integer or an array of integers from ``least`` to ``most``, as int64."""
+    if type(value) is int and least <= value <= most:
+        return np.asarray(value)
+    try:
+        k = np.asarray(value)
+        whole = k.dtype.kind in "iu" or (k.dtype.kind == "f" and bool(np.all(k == np.floor(k))))
+        inside = k.size > 0 and whole and bool(np.all((k >= least) & (k <= most)))
+    except Exception:  # of objects that are no arrays
+        k, inside = np.empty(0), False
+    if not inside or isinstance(value, np.ma.MaskedArray):
+        raise ArgumentError(
+            f"{name} must be an integer (or an array of them) >= {least} and at most {most}, found "
+            f"{shown(value)}"
+        )
+    return k.astype(np.int64)
 
 
 def like(k: np.ndarray, value: Any) -> PerRound:

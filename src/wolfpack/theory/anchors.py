@@ -11,12 +11,23 @@ for the noise (`next_weight` with ``rho``), N rounds from the anchor multiply th
 
 from __future__ import annotations
 
-from math import ceil, log, log1p, sqrt
+from math import ceil, isfinite, log, log1p, sqrt
 
+from ..problem.checks import Kind, at_least, between, positive, whole
 from . import _check
+from ._check import formula
 from .weights import step_weights
 
+_KINDS: dict[str, Kind] = {
+    "beta": positive,
+    "mu": positive,
+    "row_smoothness": positive,
+    "m": at_least(1),
+    "q": between(0, 1, low_open=True),
+}
 
+
+@formula(**_KINDS)
 def anchor_rho(beta: float, mu: float, row_smoothness: float, m: float, q: float = 0.25) -> float:
     """The share rho that the weights of Theorem C4 keep for the noise of m rows.
 
@@ -29,13 +40,10 @@ def anchor_rho(beta: float, mu: float, row_smoothness: float, m: float, q: float
     q : float
         What noise may leave of the excess, in (0, 1].
     """
-    beta, mu, ell, q = _check.positive(beta=beta, mu=mu, row_smoothness=row_smoothness, q=q)
-    m = _check.number("m", m, least=1.0, strict=False)
-    if q > 1.0:
-        raise ValueError(f"q must satisfy 0 < q <= 1, found {q}")
-    return max(sqrt(mu) * sqrt(beta), 2.0 * ell / (q * m))
+    return max(sqrt(mu) * sqrt(beta), 2.0 * row_smoothness / (q * m))
 
 
+@formula(rounds=whole(1, _check.MAX_TABLE), **_KINDS)
 def bound_anchor(
     rounds: int, beta: float, mu: float, row_smoothness: float, m: float, q: float = 0.25
 ) -> float:
@@ -48,11 +56,13 @@ def bound_anchor(
     beta, mu, row_smoothness, m, q
         As in `anchor_rho`.
     """
-    last = int(_check.rounds("rounds", rounds))
     rho = anchor_rho(beta, mu, row_smoothness, m, q)
-    return q + beta / (mu * float(step_weights(last, beta, mu, 1.0, rho)[-1]))
+    if not isfinite(rho):
+        raise OverflowError
+    return q + beta / (mu * float(step_weights(rounds, beta, mu, 1.0, rho)[-1]))
 
 
+@formula(**_KINDS)
 def rounds_to_halve(beta: float, mu: float, row_smoothness: float, m: float) -> int:
     r"""Corollary C5: rounds after which the excess at the anchor is halved, in the mean.
 

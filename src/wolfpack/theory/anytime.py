@@ -17,10 +17,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arrays import ArgumentError
+from ..problem.checks import as_array, choice, nonnegative, optional, positive, shown
 from . import _check
-from ._check import PerRound, Rounds
+from ._check import PerRound, Rounds, formula
 
 
+@formula(L=positive, R=positive, M=positive, theta=_check.share, order=choice(2, 3))
 def anytime_alpha(
     k: Rounds, L: float, R: float, M: float, *, theta: float = 0.5, order: int = 3
 ) -> PerRound:
@@ -40,13 +43,20 @@ def anytime_alpha(
         r, the degree of the weights; with 2 the rate has a logarithm.
     """
     at = _check.rounds("k", k)
-    _check.choice("order", order, (2, 3))
-    L, R, M = _check.positive(L=L, R=R, M=M)
-    free = 1.0 - _check.fraction("theta", theta)
+    free = 1.0 - theta
     x = at.astype(np.float64)
     return _check.like(at, order**2 * (L * R * M) / (free * x * (x + order)))
 
 
+@formula(
+    L=positive,
+    R=positive,
+    M=positive,
+    s1=nonnegative,
+    initial_gap=nonnegative,
+    theta=optional(_check.share),
+    order=choice(2, 3),
+)
 def bound_anytime(
     N: Rounds,
     *,
@@ -93,14 +103,13 @@ def bound_anytime(
     >>> (b * [100**2, 1000**2]).round(1).tolist()
     [105.7, 107.8]
     """
-    at = _check.rounds("N", N)
+    at = _check.rounds("N", N, most=_check.MAX_TABLE)
     exact = isinstance(m, str)
     if exact:
-        _check.choice("m", m, ("exact",))
-    theta = _check.fraction("theta", (0.0 if exact else 0.5) if theta is None else theta)
+        choice("exact")(m, "m")
+    theta = (0.0 if exact else 0.5) if theta is None else theta
     if theta == 0.0 and not exact:
         raise ValueError("theta must be positive unless m='exact', found 0")
-    s1, initial_gap = _check.nonnegative(s1=s1, initial_gap=initial_gap)
 
     k = np.arange(1, int(at.max()) + 1)
     alpha = anytime_alpha(k, L, R, M, theta=theta, order=order)
@@ -114,6 +123,7 @@ def bound_anytime(
     return _check.like(at, (total / A)[at - 1])
 
 
+@formula(L=positive)
 def affine_curvature(images: ArrayLike, L: float = 1.0) -> float:
     r"""Corollary A5: L B in the best norm, for f(x) = loss(A x) and log-sum-exp smoothing.
 
@@ -137,9 +147,8 @@ def affine_curvature(images: ArrayLike, L: float = 1.0) -> float:
     >>> theory.affine_curvature(np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 1.0]]))
     1.0
     """
-    L = _check.number("L", L)
-    points = np.asarray(images, dtype=np.float64)
-    if points.ndim != 2 or not np.isfinite(points).all():
+    points = np.asarray(as_array(images, "images"), dtype=np.float64)
+    if points.ndim != 2:
         raise ValueError(f"images must be a finite table of points, found shape {points.shape}")
     squares = np.sum(points**2, axis=1)
     widest = 0.0
@@ -152,7 +161,12 @@ def affine_curvature(images: ArrayLike, L: float = 1.0) -> float:
 
 def batch_sizes(m: float | str | Callable[[np.ndarray], ArrayLike], k: np.ndarray) -> np.ndarray:
     """m_k for every k, from a number or a function of k."""
-    sizes = np.broadcast_to(np.asarray(m(k) if callable(m) else m, dtype=np.float64), k.shape)
-    if not np.all(sizes >= 1.0):
-        raise ValueError(f"m must be at least 1 in every round, found {sizes.min()}")
-    return sizes
+    try:
+        values = as_array(m(k) if callable(m) else m, "m")
+    except Exception as error:
+        raise ArgumentError(
+            f"m must be a number or a function k -> m_k, found {shown(m)}: {error}"
+        ) from error
+    if values.shape not in ((), k.shape) or not np.all(values >= 1.0):
+        raise ValueError(f"m must be at least 1 in every round, found {shown(m)}")
+    return np.broadcast_to(values, k.shape)

@@ -8,18 +8,21 @@ sharp one). ``exact_weights=True`` keeps A_k itself in place of the exponential 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, inf, log, sqrt
+from math import ceil, inf, isnan, log, sqrt
 
 import numpy as np
 
+from ..problem.checks import at_least, flag, instance
 from . import _check
-from ._check import PerRound, Rounds
+from ._check import PerRound, Rounds, formula
 from .norms import EUCLIDEAN, Norm
 from .weights import log_weight_bound, step_weights
 
+_NORM = instance(Norm, "a norm (theory.norm_of)")
 STRENGTHS = ("paper", "sharp")
 
 
+@formula(exact_weights=flag)
 def bound_composite(
     k: Rounds,
     beta: float,
@@ -69,6 +72,7 @@ def bound_composite(
     return _check.like(at, beta * divergence * decay + variance / (2.0 * sqrt(mu * beta)))
 
 
+@formula()
 def batch_for(epsilon: float, beta: float, mu: float, variance: float) -> int:
     r"""Theorem 1: how many gradients a round must average for a neighbourhood of ``epsilon``.
 
@@ -92,6 +96,12 @@ def batch_for(epsilon: float, beta: float, mu: float, variance: float) -> int:
     return max(1, ceil(variance / (2.0 * sqrt(mu) * sqrt(beta) * epsilon) * (1.0 - 1e-12)))
 
 
+@formula(
+    m=at_least(1),
+    rho=at_least(1),
+    exact_weights=flag,
+    norm=_NORM,
+)
 def bound_pfw(
     k: Rounds,
     L: float,
@@ -166,6 +176,7 @@ class Settings:
     m: float
 
 
+@formula(m=at_least(1), rho=at_least(1), norm=_NORM)
 def parameters_for(
     epsilon: float,
     *,
@@ -223,11 +234,15 @@ def parameters_for(
     else:
         needed = 8.0 * sqrt(beta * L) * log(6.0 * L * beta * initial_gap / epsilon)
     if needed > 2.0**62:
-        raise ValueError(f"L = {L:g} and epsilon = {epsilon:g} ask for {needed:.1g} rounds")
+        raise ValueError(
+            f"epsilon must not ask for more than 2**62 rounds, found {needed:.1g} for L = {L:g} "
+            f"and epsilon = {epsilon:g}"
+        )
     # The factor keeps a rounding error from leaving the bound above the target.
     return Settings(alpha, max(1, ceil(1.0 + needed * (1.0 + 1e-12))), m)
 
 
+@formula(rho=at_least(1), norm=_NORM)
 def best_m(
     *,
     L: float,
@@ -276,7 +291,10 @@ def best_m(
     if s1 == 0.0:
         return 1  # K is a point, and all answers agree
     variance = _variance(R, 1.0, constants, rho, norm)
-    return max(1, ceil(variance / (2.0 * s1) * sqrt(L / (alpha * R * M)) * (1.0 - 1e-12)))
+    needed = variance / (2.0 * s1) * sqrt(L / (alpha * R * M)) * (1.0 - 1e-12)
+    if isnan(needed):
+        raise OverflowError
+    return max(1, ceil(needed))
 
 
 def _largest_alpha(epsilon: float, curvature: float, s1: float) -> float:

@@ -9,12 +9,16 @@ from math import prod, sqrt
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .. import noise as noise_laws
-from ..arrays import Array, inner, namespace, sum_last, to_host
+from ..arrays import ArgumentError, Array, as_float_array, inner, namespace, sum_last, to_host
 from ..noise import Noise
 from ..problem import spend, under_way
+from ..problem.checks import seed as seeds
+from ..problem.checks import shown, whole
 from . import _check
+from ._check import formula
 from .norms import EUCLIDEAN, Norm, NormLike, norm_of
 
 if TYPE_CHECKING:
@@ -42,6 +46,14 @@ _KNOWN: dict[int, _Estimates] = {}
 """Estimates of s_1(0) by the id of the set, then by law, seed and number of samples."""
 
 
+def _set(K: object, name: str) -> object:
+    """A set, or an object that has the shape and some methods of one."""
+    if isinstance(K, type | np.ndarray | np.generic) or issparse(K) or not hasattr(K, "shape"):
+        raise ArgumentError(f"{name} must be a set (wolfpack.sets), found {shown(K)}")
+    return K
+
+
+@formula(K=_set)
 def smoothness(
     K: Set,
     noise: str | Noise,
@@ -70,7 +82,7 @@ def smoothness(
     """
     alpha = _check.number("alpha", alpha)
     _check.choice("constants", constants, ("paper", "sharp"))
-    law = noise if noise == LIFTED else noise_laws.get(noise)
+    law = noise if isinstance(noise, str) and noise == LIFTED else noise_laws.get(noise)
     if isinstance(law, str):
         B = _lifted(K, "smoothness")
     else:
@@ -82,6 +94,7 @@ def smoothness(
     return (B if measured.p == 2.0 else measured.curvature_of(K, law, B, constants)) / alpha
 
 
+@formula(K=_set, seed=seeds, samples=whole(2, 2**31))
 def s1(K: Set, noise: str | Noise, seed: int = 0, samples: int = 4096) -> Estimate:
     r"""s_1(0) = E max over x in K of <x, Delta>: the bias of smoothing is at most alpha s_1(0).
 
@@ -103,9 +116,7 @@ def s1(K: Set, noise: str | Noise, seed: int = 0, samples: int = 4096) -> Estima
     >>> theory.s1(sets.Simplex(50), "gumbel")
     Estimate(value=3.912023005428146, error=0.0)
     """
-    samples = int(_check.rounds("samples", samples, least=2))
-    seed = int(_check.rounds("seed", seed, least=0))
-    if noise == LIFTED:
+    if isinstance(noise, str) and noise == LIFTED:
         return Estimate(_lifted(K, "smoothed_at_zero"), 0.0)
     law = noise_laws.get(noise)
     exact = _closed_form(K, "smoothed_at_zero", law)
@@ -157,6 +168,7 @@ def _mean_support(K: Set, law: Noise, seed: int, samples: int) -> Estimate:
     return mean_width(K, draws())
 
 
+@formula(K=_set)
 def mean_width(K: Set, directions: Iterable[Array]) -> Estimate:
     r"""E s(u) for centred directions u, from the oracle's answers v_i to independent draws u_i.
 
@@ -179,7 +191,15 @@ def mean_width(K: Set, directions: Iterable[Array]) -> Estimate:
     n, products, values = 0, 0.0, []
     total_u: Array = 0.0
     total_v: Array = 0.0
-    for u in directions:
+    number = isinstance(directions, np.ndarray) and directions.ndim == 0
+    if number or not isinstance(directions, Iterable):
+        raise ArgumentError(f"directions must be batches of arrays, found {shown(directions)}")
+    for batch in directions:
+        u = as_float_array(batch, "directions")
+        if tuple(u.shape[1:]) != tuple(K.shape):
+            raise ArgumentError(
+                f"directions must be batches of shape (batch, *{K.shape}), found {u.shape}"
+            )
         count = u.shape[0]
         spend(count)
         answers = K.lmo(-u)
@@ -190,7 +210,7 @@ def mean_width(K: Set, directions: Iterable[Array]) -> Estimate:
         centre = total_v / n
         values.append(own - np.asarray(to_host(sum_last(u * centre, len(K.shape)))))
     if n < 2:
-        raise ValueError(f"mean_width needs two directions at least, found {n}")
+        raise ValueError(f"directions must be two at least, found {n}")
     value = (products - inner(total_u, total_v) / n) / (n - 1)
     error = float(np.concatenate(values).std(ddof=1)) / sqrt(n)
     return Estimate(max(0.0, value), error)

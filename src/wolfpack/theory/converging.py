@@ -16,18 +16,20 @@ from math import ceil, sqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _check
-from ._check import PerRound, Rounds
+from ..problem.checks import nonnegative, positive, whole
+from . import _check, unchecked
+from ._check import PerRound, Rounds, formula
 from .anytime import batch_sizes
 
 
+@formula(beta=positive, mu=positive, theta=_check.share)
 def converging_switch(beta: float, mu: float, theta: float = 0.5) -> int:
     """k_star, the least k >= 1 with k (k+3) >= 9 beta / ((1 - theta) mu): the step then changes."""
-    beta, mu = _check.positive(beta=beta, mu=mu)
-    need = 9.0 * beta / mu / (1.0 - _check.fraction("theta", theta))
+    need = 9.0 * beta / mu / (1.0 - theta)
     return max(1, ceil((sqrt(9.0 + 4.0 * need) - 3.0) / 2.0))
 
 
+@formula(beta=positive, mu=positive, nu=positive, theta=_check.share)
 def converging_weight(
     k: Rounds, beta: float, mu: float, nu: float, *, theta: float = 0.5
 ) -> PerRound:
@@ -50,22 +52,27 @@ def converging_weight(
     """
     at = _check.rounds("k", k, least=0)
     switch = converging_switch(beta, mu, theta)
-    unit = (1.0 - theta) * _check.number("nu", nu) / 4.0
+    unit = (1.0 - theta) * nu / 4.0
     x = at.astype(np.float64)
     return _check.like(at, unit * x * (x + 1.0) * np.maximum(1.0, (x + 2.0) / (switch + 2.0)))
 
 
+@formula(k=whole(0), A_k=nonnegative, beta=positive, mu=positive, nu=positive, theta=_check.share)
 def next_converging_weight(
     k: int, A_k: float, beta: float, mu: float, nu: float, theta: float = 0.5
 ) -> tuple[float, float]:
-    """A_{k+1} and tau_k of the converging form; solvers call it in every round, unchecked."""
-    need = 9.0 * beta / ((1.0 - theta) * mu)
-    switch = max(1, ceil((sqrt(9.0 + 4.0 * need) - 3.0) / 2.0))
-    weight = 0.25 * (1.0 - theta) * nu * (k + 1.0) * (k + 2.0)
-    A_next = weight * max(1.0, (k + 3.0) / (switch + 2.0))
-    return A_next, 1.0 - A_k / A_next
+    """A_{k+1} and tau_k of the converging form, from k and A_k."""
+    return unchecked.next_converging_weight(k, A_k, beta, mu, nu, theta)
 
 
+@formula(
+    beta=positive,
+    mu=positive,
+    nu=positive,
+    divergence=nonnegative,
+    variance=nonnegative,
+    theta=_check.share,
+)
 def bound_converging(
     N: Rounds,
     beta: float,
@@ -97,8 +104,7 @@ def bound_converging(
     m : number or callable
         Stochastic gradients averaged in round k: m, or k -> m_k (vectorised, k from 0).
     """
-    at = _check.rounds("N", N)
-    divergence, variance = _check.nonnegative(divergence=divergence, variance=variance)
+    at = _check.rounds("N", N, most=_check.MAX_TABLE)
     k = np.arange(int(at.max()))
     A = converging_weight(np.arange(k.size + 1), beta, mu, nu, theta=theta)
     a = np.diff(A)

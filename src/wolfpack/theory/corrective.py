@@ -6,9 +6,14 @@ from math import expm1, log1p
 
 import numpy as np
 
+from ..problem.checks import at_least, between, whole
 from . import _check
+from ._check import formula
 
 
+@formula(
+    vertices=whole(1, _check.MAX_TABLE), probability=between(0, 1, low_open=True), m=at_least(1)
+)
 def corrective_rounds(vertices: int, probability: float, m: float = 1) -> float:
     r"""Theorem R4: expected rounds until all optimal vertices are found, and one that certifies.
 
@@ -29,10 +34,6 @@ def corrective_rounds(vertices: int, probability: float, m: float = 1) -> float:
     >>> [round(theory.corrective_rounds(20, 0.02, m), 1) for m in (1, 16, 256)]
     [180.9, 14.0, 4.6]
     """
-    q = int(_check.rounds("vertices", vertices))
-    p = _check.number("probability", probability)
-    m = _check.number("m", m, least=1.0, strict=False)
-    if p > 1.0:
-        raise ValueError(f"probability must satisfy 0 < p <= 1, found {probability!r}")
+    q, p = vertices, probability
     found = 1.0 if p == 1.0 else -expm1(m * log1p(-p))
     return float(np.sum(1.0 / np.arange(1, q + 1))) / found + 1.0

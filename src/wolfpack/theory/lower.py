@@ -11,11 +11,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..problem.checks import as_array, optional, positive, whole
 from . import _check
-from ._check import PerRound, Rounds
+from ._check import PerRound, Rounds, formula
 from .anytime import batch_sizes
 
 
+@formula(d=optional(whole(1, 2**53)), L=positive, radius=positive)
 def lower_bound(
     k: Rounds,
     d: int | None = None,
@@ -59,16 +61,15 @@ def lower_bound(
     >>> round(theory.lower_bound(9, 1000, m=100), 7)
     5.49e-05
     """
-    at = _check.rounds("k", k, least=0)
-    L, r = _check.positive(L=L, radius=radius)
+    at, r = _check.rounds("k", k, least=0, most=_check.MAX_TABLE), radius
     if target is None:
         if d is None:
-            raise ValueError("lower_bound needs the dimension d, or a target")
-        size = int(_check.rounds("d", d))
+            raise ValueError("lower_bound needs the dimension d, or a target, found neither")
+        size = d
     else:
-        t = np.asarray(target, dtype=np.float64).reshape(-1)
-        size = int(_check.rounds("d", t.size if d is None else d))
-        if size != t.size or not np.isfinite(t).all():
+        t = np.asarray(as_array(target, "target"), dtype=np.float64).reshape(-1)
+        size = t.size if d is None else d
+        if not t.size or size != t.size:
             raise ValueError(f"target must hold {size} finite numbers, found {np.shape(target)}")
     rounds = np.arange(1, int(at.max()) + 1)
     answers = np.concatenate([[0.0], np.cumsum(batch_sizes(m, rounds))]) if rounds.size else [0.0]

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import e, inf, isfinite, log
-from typing import TYPE_CHECKING
+from math import e, isfinite, log
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..noise import Noise
-from . import _check
+from ..problem import checks
+from ..problem.checks import as_float, at_least, checked, count, shown
+from ._check import formula
 
 if TYPE_CHECKING:
     from ..sets import Set
@@ -92,6 +94,7 @@ class Norm:
 EUCLIDEAN = Norm(1.0, 1.0, 1.0, 2.0)
 
 
+@checked(d=count)
 def norm_of(kind: NormLike | Norm, d: int) -> Norm:
     r"""The norm of that name, exponent or pair of constants, on d coordinates.
 
@@ -113,8 +116,8 @@ def norm_of(kind: NormLike | Norm, d: int) -> Norm:
     """
     if isinstance(kind, Norm):
         return kind
-    size = int(_check.rounds("d", d))
-    if not isinstance(kind, str | int | float | np.number):
+    size = d
+    if isinstance(kind, tuple | list | np.ndarray):
         return _between(kind)
     p = _exponent(kind)
     ratio = size ** (abs(1.0 / p - 0.5) if isfinite(p) else 0.5)
@@ -122,6 +125,7 @@ def norm_of(kind: NormLike | Norm, d: int) -> Norm:
     return Norm(c, C, min(rho(p, size), (C / c) ** 2), p)
 
 
+@formula(p=at_least(1), d=count)
 def rho(p: float, d: int) -> float:
     r"""The norm constant of Assumption 2: the variance of a mean of m answers in the l_p norm.
 
@@ -147,23 +151,22 @@ def rho(p: float, d: int) -> float:
     >>> theory.rho(2, 50), theory.rho(1, 50), theory.rho(4, 50)
     (1.0, 50.0, 3.0)
     """
-    size = float(_check.rounds("d", d))
-    p = inf if p == inf else _check.number("p", p, least=1.0, strict=False)
+    size = float(d)
     if p < 2.0:
         return size ** (2.0 / p - 1.0)
     return min(p - 1.0, e**2 * (log(size) + 1.0))
 
 
-def _exponent(kind: str | float) -> float:
+def _exponent(kind: Any) -> float:
     text = kind.removeprefix("l") if isinstance(kind, str) else kind
     try:
-        p = float(text)
+        p = float(text) if isinstance(text, str) else as_float(text)
     except ValueError:
         p = 0.0
     if not p >= 1.0:
         raise ValueError(
             "norm must be 'l1', 'l2', 'linf', an exponent of at least 1 or a pair (c, C), "
-            f"found {kind!r}"
+            f"found {shown(kind)} as its kind"
         )
     return p
 
@@ -174,9 +177,9 @@ def _between(constants: Sequence[float]) -> Norm:
         c, C = constants
     except (TypeError, ValueError):
         raise ValueError(
-            f"norm must be a name, an exponent or a pair, found {constants!r}"
+            f"norm must be a name, an exponent or a pair, found {shown(constants)}"
         ) from None
-    c, C = _check.positive(c=c, C=C)
+    c, C = (checks.extent(value, "norm=(c, C): each") for value in (c, C))
     if c > C:
-        raise ValueError(f"norm=(c, C) must satisfy c <= C, found {constants!r}")
+        raise ValueError(f"norm=(c, C) must satisfy c <= C, found {shown(constants)}")
     return Norm(c, C, (C / c) ** 2)

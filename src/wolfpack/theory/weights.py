@@ -11,13 +11,23 @@ e = mu + beta nu / A, and both tau and A' have expressions without a subtraction
 
 from __future__ import annotations
 
-from math import hypot, log, log1p, sqrt
+from math import log, log1p, sqrt
 
 import numpy as np
 
-from . import _check
+from ..problem.checks import at_least, between, flag, optional, positive, whole
+from . import _check, unchecked
+from ._check import formula
 
 
+@formula(
+    A_k=at_least(0),
+    beta=positive,
+    mu=positive,
+    nu=positive,
+    exact=flag,
+    rho=optional(positive),
+)
 def next_weight(
     A_k: float,
     beta: float,
@@ -37,8 +47,7 @@ def next_weight(
     A_k : float
         Current weight, >= 0. Infinity is allowed: tau is then the limit of the steps.
     beta, mu, nu : float
-        Smoothness of G, strong convexity of H and of w; all positive. Not checked: solvers call
-        this function in every round.
+        Smoothness of G, strong convexity of H and of w; all positive.
     exact : bool
         Whether gradients are free of noise: rho = 0 and the larger weights of Proposition P2.
     rho : float, optional
@@ -50,15 +59,17 @@ def next_weight(
     which stays accurate: (A_{k+1} - A_k) / A_{k+1} = tau and (A_{k+1} - A_k) / (A_{k+1} + beta)
     = tau / (1 + beta / A_{k+1}).
     """
-    if A_k == 0.0:
-        share = sqrt(mu / beta) if rho is None else rho / beta
-        return nu if exact else nu / (1.0 + share), 1.0
-    # Products of square roots do not overflow in any unit of beta and mu.
-    own = sqrt(mu) * sqrt(beta) if rho is None else rho
-    growth, tau = _growth(mu + beta * nu / A_k, beta, 0.0 if exact else own)
-    return A_k * growth, tau
+    return unchecked.next_weight(A_k, beta, mu, nu, exact, rho)
 
 
+@formula(
+    A_k=at_least(0),
+    A_next=at_least(0),
+    tau=between(0, 1),
+    pace=at_least(0),
+    mu=positive,
+    gamma_nu=positive,
+)
 def capped_weight(
     A_k: float, A_next: float, tau: float, pace: float, mu: float, gamma_nu: float
 ) -> tuple[float, float]:
@@ -73,21 +84,14 @@ def capped_weight(
     pace : float
         The largest a_k / (mu A_k + gamma nu), which is the step of z_k along a gradient.
     mu, gamma_nu : float
-        Strong convexity of H, and of w times its weight gamma. Nothing is checked.
+        Strong convexity of H, and of w times its weight gamma.
     """
-    if A_k == 0.0:
-        return min(A_next, pace * gamma_nu), tau
-    step = pace * (mu + gamma_nu / A_k)
-    max_tau = step / (1.0 + step)
-    return (A_next, tau) if tau <= max_tau else (A_k * (1.0 + step), max_tau)
+    return unchecked.capped_weight(A_k, A_next, tau, pace, mu, gamma_nu)
 
 
-def _growth(e: float, beta: float, rho: float) -> tuple[float, float]:
-    """A_{k+1} / A_k and tau_k as functions of e = mu + beta nu / A_k; both increase with e."""
-    root = hypot(rho + e, 2.0 * sqrt(beta) * sqrt(e))
-    return (2.0 * beta + rho + e + root) / (2.0 * (beta + rho)), 2.0 * e / (rho + e + root)
-
-
+@formula(
+    n=whole(0, _check.MAX_TABLE), beta=positive, mu=positive, nu=positive, rho=optional(positive)
+)
 def step_weights(n: int, beta: float, mu: float, nu: float, rho: float | None = None) -> np.ndarray:
     """A_0, ..., A_n of Algorithm 1; with mu = nu = 1/L and beta = R M / alpha, of Algorithm 2.
 
@@ -104,12 +108,10 @@ def step_weights(n: int, beta: float, mu: float, nu: float, rho: float | None = 
     >>> theory.step_weights(3, beta=1.0, mu=1.0, nu=1.0).round(4).tolist()
     [0.0, 0.5, 1.4114, 2.9897]
     """
-    last = int(_check.rounds("n", n, least=0))
-    beta, mu, nu = _check.positive(beta=beta, mu=mu, nu=nu)
-    A = np.zeros(last + 1)
+    A = np.zeros(n + 1)
     A_k = 0.0
-    for k in range(1, last + 1):
-        A_k, _ = next_weight(A_k, beta, mu, nu, rho=rho)
+    for k in range(1, n + 1):
+        A_k, _ = unchecked.next_weight(A_k, beta, mu, nu, rho=rho)
         A[k] = A_k
     return A
 
@@ -125,8 +127,8 @@ def log_weight_bound(k: np.ndarray, beta: float, mu: float, nu: float, sharp: bo
     """
     log_A_1 = np.log(nu) - log1p(sqrt(mu / beta))
     if sharp:
-        growth, tau = _growth(mu, beta, sqrt(mu) * sqrt(beta))
-        rate = -log1p(-tau) if tau < 0.5 else log(growth)
+        factor, tau = unchecked.growth(mu, beta, sqrt(mu) * sqrt(beta))
+        rate = -log1p(-tau) if tau < 0.5 else log(factor)
     else:
         rate = sqrt(mu) / (4.0 * (sqrt(beta) + sqrt(mu)))
     return log_A_1 + (k - 1) * rate

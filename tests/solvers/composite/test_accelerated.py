@@ -336,9 +336,13 @@ BAD = [
     ({"scale": "rows"}, TypeError, "scale must be an array of real numbers"),
     ({"scale": np.zeros(D)}, ValueError, "6 positive numbers"),
     ({"G": lambda y: (0.0, y), "scale": "columns"}, TypeError, "needs an objective with a data"),
-    ({"beta": "big"}, ValueError, "beta must be a positive finite number or 'stable' or 'search'"),
+    (
+        {"beta": "big"},
+        ValueError,
+        "beta must be a positive .* or 'stable' or 'search'",
+    ),
     ({"beta": "search", "method": "converging"}, ValueError, "pass method='accelerated'"),
-    ({"variance_reduction": "sag"}, ValueError, "must be a bool or one of 'saga', 'svrg'"),
+    ({"variance_reduction": "sag"}, ValueError, "must be True or False or 'saga' or 'svrg'"),
     ({"w": "mirror"}, ValueError, "w must be one of"),
     (
         {"H": ElasticNet(0.1, MU), "w": "same", "y0": np.ones(D)},
@@ -364,10 +368,14 @@ BAD = [
     ({"method": wp.solvers.Anytime()}, TypeError, "a name or a composite solver"),
     ({"theta": 0.5}, TypeError, "'accelerated' has no option 'theta'; it has batch, record_every"),
     ({"method": "converging", "order": 3}, TypeError, "it has batch, record_every"),
-    ({"method": wp.solvers.StochasticComposite(), "batch": 2}, TypeError, "solver object itself"),
+    (
+        {"method": wp.solvers.StochasticComposite(), "batch": 2},
+        TypeError,
+        "options must be set",
+    ),
     ({"record_every": 0}, ValueError, "record_every must be an integer >= 1"),
     ({"tol": -1}, ValueError, "tol must be"),
-    ({"seed": -1}, ValueError, "seed must satisfy"),
+    ({"seed": -1}, ValueError, "seed must be an integer >= 0"),
 ]
 
 

@@ -97,8 +97,8 @@ def test_a_generator_ends_the_run_with_the_last_point():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (("logistic", []), ValueError, "the source of minibatches is empty"),
-        (("logistic", [(A[:0], LABELS[:0])]), ValueError, "minibatch 0 is empty"),
+        (("logistic", []), ValueError, "source must have at least one minibatch"),
+        (("logistic", [(A[:0], LABELS[:0])]), ValueError, "minibatch 0 must not be empty"),
         (("logistic", [A]), TypeError, r"minibatch 0 must be a pair \(features, targets\)"),
         (("logistic", [(A, B)]), ValueError, "minibatch 0: labels must be"),
         (("logistic", [PAIRS[0], (A[:, :3], LABELS)]), ValueError, r"minibatch 1 needs y of shape"),
@@ -462,7 +462,7 @@ def test_batches_of_numpy_integers():
     mine = wp.minimize_composite(G, H, batch=lambda k: np.int64(k + 1), max_rounds=20)
     same = wp.minimize_composite(G, H, batch=lambda k: k + 1, max_rounds=20)
     np.testing.assert_array_equal(mine.x, same.x)
-    with pytest.raises(TypeError, match="batch must be an integer, found True"):
+    with pytest.raises(TypeError, match="batch must be an integer >= 1, found True"):
         Logistic(A, LABELS, batch=True)
 
 

@@ -26,9 +26,9 @@ from ...arrays import (
     topk,
 )
 from ...atoms import OneHot, Rows
+from ...problem.checks import count
 from .._base import Array
 from .._laws import NoiseLike, need_lifted, need_scale, smoothing_arguments
-from .._select import as_count
 from ..convex_hull import ConvexHull
 from ..weighted_l1_ball import WeightedL1Ball
 from ._base import Exact, Twin
@@ -68,7 +68,7 @@ class SimplexTwin(Exact, Twin, anywhere=True):
 
     def k_best(self, g: Array, k: int) -> OneHot:
         flat = reshape(self._check_direction(g), (-1,))
-        index = topk(-flat, min(as_count(k), self.dimension))
+        index = topk(-flat, min(count(k, "k"), self.dimension))
         return OneHot(index, self.K.r, self.shape, g.dtype)
 
     def _project(self, x: Array) -> Array:
@@ -124,7 +124,7 @@ class L1Twin(Exact, Twin, anywhere=True):
 
     def k_best(self, g: Array, k: int) -> OneHot:
         flat = reshape(self._check_direction(g), (-1,))
-        n, k = self.dimension, min(as_count(k), 2 * self.dimension)
+        n, k = self.dimension, min(count(k, "k"), 2 * self.dimension)
         sizes = abs(flat) * self._flat_reach
         index = topk(sizes, min(k, n))
         best = self._vertices(take(flat, index), index)
@@ -191,7 +191,7 @@ class HullTwin(Exact, Twin, anywhere=True):
 
     def k_best(self, g: Array, k: int) -> Rows:
         scores = self._scores(self._check_direction(g))
-        return Rows(self.table, topk(-scores, min(as_count(k), scores.shape[0])), self.shape)
+        return Rows(self.table, topk(-scores, min(count(k, "k"), scores.shape[0])), self.shape)
 
     def _scores(self, y: Array) -> Array:
         return self.table @ reshape(y, (-1,))

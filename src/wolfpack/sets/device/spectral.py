@@ -26,8 +26,8 @@ from ...arrays import (
     wide_dtype,
 )
 from ...atoms import Atoms, Dense, RankOne
+from ...problem.checks import count
 from .._base import Array
-from .._select import as_count
 from .._spectral_bounds import (
     Fit,
     Sizes,
@@ -74,7 +74,7 @@ class TraceTwin(Spectral, anywhere=True):
         return RankOne(*self._pairs(g, 1, PERTURBED_TOLERANCE), -self.K.r)
 
     def k_best(self, g: Array, k: int) -> RankOne:
-        g, k = self._check_direction(g), min(as_count(k), *self.shape)
+        g, k = self._check_direction(g), min(count(k, "k"), *self.shape)
         return RankOne(*self._pairs(g[None, ...], k, math.sqrt(epsilon(g))), -self.K.r)
 
     def _pairs(self, g: Array, k: int, tolerance: float) -> tuple[Array, Array]:
@@ -126,7 +126,7 @@ class SpectrahedronTwin(Spectral, anywhere=True):
         return answers.take(0) if single else answers
 
     def k_best(self, g: Array, k: int) -> RankOne:
-        n, k = self.shape[0], as_count(k)
+        n, k = self.shape[0], count(k, "k")
         g = self._check_direction(g)
         v = self._vectors(g[None, ...], min(k, n), math.sqrt(epsilon(g)))[0, ...]
         if not self.K.equality:

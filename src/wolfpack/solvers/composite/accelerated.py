@@ -59,11 +59,11 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
-from ... import theory
 from ...arrays import Array, add_scaled, inner
 from ...gradients import ControlVariate, Gradients
 from ...problem import CompositeEvaluation, CompositeProblem, NonFiniteError
-from ...problem.checks import check_count
+from ...problem.checks import count, either, shown
+from ...theory import unchecked
 from .policies import LOOK_EVERY, Policies, Spell, opposes
 
 
@@ -152,16 +152,17 @@ class StochasticComposite:
 
     def __post_init__(self) -> None:
         if self.batch is not None and not callable(self.batch):
-            check_count("batch", self.batch, names=self.batch_names)
+            batch = either(count, *self.batch_names)(self.batch, "batch")
+            object.__setattr__(self, "batch", batch)
         if not isinstance(self.policies, Policies):
-            raise TypeError(f"policies must be a Policies object, found {self.policies!r}")
+            raise TypeError(f"policies must be a Policies object, found {shown(self.policies)}")
 
     def weight(
         self, problem: CompositeProblem, k: int, A_k: float, tuned: Tuned, exact: bool
     ) -> tuple[float, float]:
         """Return A_{k+1} and tau_k."""
         nu = problem.nu if self.policies.search is None else problem.nu * tuned.gamma / tuned.beta
-        return theory.next_weight(A_k, tuned.beta, problem.mu, nu)
+        return unchecked.next_weight(A_k, tuned.beta, problem.mu, nu)
 
     def init(self, problem: CompositeProblem, y0: Array, gradients: Gradients) -> State:
         """Return the state of round 0."""
@@ -329,5 +330,5 @@ class StochasticComposite:
         if not callable(self.batch):
             return self.batch
         size = self.batch(k)
-        check_count(f"batch({k})", size)
+        count(size, f"batch({k})")
         return int(size)

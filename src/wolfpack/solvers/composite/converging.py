@@ -15,10 +15,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ... import theory
 from ...arrays import Array
 from ...gradients import Gradients
 from ...problem import CompositeProblem
+from ...theory import unchecked
 from .accelerated import State, StochasticComposite, Tuned
 
 THETA = 0.5
@@ -46,7 +46,7 @@ class ConvergingComposite(StochasticComposite):
         self, problem: CompositeProblem, k: int, A_k: float, tuned: Tuned, exact: bool
     ) -> tuple[float, float]:
         theta = 0.0 if exact else THETA
-        return theory.next_converging_weight(k, A_k, tuned.beta, problem.mu, problem.nu, theta)
+        return unchecked.next_converging_weight(k, A_k, tuned.beta, problem.mu, problem.nu, theta)
 
     def growth(
         self,

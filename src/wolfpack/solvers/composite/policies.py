@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ... import theory
 from ...arrays import Array, inner
+from ...theory import unchecked
 
 LOOK_EVERY = 4
 """Rounds between two measurements of the curvature or the drift."""
@@ -59,7 +59,7 @@ class StepBound:
         self, A_k: float, A_next: float, tau: float, mu: float, drag: float, stalls: int
     ) -> tuple[float, float]:
         """Return A_{k+1} and tau_k within the bound; ``drag`` is beta nu."""
-        return theory.capped_weight(A_k, A_next, tau, self.eta * self.shrink**stalls, mu, drag)
+        return unchecked.capped_weight(A_k, A_next, tau, self.eta * self.shrink**stalls, mu, drag)
 
     def damping(self, mu: float, beta: float) -> float:
         r"""Return rho, for which noise lifts F by at most sigma^2 / (2 rho) in the long run.

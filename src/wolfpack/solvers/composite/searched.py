@@ -52,10 +52,10 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from ... import theory
 from ...arrays import Array, epsilon, inner
 from ...gradients import Gradients
 from ...problem import CompositeEvaluation, CompositeProblem, Evaluation, NonFiniteError
+from ...theory import unchecked
 from .accelerated import GradientAverage, Reading, Seen, StochasticComposite, Tuned
 from .policies import BetaSearch, Policies, opposes
 
@@ -149,7 +149,7 @@ def _attempt(problem: CompositeProblem, state: SearchState, beta: float, rows: i
     """Make a round with ``beta``, which reads so many ``rows``."""
     G: Any = problem.objective
     y, z, images, model, gamma = state.x, state.z, state.images, state.model, state.tuned.gamma
-    A_next, tau = theory.next_weight(
+    A_next, tau = unchecked.next_weight(
         model.A_k, beta, problem.mu, gamma * problem.nu / beta, exact=True
     )
     v = (1 - tau) * y + tau * z

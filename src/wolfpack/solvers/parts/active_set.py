@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ...arrays import Array, all_finite, epsilon, namespace, norm
 from ...atoms import Atoms
 from ...problem import Evaluation, NonFiniteError, Problem, Solver, tick
-from ...problem.checks import check_positive
+from ...problem.checks import between
 from ...smoothing import Oracles
 from .domain import shortened
 from .hull import Hull
@@ -98,11 +98,8 @@ def ask_oracle(problem: Problem, state: State, oracles: Oracles) -> State:
     return state._replace(vertex=vertex, bound=problem.dual_bound(at.gradient, at.dual, vertex))
 
 
-def check_laziness(J: float) -> None:
-    """Raise unless J, the factor by which phi may exceed the gap, is at least 1."""
-    check_positive("J", J)
-    if J < 1:
-        raise ValueError(f"J must be at least 1, found {J!r}")
+laziness = between(1, math.inf, high_open=True)
+"""J, the factor of at least 1 by which phi may exceed the gap."""
 
 
 def towards(vertex: Atoms, x: Array) -> Array:

@@ -21,8 +21,8 @@ from typing import NamedTuple, TypeAlias
 from scipy.optimize import brentq
 
 from ...arrays import Array, epsilon, inner
-from ...problem import Evaluation, Problem
-from ...problem.checks import check_count, check_positive
+from ...problem import Evaluation, Problem, checks
+from ...problem.checks import checked, count, positive, shown
 from .domain import between, beyond, shortest_step
 
 _TRIALS = 200
@@ -67,15 +67,13 @@ class Rule:
         raise NotImplementedError
 
 
+@checked(ell=positive)
 @dataclass(frozen=True)
 class OpenLoop(Rule):
     r"""The step :math:`\ell / (k + \ell)`, which uses no information; 2 is the classical ell."""
 
     ell: float = 2.0
     looks = False
-
-    def __post_init__(self) -> None:
-        check_positive("ell", self.ell)
 
     def __call__(self, problem: Problem, ray: SearchLine) -> Stride:
         return Stride(min(ray.max_step, self.ell / (ray.k + self.ell)))
@@ -93,6 +91,10 @@ class ShortStep(Rule):
         return Stride(_clamped(-inner(ray.at.gradient, ray.d), curvature, ray.max_step))
 
 
+@checked(
+    tau=checks.between(1, math.inf, low_open=True, high_open=True),
+    eta=checks.between(0, 1, low_open=True),
+)
 @dataclass(frozen=True)
 class Backtracking(Rule):
     r"""The short step with an estimate of L found by doubling.
@@ -115,12 +117,6 @@ class Backtracking(Rule):
 
     tau: float = 2.0
     eta: float = 0.9
-
-    def __post_init__(self) -> None:
-        check_positive("tau", self.tau)
-        check_positive("eta", self.eta)
-        if self.tau <= 1 or self.eta > 1:
-            raise ValueError(f"tau must be > 1 and eta <= 1, found {self.tau!r} and {self.eta!r}")
 
     def __call__(self, problem: Problem, ray: SearchLine) -> Stride:
         at, d, max_step, estimate = ray.at, ray.d, ray.max_step, ray.memory
@@ -146,6 +142,7 @@ class Backtracking(Rule):
         return change / (t * square) if known else descent / (ray.max_step * square)
 
 
+@checked(xtol=positive)
 @dataclass(frozen=True)
 class LineSearch(Rule):
     r"""The exact minimiser along d: in closed form for quadratics, else a bracketed root of phi'.
@@ -161,9 +158,6 @@ class LineSearch(Rule):
     """
 
     xtol: float = 1e-10
-
-    def __post_init__(self) -> None:
-        check_positive("xtol", self.xtol)
 
     def __call__(self, problem: Problem, ray: SearchLine) -> Stride:
         known = _exact(problem, ray)
@@ -189,6 +183,7 @@ class LineSearch(Rule):
         return Stride(float(step))
 
 
+@checked(tol=checks.between(0, 1, low_open=True, high_open=True), max_looks=count)
 @dataclass(frozen=True)
 class Secant(Rule):
     r"""The zero of the slope phi' by safeguarded secant steps, two or three gradients on most rays.
@@ -210,12 +205,6 @@ class Secant(Rule):
 
     tol: float = 1e-2
     max_looks: int = 30
-
-    def __post_init__(self) -> None:
-        check_positive("tol", self.tol)
-        check_count("max_looks", self.max_looks)
-        if self.tol >= 1:
-            raise ValueError(f"tol must be between 0 and 1, found {self.tol!r}")
 
     def __call__(self, problem: Problem, ray: SearchLine) -> Stride:
         known = _exact(problem, ray)
@@ -256,13 +245,14 @@ RULES: dict[str, Callable[[], Rule]] = {
 }
 
 
-def as_rule(rule: object) -> Rule:
+def as_rule(rule: object, name: str = "rule") -> Rule:
     """Return a step rule: a rule as it is, or the one of that name."""
     if isinstance(rule, Rule):
         return rule
     if isinstance(rule, str) and rule in RULES:
         return RULES[rule]()
-    raise TypeError(f"rule must be one of {', '.join(map(repr, RULES))} or a Rule, found {rule!r}")
+    known = ", ".join(map(repr, RULES))
+    raise TypeError(f"{name} must be one of {known} or a Rule, found {shown(rule)}")
 
 
 def _exact(problem: Problem, ray: SearchLine) -> float | None:

@@ -1,0 +1,1 @@
+"""Hostile inputs: what nobody should pass, and what becomes of it."""
