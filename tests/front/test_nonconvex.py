@@ -141,7 +141,7 @@ def test_results_keep_the_stationarity(tmp_path):
         ({"starts": 3, "convex": True}, ValueError, "Pass convex=False, or leave starts out"),
         ({"starts": 0, "convex": False}, ValueError, "starts must be an integer >= 1"),
         ({"starts": 2, "convex": False, "checkpoint": "x"}, ValueError, "holds one run"),
-        ({"convex": "no"}, TypeError, "convex must be True, False or None, found 'no'"),
+        ({"convex": "no"}, TypeError, "convex must be True or False or None, found 'no'"),
     ],
 )
 def test_bad_arguments_are_explained(options, error, text):

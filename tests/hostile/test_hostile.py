@@ -16,6 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # users see warnings, and no 
 
 PUBLIC = (wp.sets, wp.objectives, wp.regularizers, wp.solvers, wp.theory)
 NO_CALL = {
+    "Descending",
     *("Set", "Objective", "Regularizer", "Mirror"),  # to be extended, not called
     *("Estimate", "Settings", "Norm"),  # returned by formulas
     *("from_torch", "from_jax"),  # need libraries that take seconds to import

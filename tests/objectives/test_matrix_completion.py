@@ -86,8 +86,8 @@ def test_other_methods_see_arrays():
         (([0], [0], [np.nan], (2, 2)), ValueError, "values has 1 NaN"),
         (([0, 1], [0], [1.0], (2, 2)), ValueError, "one length"),
         (([], [], [], (2, 2)), TypeError, "rows must hold integers"),
-        (([0], [0], [1.0], (0, 2)), ValueError, "at least 1 each"),
-        (([0], [0], [1.0], 4), TypeError, "pair"),
+        (([0], [0], [1.0], (0, 2)), ValueError, "shape must be at least 1"),
+        (([0], [0], [1.0], 4), TypeError, r"shape must be \(p, q\)"),
     ],
 )
 def test_bad_observations_are_named(arguments, error, message):

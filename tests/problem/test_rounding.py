@@ -171,7 +171,7 @@ def test_the_error_of_a_function_is_part_of_its_gap():
     rough = wp.minimize(wp.objectives.Function(half_distance, error=1e-6), K, tol=0)
     assert fine.gap <= 1e3 * MODEL * 2.0**-53
     assert 1e-6 * rough.fun <= rough.gap <= 1e-4
-    with pytest.raises(ValueError, match="error must be at least 0, found -1"):
+    with pytest.raises(ValueError, match="error must be a number >= 0, found -1"):
         wp.objectives.Function(half_distance, error=-1)
 
 

@@ -352,7 +352,7 @@ BAD = [
     (
         {"H": Entropy(MU), "w": "same", "y0": np.eye(D)[0]},
         ValueError,
-        "y0 in the interior of the simplex",
+        "y0 must have positive entries of sum 1",
     ),
     ({"w": Euclidean(np.zeros(D + 1))}, ValueError, r"minimiser z0 of w must have shape \(6,\)"),
     ({"beta": 0.0}, ValueError, "beta must be a positive finite number"),
