@@ -11,6 +11,7 @@ import pickle
 import pkgutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,9 @@ from wolfpack.solvers.composite import Policies, StepBound
 RNG = np.random.default_rng(0)
 A, B = RNG.standard_normal((12, 5)), RNG.standard_normal(12)
 SIGNS = np.sign(B)
-PACKAGES = (wp, engines, estimators, noise, objectives, regularizers, sets, solvers, theory, loop)
+PACKAGES = [wp, engines, noise, objectives, regularizers, sets, solvers, theory, loop]
+if find_spec("sklearn") is not None:
+    PACKAGES.append(estimators)
 
 
 def alike(a: Any, b: Any) -> bool:
@@ -159,8 +162,6 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     },
     "solver Descending": lambda: solvers.Descending(solvers.AwayStep()),
     "policies": lambda: solvers.StochasticComposite(policies=Policies(StepBound(0.1, 0.5))),
-    **{f"estimator {name}": cls for name, cls in inspect.getmembers(estimators, inspect.isclass)},
-    "fitted": lambda: estimators.SimplexRegressor().fit(A, B),
     "Policy": lambda: engines.Policy(stragglers="drop", quorum=0.5),
     "EngineLog": lambda: finished(method="anytime", m=4, engine="threads:2").engine,
     "Span": lambda: engines.Span(1, "w", 0, 1, 0.0, 1.0),
@@ -192,6 +193,11 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "ConvergenceError": failed,
     "exception with a result": with_result,
 }
+
+
+if find_spec("sklearn") is not None:
+    INSTANCES |= {f"estimator {name}": getattr(estimators, name) for name in estimators.__all__}
+    INSTANCES["fitted"] = lambda: estimators.SimplexRegressor().fit(A, B)
 
 
 @pytest.mark.parametrize("name", INSTANCES)

@@ -5,24 +5,25 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import torch
 
 import wolfpack as wp
 from fuzz import exact, rational
 from fuzz.problem import Problem
 
 TYPES = {
-    "bfloat16": (torch.bfloat16, torch.float32),
-    "float16": (torch.float16, torch.float32),
-    "float32": (torch.float32, torch.float32),
-    "float64": (torch.float64, torch.float64),
+    "bfloat16": ("bfloat16", "float32"),
+    "float16": ("float16", "float32"),
+    "float32": ("float32", "float32"),
+    "float64": ("float64", "float64"),
 }
 
 
 def half_problem(rng: np.random.Generator) -> Problem:
     """Return least squares or a projection over a small polytope, with data of PyTorch."""
+    import torch
+
     name = list(TYPES)[rng.integers(len(TYPES))]
-    narrow, wide = TYPES[name]
+    narrow, wide = (getattr(torch, kind) for kind in TYPES[name])
     single = np.float32 if wide is torch.float32 else np.float64
 
     def rounded(values: object) -> np.ndarray:

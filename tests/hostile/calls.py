@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -624,6 +625,8 @@ def _doors() -> list[Call]:
 
 
 def _estimators() -> list[Call]:
+    if find_spec("sklearn") is None:
+        return []
     return [
         Call("estimators", name, partial(fit, getattr(wp.estimators, name)), arguments)
         for name, arguments in ESTIMATORS.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,7 +60,7 @@ def inputs(count: int, seed: int = 0) -> list[Scaled]:
         for i in range(3):
             if rng.random() < 0.5:
                 units[i] = rng.choice((rng.uniform(-310, 310), rng.uniform(-20, 20), 12.0, 160.0))
-        if rng.random() < 0.1:
+        if rng.random() < 0.1 and find_spec("sklearn") is not None:
             problems.append(Scaled("estimator", "", rng.choice(ESTIMATORS), *units))
             continue
         method = rng.choice(("auto", *METHODS))

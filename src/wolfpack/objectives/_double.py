@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.sparse import issparse
 
-from ..arrays import Array, is_foreign, namespace, sums_are_wide
+from ..arrays import Array, is_foreign, namespace, sums_are_wide, to_host
 from ._matrix import as_matrix, entries, has_rows
 
 T = TypeVar("T")
@@ -19,9 +19,9 @@ _DEVICE_ENTRIES = 2**31
 
 
 def as_double(a: Array) -> Array:
-    """Return an array in double precision."""
-    if not is_foreign(a):
-        return np.asarray(a, dtype=np.float64)
+    """Return an array in double precision, on the host if its library has no such numbers."""
+    if not (is_foreign(a) and sums_are_wide(a)):
+        return np.asarray(to_host(a), dtype=np.float64)
     xp = namespace(a)
     return xp.astype(a, xp.float64)
 
@@ -38,7 +38,8 @@ def double_twin(objective: T, matrices: tuple[str, ...]) -> T | None:
         return None
     array: Any = matrix if issparse(matrix) else entries(matrix)
     size = array.nnz if issparse(array) else int(np.prod(array.shape))
-    if not _is_single(array) or size > (_DEVICE_ENTRIES if is_foreign(array) else _HOST_ENTRIES):
+    stays = is_foreign(array) and sums_are_wide(array)
+    if not _is_single(array) or size > (_DEVICE_ENTRIES if stays else _HOST_ENTRIES):
         return None
     twin: Any = copy.copy(objective)
     for name, value in vars(objective).items():
@@ -52,7 +53,7 @@ def double_twin(objective: T, matrices: tuple[str, ...]) -> T | None:
 
 
 def _is_single(value: Any) -> bool:
-    """Tell whether a value is an array of single precision whose library has a double one."""
+    """Tell whether a value is an array of single precision."""
     if isinstance(value, np.ndarray) or issparse(value):
         return value.dtype == np.float32
-    return is_foreign(value) and "float32" in str(value.dtype) and sums_are_wide(value)
+    return is_foreign(value) and "float32" in str(value.dtype)

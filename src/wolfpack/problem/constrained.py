@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, all_finite, epsilon, fetch, inner, inners, norm
+from ..arrays import Array, all_finite, epsilon, fetch, inner, inners, norm, to_host
 from .errors import CapabilityError, NonFiniteError
 from .evaluation import Counts, Evaluation, Pending, Violation
 from .protocols import Objective, Region
@@ -176,7 +176,8 @@ class Problem:
         if slope is not None:
             # <slope, v - c> >= <y, v - c> - ||slope - y|| max ||v - c||
             reach = K.radius if below.centre is None else K.diameter
-            error += (1.0 + 2.0 * eps) * norm(slope - y) * reach
+            here = y if type(slope) is type(y) else to_host(y)
+            error += (1.0 + 2.0 * eps) * norm(slope - here) * reach
         bound = value + below.level - error
         if bound >= self.counts.bound:
             self.counts.bound, self.counts.rounding = bound, error
