@@ -24,8 +24,8 @@ _OWN = {
     "solvers/composite/searched.py": ["solvers/composite/test_search.py"],
     "solvers/composite/converging.py": ["solvers/composite/test_theorems.py"],
     "problem/composite.py": ["solvers/composite/test_accelerated.py"],
-    "problem/constrained.py": ["fuzz", "front"],
-    "problem/rounding.py": ["fuzz", "objectives/test_precision.py"],
+    "problem/constrained.py": ["problem", "fuzz", "front"],
+    "problem/rounding.py": ["problem", "fuzz", "objectives/test_precision.py"],
     "problem/evaluation.py": ["front"],
     "loop/tracker.py": ["loop", "fuzz"],
     "loop/monitor.py": ["front/test_minimize_edges.py", "front"],
@@ -34,7 +34,7 @@ _OWN = {
 }
 """Tests of a module, where they are not in a file of its name."""
 
-_CONSTRAINED = ["front", "fuzz", "loop", "solvers/test_*.py"]
+_CONSTRAINED = ["problem", "front", "fuzz", "loop", "solvers/test_*.py"]
 _WIDER = {
     "theory": ["theory", "solvers/test_parallel_fw.py", "solvers/test_anytime.py"],
     "problem": _CONSTRAINED,
