@@ -319,3 +319,14 @@ def test_a_resumed_run_is_checked_before_its_claim(tmp_path):
 
     res = wp.resume(path, late, K, max_rounds=8, callback=callback)
     assert_refused(res, "gradient does not belong to f")
+
+
+def test_a_minimiser_in_the_interior_where_the_gradient_vanishes_is_no_trouble():
+    t = np.full(3, 1e3, dtype=np.float32)
+
+    def f(x):
+        return 0.5 * float((x - t) @ (x - t)), x - t
+
+    res = wp.minimize(f, wp.sets.Box(t - 1, t + 1), t, method="fw-ls", tol=1e-2)
+    assert res.success
+    assert res.fun == 0.0

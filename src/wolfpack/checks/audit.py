@@ -204,8 +204,10 @@ class Audit:
                 self.questions -= 1
                 answers.append(point_of(self._lmo(g), y.x))
             return min(answers, key=lambda point: inner(g, point))
-        reach = K.diameter / max(norm(g), 1e-300)
-        return same_type(K.project(y.x - reach * g), y.x)
+        slope = norm(g)
+        if K.diameter > 1e30 * slope:  # f is flat at y, or the step would overflow
+            return y.x
+        return same_type(K.project(y.x - (K.diameter / slope) * g), y.x)
 
     def _sample(self, x: Array) -> Sample:
         return Sample(x, self.problem.evaluate(x))
