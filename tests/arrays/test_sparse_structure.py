@@ -73,6 +73,7 @@ USES: dict[str, Callable[[Any], Any]] = {
     "undirected graph": lambda A: wp.sets.SpanningTree(A),
     "directed graph": lambda A: wp.sets.FlowPolytope(A, [(0, 1, 1.0)]),
     "demands": lambda A: wp.sets.FlowPolytope(np.ones((12, 12)).nonzero(), A),
+    # these two need scikit-learn
     "classifier": lambda A: wp.estimators.AcceleratedClassifier().fit(A, np.arange(12) % 2),
     "predictions": lambda A: wp.estimators.AcceleratedRegressor().fit(GOOD, B).predict(A),
 }
@@ -81,6 +82,8 @@ USES: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("damage", DAMAGED)
 def test_damaged_matrices_are_refused_wherever_they_come_in(damage, use):
+    if use in ("classifier", "predictions"):
+        pytest.importorskip("sklearn")
     make, words = DAMAGED[damage]
     with pytest.raises(ValueError, match=rf"is a damaged sparse matrix: .*{words}"):
         USES[use](make())

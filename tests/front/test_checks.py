@@ -330,3 +330,65 @@ def test_a_minimiser_in_the_interior_where_the_gradient_vanishes_is_no_trouble()
     res = wp.minimize(f, wp.sets.Box(t - 1, t + 1), t, method="fw-ls", tol=1e-2)
     assert res.success
     assert res.fun == 0.0
+
+
+FLAT = {
+    "saddle": (
+        lambda x: (float(x[0] * x[1]), np.concatenate([x[1::-1], 0 * x[2:]])),
+        lambda: wp.sets.LinfBall(6),
+    ),
+    "indefinite": (
+        lambda x: (float(x @ x - 1.05 * x[-1] ** 2), 2 * x - 2.1 * x[-1] * np.eye(6)[5]),
+        lambda: wp.sets.L1Ball(6),
+    ),
+    "maximum": (
+        lambda x: (float(((x * x - 0.01) ** 2).sum()), 4 * x * (x * x - 0.01)),
+        lambda: wp.sets.L1Ball(6),
+    ),
+}
+
+
+@pytest.mark.parametrize("method", ["auto", "fw", "fcfw", "anytime"])
+@pytest.mark.parametrize("name", FLAT)
+def test_a_start_where_the_gradient_vanishes_is_looked_around(name, method):
+    f, make = FLAT[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        res = wp.minimize(f, make(), method=method)
+    assert res.status == "contradiction"
+    assert "not convex" in res.message
+
+
+CENTRE = np.array([-0.5, -0.2, -0.3])
+CORNERS = {
+    "gradient": (lambda x: (float((x - CENTRE) @ (x - CENTRE)), 2 * (CENTRE - x)), -1.0),
+    "convex": (lambda x: (-float((x - CENTRE) @ (x - CENTRE)), 2 * (CENTRE - x)), -1.0),
+    "oracle": (lambda x: (float((x - 0.5) @ (x - 0.5)), 2 * (x - 0.5)), 1.0),
+}
+
+
+@pytest.mark.parametrize("method", ["auto", "fw", "bpcg"])
+@pytest.mark.parametrize("culprit", CORNERS)
+def test_an_oracle_that_gave_one_corner_only_is_asked_for_another(culprit, method):
+    f, sign = CORNERS[culprit]
+    K = wp.sets.Oracle(lambda g: np.where(g > 0, sign, -sign), shape=3, radius=2.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        res = wp.minimize(f, K, method=method)
+    assert res.status == "contradiction"
+    assert culprit in res.message
+
+
+@pytest.mark.parametrize("scale", [1 / 30, 0.1, 1e5])
+@pytest.mark.parametrize("ridge", [0.0, 0.005])
+def test_single_precision_inside_is_not_accused(scale, ridge):
+    rng = np.random.default_rng(0)
+    A, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((30, 20), 30))
+
+    def f(x):
+        r = A @ x.astype(np.float32) - b
+        value = scale * float(0.5 * r @ r) + ridge * float(x @ x)
+        return value, scale * (A.T @ r).astype(float) + 2 * ridge * x
+
+    for K in (wp.sets.Simplex(20), wp.sets.LinfBall(20), wp.sets.L2Ball(20)):
+        assert wp.minimize(f, K, tol=1e-4 * scale).status != "contradiction"

@@ -7,6 +7,7 @@ handed out, a few values and answers at points that the run itself would not hav
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,8 @@ RIVALS = 3
 DESCENT = 4
 """Steps that each of them takes."""
 
+AXES, DIAGONALS = 16, 8
+"""Directions along axes, both ways, and across them, around a point where the gradient vanishes."""
 
 QUESTIONS = 6
 """Oracle calls that these steps may take together, on sets without a cheap projection."""
@@ -136,7 +139,26 @@ class Audit:
         known = _distinct(points)
         if not self._projects and len(known) <= RIVALS:
             known = _distinct(known + [self._ask(u, x) for u in _directions(at.gradient)])
+        if not self._projects and len(known) == 1:
+            known = _distinct(known + self._opposite(x, at.gradient))
         return sorted(known, key=lambda point: -norm(point - x))
+
+    def _opposite(self, x: Array, g: Array) -> list[Array]:
+        """Return answers to directions against g and across it, if the oracle gives any.
+
+        An oracle that has answered everything with one point is asked for them. Some oracles refuse
+        them, which proves nothing.
+        """
+        rng = np.random.Generator(np.random.Philox(key=9))
+        found: list[Array] = []
+        for u in (-g, like(rng.standard_normal(tuple(g.shape)), g)):
+            try:
+                found.append(self._ask(u, x))
+            except LimitReached:
+                raise
+            except Exception:
+                return found
+        return found
 
     def _ask(self, g: Array, x: Array) -> Array:
         """Return a vertex for a direction that the run itself need not ever ask."""
@@ -178,6 +200,30 @@ class Audit:
             found = self._follow(best, rival, answers)
             if found is not None:
                 return found
+        return self._around(best) if self._flat(best) else None
+
+    def _flat(self, best: Sample) -> bool:
+        """Tell whether the gradient vanishes at a point: it may be a saddle, or a maximum."""
+        slope = norm(best.at.gradient) * self.problem.set.diameter
+        return slope <= 1e-9 * (abs(best.at.value) + self.problem.counts.scale)
+
+    def _around(self, best: Sample) -> Finding | None:
+        """Look for lower values around a point where the gradient vanishes, near and far."""
+        K, rng = self.problem.set, np.random.Generator(np.random.Philox(key=10))
+        size = math.prod(K.shape)
+        axes = np.zeros((min(size, AXES), size))
+        axes[np.arange(len(axes)), rng.permutation(size)[:AXES]] = 1.0
+        diagonals = np.where(rng.random((DIAGONALS, size)) < 0.5, -1.0, 1.0) / math.sqrt(size)
+        for u in np.concatenate([axes, -axes, diagonals]).reshape(-1, *K.shape):
+            direction = like(u, best.x)
+            if self._projects:
+                point = same_type(K.project(best.x + K.diameter * direction), best.x)
+            else:
+                point = self._ask(-direction, best.x)
+            for t in (0.02, 1.0):
+                found = self._seen(self._sample(best.x + t * (point - best.x)))
+                if found is not None:
+                    return found
         return None
 
     def _follow(self, best: Sample, rival: Array, answers: list[Array]) -> Finding | None:

@@ -27,6 +27,9 @@ LENGTHS = (2.0**-4, 2.0**-8, 2.0**-12)
 _RELATIVE = 1e-6
 """Relative error of slopes that is not looked into. Single precision makes smaller ones."""
 
+_SINGLE = 2.0**-23
+"""Relative error of values that is not looked into: f may work in single precision inside."""
+
 
 class Slopes(NamedTuple):
     """How much f changes along a segment, and how much its gradient says that it does.
@@ -69,8 +72,10 @@ def measure(problem: Problem, x: Array, at: Evaluation, d: Array, h: float) -> S
     size = (abs(first) + 4.0 * abs(central) + abs(last)) / 6.0
     bend = abs(0.5 * (first + last) - simpson)
     eps = max(epsilon(at.gradient), epsilon(x), precision(at.value, middle.value, end.value))
-    rounding = eps * (abs(at.value) + abs(end.value) + norm(at.gradient) * norm(x))
+    values = abs(at.value) + abs(end.value)
+    rounding = eps * (values + norm(at.gradient) * norm(x))
     error = 2.0 * bend + max(_RELATIVE, 1e3 * eps) * size + 1e3 * (rounding + underflow(eps))
+    error += 8.0 * _SINGLE * values
     return Slopes(end.value - at.value, simpson, error)
 
 
@@ -110,7 +115,7 @@ def noise(problem: Problem, x: Array, at: Evaluation, d: Array, h: float) -> flo
         values = np.array([problem.evaluate(x + j / 8 * h * d).value for j in range(8)])
     except NonFiniteError:
         return math.inf
-    rounding = precision(*values) * float(abs(values).max())
+    rounding = max(_SINGLE, precision(*values)) * float(abs(values).max())
     return max(abs(float(values[0]) - at.value), float(abs(np.diff(values, 3)).max()), rounding)
 
 
