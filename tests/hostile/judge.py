@@ -44,7 +44,9 @@ class Hung(BaseException):
     """A call took longer than it may; no ``except Exception`` must swallow this."""
 
 
-def judge(call: Callable[[], Any], names: Collection[str] = (), *, seconds: float = 5.0) -> Verdict:
+def judge(
+    call: Callable[[], Any], names: Collection[str] = (), *, seconds: float = 20.0
+) -> Verdict:
     """Call, and return what became of it; a refusal must name one of ``names`` (if any)."""
     previous = signal.signal(signal.SIGALRM, _ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -251,7 +251,7 @@ class Audit:
                 answers.append(point_of(self._lmo(g), y.x))
             return min(answers, key=lambda point: inner(g, point))
         slope = norm(g)
-        if K.diameter > 1e30 * slope:  # f is flat at y, or the step would overflow
+        if K.diameter >= 1e30 * slope:  # f is flat at y, or the step would overflow
             return y.x
         return same_type(K.project(y.x - (K.diameter / slope) * g), y.x)
 
