@@ -46,7 +46,7 @@ def read_csv(
             path,
             delimiter=delimiter,
             skiprows=int(named),
-            usecols=chosen,
+            usecols=None if columns is None else chosen,  # then rows of other lengths are errors
             ndmin=2,
             encoding="utf-8-sig",
             comments=None,
@@ -54,6 +54,11 @@ def read_csv(
         )
     except ValueError as error:
         raise ProblemError(f"{path.name!r} is not a table of numbers: {error}") from None
+    if table.shape[1] != len(chosen):
+        raise ProblemError(
+            f"{path.name!r} must have {len(chosen)} cells in every row, as in the first, found "
+            f"{table.shape[1]}"
+        )
     return table[:, 0] if _is_single(columns, names) else table
 
 
