@@ -7,6 +7,7 @@ import pytest
 
 import wolfpack as wp
 from wolfpack.arrays import norm
+from wolfpack.loop.digest import DataReader
 from wolfpack.loop.history import COLUMNS, ENGINE_COLUMNS, History
 from wolfpack.loop.tracker import Tracker
 from wolfpack.problem import Problem, accumulation, underflow
@@ -49,7 +50,7 @@ def test_what_rounding_may_move_out_of_the_set():
 
 
 def test_smoothness_in_between_is_interpolated():
-    G = wp.objectives.LeastSquares(np.diag([1.0, 2.0, 3.0]), np.ones(3))
+    G = wp.objectives.LeastSquares(np.ones((3, 3)), np.ones(3))  # L = 9, L1 = 3
     ridge = composite(G, wp.regularizers.SquaredNorm(0.5))
     assert (ridge.norm, ridge.own_smoothness()) == ("l2", G.L)
     between = composite(G, wp.regularizers.SquaredPNorm(0.5, 1.5))
@@ -85,3 +86,22 @@ def test_a_history_keeps_its_columns(names):
     history = History.from_columns(columns)
     assert tuple(history) == names
     assert all(math.isclose(history[name][1], columns[name][1]) for name in names)
+
+
+def test_digests_tell_dictionaries_arrays_and_short_lists_apart():
+    def digest(value):
+        return DataReader().data(value)
+
+    assert digest({"a": 1}).difference(digest({"a": 2})) == "have changed"
+    assert digest({"a": 1}).difference(digest({"a": 1})) == ""
+    # a number in an array of no axes, and of one
+    assert digest(np.array(2)).digest != digest(np.array([2])).digest
+    # the floats of a short list are numbers, which may differ by rounding
+    assert digest([1.0, 2.0]).difference(digest([1.0, 2.0 + 1e-12])) == ""
+    assert len(digest([0.5] * 3).digest) == 32
+
+
+def test_unknown_curvature_towards_a_vertex_is_one():
+    f = wp.objectives.Function(lambda x: (float(x[0]), np.eye(3)[0]), L=None)
+    res = wp.minimize(f, wp.sets.Simplex(3), method="anytime", m=2, max_rounds=0, convex=True)
+    assert res.state.L == 1.0
