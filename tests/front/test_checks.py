@@ -392,3 +392,15 @@ def test_single_precision_inside_is_not_accused(scale, ridge):
 
     for K in (wp.sets.Simplex(20), wp.sets.LinfBall(20), wp.sets.L2Ball(20)):
         assert wp.minimize(f, K, tol=1e-4 * scale).status != "contradiction"
+
+
+def test_points_that_are_rounded_far_from_the_origin_accuse_nobody():
+    t = np.array([-1000.39557], dtype=np.float32)
+
+    def f(x):
+        return 0.5 * float((x - t) @ (x - t)), x - t
+
+    K = wp.sets.Box(np.array([-1000.5189209]), np.array([-1000.2722168]))
+    for method in ("away", "anytime", "auto"):
+        res = wp.minimize(f, K, np.float32(K.upper), method=method, tol=0, max_rounds=15)
+        assert res.status != "contradiction"

@@ -73,7 +73,9 @@ def measure(problem: Problem, x: Array, at: Evaluation, d: Array, h: float) -> S
     bend = abs(0.5 * (first + last) - simpson)
     eps = max(epsilon(at.gradient), epsilon(x), precision(at.value, middle.value, end.value))
     values = abs(at.value) + abs(end.value)
-    rounding = eps * (values + norm(at.gradient) * norm(x))
+    # the points themselves are rounded, which moves f by its slopes there
+    steepest = max(norm(at.gradient), norm(end.gradient))
+    rounding = eps * (values + steepest * norm(x))
     error = 2.0 * bend + max(_RELATIVE, 1e3 * eps) * size + 1e3 * (rounding + underflow(eps))
     error += 8.0 * _SINGLE * values
     return Slopes(end.value - at.value, simpson, error)
