@@ -185,7 +185,7 @@ def test_says_that_there_is_no_gpu():
         wp.minimize(f, K, device="cuda")
     with pytest.raises(ValueError, match="device='gpu' cannot be used here"):
         wp.minimize(f, K, device="gpu")
-    with pytest.raises(TypeError, match="device must be a name"):
+    with pytest.raises(TypeError, match="device must be the name of a device"):
         wp.minimize(f, K, device=1)
 
 

@@ -119,8 +119,12 @@ def test_fn_must_be_callable(make):
     [
         ({"L": -1}, ValueError, "L must be a finite number >= 0, or None if unknown, found -1"),
         ({"L": True}, ValueError, "L must be a finite number >= 0"),
-        ({"shape": "ab"}, TypeError, "shape must be a tuple of integers or one, found 'ab'"),
-        ({"shape": (3, 0)}, ValueError, "shape must have positive sizes, found .3, 0."),
+        (
+            {"shape": "ab"},
+            TypeError,
+            "shape must be a positive integer or a tuple of them or None, found 'ab'",
+        ),
+        ({"shape": (3, 0)}, ValueError, "shape must be at least 1 or None, found .3, 0."),
         ({"like": int}, TypeError, "like must be an array of .*, found <class 'int'>"),
         ({"like": 3}, TypeError, "like must be an array of .*, found 3"),
     ],
