@@ -32,7 +32,8 @@ from wolfpack import (
     theory,
 )
 from wolfpack.arrays import LowRank, SparseMatrix, Streams
-from wolfpack.front.choose import METHODS, choose
+from wolfpack.front.choose import choose
+from wolfpack.front.methods import METHODS
 from wolfpack.loop.checkpoint import Checkpoint
 from wolfpack.solvers.composite import Policies, StepBound
 

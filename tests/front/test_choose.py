@@ -22,7 +22,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], str, dict[str, Any]]] = {
     "projection": (None, wp.sets.Simplex(4), {}, "projected", {}),
     "small spectral set": (None, wp.sets.TraceNormBall((4, 4)), {}, "projected", {}),
     "large spectral set": (None, wp.sets.TraceNormBall((400, 301)), {}, "corrective", {"m": 8}),
-    "factored objective": (ENTRIES, wp.sets.TraceNormBall((4, 4)), {}, "corrective", {"m": 8}),
+    "factored objective": (ENTRIES, wp.sets.TraceNormBall((4, 4)), {}, "projected", {}),
     "spectral set and m": (None, wp.sets.TraceNormBall((4, 4)), {"m": 2}, "corrective", {}),
     "spectral set and engine": (
         None, wp.sets.TraceNormBall((4, 4)), {"engine": "threads"}, "anytime", {}
@@ -40,7 +40,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], str, dict[str, Any]]] = {
     "smoothing": (None, wp.sets.Simplex(3), {"smoothing": "ambient"}, "anytime", {}),
     "an option of anytime": (None, wp.sets.Simplex(3), {"kappa": 0.3}, "anytime", {}),
     "m exact": (None, wp.sets.Simplex(3), {"m": "exact"}, "anytime", {}),
-    "nothing known": (None, BALL, {}, "anytime", {}),
+    "nothing known": (None, BALL, {}, "conjugate", {}),
 }  # fmt: skip
 
 
@@ -59,3 +59,12 @@ def test_what_is_chosen_runs(name):
     assert res.success
     assert res.method == method
     assert f"chose '{method}'" in res.message
+
+
+def test_an_oracle_may_say_that_it_answers_with_vertices():
+    K = wp.sets.Simplex(5)
+    known = wp.sets.Oracle(lambda g: K.lmo(g).to_dense(), shape=5, radius=1.0, polytope=True)
+    res = wp.minimize(nearest(known), known, tol=1e-6)
+    assert res.success
+    assert res.method == "corrective"
+    assert res.plan.switches == ()

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import wolfpack as wp
-from wolfpack.front.choose import METHODS
+from wolfpack.front.methods import METHODS
 
 rng = np.random.default_rng(0)
 A, b = rng.standard_normal((20, 6)), rng.standard_normal(20)

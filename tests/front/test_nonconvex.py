@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import wolfpack as wp
-from wolfpack.front.choose import METHODS
+from wolfpack.front.methods import METHODS
 from wolfpack.solvers.descending import AVERAGING
 
 D = 4

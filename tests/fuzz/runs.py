@@ -17,7 +17,7 @@ import numpy as np
 
 import wolfpack as wp
 from fuzz.problem import Problem, Verdict, judge
-from wolfpack.front.choose import METHODS
+from wolfpack.front.methods import METHODS
 from wolfpack.problem import CapabilityError
 
 RUNS_PER_PROBLEM = 4

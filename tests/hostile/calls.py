@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 import wolfpack as wp
-from wolfpack.front.choose import METHODS
 from wolfpack.front.composite import METHODS as COMPOSITE_METHODS
+from wolfpack.front.methods import METHODS
 
 from .judge import FalseClaim
 

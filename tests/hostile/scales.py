@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import wolfpack as wp
-from wolfpack.front.choose import METHODS
+from wolfpack.front.methods import METHODS
 
 from .calls import EDGES, A, B, fit, use_result
 from .judge import FalseClaim, Verdict, judge

@@ -20,8 +20,8 @@ import pytest
 import wolfpack as wp
 from problems import paper_simplex, paper_trace_ball, small_logistic, small_simplex
 from wolfpack.atoms import Atoms
-from wolfpack.front.choose import METHODS
 from wolfpack.front.fingerprint import constrained_fingerprint
+from wolfpack.front.methods import METHODS
 from wolfpack.loop import checkpoint as ck
 from wolfpack.loop.codec import Decoder, Encoder
 from wolfpack.objectives import as_objective

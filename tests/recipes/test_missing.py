@@ -15,7 +15,7 @@ from bits.methods import RUNS
 from contracts.registry import CASES
 from noise.test_noise import REFERENCE
 from objectives.test_objectives import CASES as OBJECTIVES
-from wolfpack.front.choose import METHODS
+from wolfpack.front.methods import METHODS
 from wolfpack.gradients.base import Gradients
 from wolfpack.problem import protocols
 

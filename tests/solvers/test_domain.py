@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import brentq
 
 import wolfpack as wp
-from wolfpack.front.choose import METHODS
+from wolfpack.front.methods import METHODS
 from wolfpack.loop.monitor import SmoothnessWarning
 from wolfpack.problem import NonFiniteError
 from wolfpack.problem.errors import named_point

@@ -51,7 +51,7 @@ def test_accelerates():
     Q = np.diag(np.logspace(-4, 0, 40))
     f = wp.objectives.Quadratic(Q, -Q @ np.full(40, 0.5))
     K = wp.sets.Box(-np.ones(40), np.ones(40))
-    res = wp.minimize(f, K, -np.ones(40), method="projected", tol=1e-8, max_rounds=1500)
+    res = wp.minimize(f, K, -np.ones(40), method="projected", tol=1e-8, max_rounds=1700)
     assert res.success
 
 

@@ -13,7 +13,7 @@ import pytest
 import wolfpack as wp
 from problems import paper_simplex, paper_trace_ball
 from rival_problems import CASES, case, iterates, minimum
-from wolfpack.front.choose import METHODS
+from wolfpack.front.methods import METHODS
 from wolfpack.loop.codec import Encoder
 from wolfpack.problem import Problem
 from wolfpack.smoothing import Oracles, make_smoothing

@@ -130,7 +130,7 @@ def info(as_json: AsJson = False) -> None:
     """Show versions, methods, sets, objectives, engines, devices and optional packages found."""
     from ..arrays import devices
     from ..engines._choose import cores
-    from ..front.choose import METHODS
+    from ..front.methods import METHODS
     from ..report.machine import SYSTEM, versions
 
     facts: dict[str, Any] = {

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
-
-import numpy as np
 
 from .. import noise as noise_laws
 from ..arrays import Array
@@ -18,50 +13,13 @@ from ..problem import Solver
 from ..problem.checks import count, either, instance, optional, shown
 from ..sets import Set
 from ..smoothing import Smoothing, make_smoothing
-from ..solvers import (
-    Anytime,
-    AwayStep,
-    BlendedPairwise,
-    Conjugate,
-    Corrective,
-    FrankWolfe,
-    FullyCorrective,
-    LazyFrankWolfe,
-    Momentum,
-    Pairwise,
-    ParallelFrankWolfe,
-    Projected,
-    RestartedParallelFrankWolfe,
-    ShortStep,
-    Sliding,
-    frank_wolfe,
-)
+from .plan import Plan
 
-METHODS: dict[str, Callable[..., Solver[Any]]] = {
-    "anytime": Anytime,
-    "corrective": Corrective,
-    "projected": Projected,
-    "pfw": ParallelFrankWolfe,
-    "r-pfw": RestartedParallelFrankWolfe,
-    "fw": frank_wolfe.open_loop,
-    "fw-short": partial(FrankWolfe, ShortStep()),
-    "fw-ls": frank_wolfe.line_search,
-    "away": AwayStep,
-    "pairwise": Pairwise,
-    "bpcg": BlendedPairwise,
-    "fcfw": FullyCorrective,
-    "lazy": LazyFrankWolfe,
-    "momentum": Momentum,
-    "cgs": Sliding,
-    "conjugate": partial(Conjugate, 1),
-    "biconjugate": partial(Conjugate, 2),
-}
-"""The methods of `minimize`."""
-
-_SOLVER_PARTS = ("name", "init", "step", "lower_bound")
 _SINGULAR_PAIRS = 8  # asked for in a round on sets of low-rank matrices
 _BEST_VERTICES = 16  # asked for in a round on polytopes that list them
 _BARRIER_VERTICES = 64  # the same for objectives of which Newton steps weigh them
+_SMALL_MATRIX = 120  # rows or columns up to which dense decompositions beat matrices of low rank
+_Named = tuple[str, dict[str, Any]]
 _NOISE_OPTIONS = ("smoothing", "sampling", "kappa", "theta", "order", "max_m")
 
 
@@ -79,18 +37,29 @@ class Choice:
         Why, in a sentence.
     facts : dict
         What the choice rests on.
+    fallbacks : tuple of (str, dict)
+        Methods, with their options, that are tried in this order if the first one is slow.
     """
 
     method: str
     options: dict[str, Any]
     reason: str
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
+    fallbacks: tuple[tuple[str, dict[str, Any]], ...] = ()
+
+    @property
+    def plan(self) -> Plan:
+        """The methods in the order in which they are tried."""
+        return Plan(((self.method, self.options), *self.fallbacks))
 
     def __str__(self) -> str:
         width = max(map(len, self.facts), default=0)
         lines = [f"  {name:<{width}}  {value}" for name, value in self.facts.items()]
         settings = "".join(f", {name}={value!r}" for name, value in self.options.items())
         head = f"auto chooses method={self.method!r}{settings}: {self.reason}"
+        if self.fallbacks:
+            names = " and then ".join(repr(method) for method, _ in self.fallbacks)
+            head += f". If its certificate promises too slow an end, {names} will be tried"
         return "\n".join([head, "from what the problem declares:", *lines])
 
 
@@ -151,8 +120,10 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
         "engine": "this process" if engine is None else engine,
     }
 
-    def chosen(method: str, reason: str, **options: Any) -> Choice:
-        return Choice(method, options, reason, facts)
+    def chosen(method: str, reason: str, *fallbacks: _Named, **options: Any) -> Choice:
+        return Choice(method, options, reason, facts, fallbacks)
+
+    best = {"m": _BEST_VERTICES} if K.has("k_best") else {}
 
     convex = settings.get("convex")
     if (objective.convex if convex is None else convex) is False:
@@ -167,7 +138,8 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
     noisy += ["m"] if isinstance(m, str) else []
     if noisy:
         return chosen("anytime", f"{' and '.join(noisy)} given, which perturbed oracles need")
-    if K.has("core") and engine is None and (m is not None or objective.factored or not projects):
+    low_rank = not projects or (objective.factored and min(K.shape) > _SMALL_MATRIX)
+    if K.has("core") and engine is None and (m is not None or low_rank):
         pairs = {"m": _SINGULAR_PAIRS} if m is None else {}
         return chosen("corrective", f"points of {name} are kept as matrices of low rank", **pairs)
     if m is not None or engine is not None:
@@ -181,72 +153,31 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
         reason = f"{reason}; K is a polytope, of which it keeps the useful vertices"
         return chosen("corrective", reason, **({"m": _BEST_VERTICES} if m is None else {}))
     if objective.barrier and K.polytope:
-        best = {"m": _BARRIER_VERTICES} if K.has("k_best") else {}
+        barrier = {"m": _BARRIER_VERTICES} if K.has("k_best") else {}
         reason = f"{type(objective).__name__} has no constant L, and a Hessian for Newton steps"
-        return chosen("corrective", f"{reason} between vertices", **best)
+        return chosen("corrective", f"{reason} between vertices", **barrier)
     if projects:
         return chosen(
             "projected",
             f"{name} has a cheap exact projection, with which gradient steps beat linear oracles. "
             'To use a linear-oracle method instead, pass method="corrective" or m=16',
+            ("corrective", best) if K.polytope else ("conjugate", {}),
         )
     if K.polytope:
-        best = {"m": _BEST_VERTICES} if K.has("k_best") else {}
         return chosen("corrective", f"{name} is a polytope, whose points need few vertices", **best)
-    if K.closed_forms:
-        return chosen(
-            "anytime",
-            f"{name} knows its smoothed argmax in closed form, which is worth infinitely many "
-            "oracles for the price of one",
-            m="exact",
-        )
-    return chosen("anytime", "accelerated, and needs neither L nor an accuracy")
+    smooth = {"m": "exact"} if K.closed_forms else {}
+    return chosen(
+        "conjugate",
+        f"{name} may be round, where line searches are fast, or a polytope, where vertices are "
+        "worth keeping",
+        ("corrective", best),
+        ("anytime", smooth),
+    )
 
 
 def as_set(K: object) -> Set:
     """Return ``K`` if it is a set, and say what it must be otherwise."""
     return instance(Set, "a set (wolfpack.sets)")(K, "K")
-
-
-def make_solver(
-    method: str | Solver[Any],
-    options: dict[str, Any],
-    methods: dict[str, Callable[..., Solver[Any]]],
-    others: list[str],
-) -> tuple[str, Solver[Any]]:
-    """Return the method's name and its solver with the given options.
-
-    ``others`` names the options that belong to no method, for the error message.
-    """
-    given = {
-        name: value.item() if isinstance(value, np.integer) else value
-        for name, value in options.items()
-        if value is not None
-    }
-    if not isinstance(method, str):
-        if isinstance(method, type) or not all(hasattr(method, part) for part in _SOLVER_PARTS):
-            hint = " (a class: call it to make an object)" if isinstance(method, type) else ""
-            raise TypeError(
-                f"method must be a name or a solver object, found {shown(method)}{hint}"
-            )
-        if given:
-            raise TypeError(
-                f"method is a solver object, in which options must be set, found {sorted(given)} "
-                "beside it"
-            )
-        return method.name, method
-    if method not in methods:
-        close = difflib.get_close_matches(method, methods, 1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        raise ValueError(f"method must be one of {', '.join(methods)}, found {shown(method)}{hint}")
-    known = list(inspect.signature(methods[method]).parameters)
-    unknown = sorted({*given} - {*known}, key=list(given).index)
-    if unknown:
-        raise TypeError(
-            f"method {method!r} has no option {', '.join(map(repr, unknown))}; it has "
-            f"{', '.join([*known, *others])}"
-        )
-    return method, methods[method](**given)
 
 
 def choose_smoothing(

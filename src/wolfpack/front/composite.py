@@ -20,9 +20,9 @@ from ..problem.checks import checked, choice, count, either, extent, flag, optio
 from ..problem.checks import seed as seed_kind
 from ..regularizers import Regularizer
 from ..solvers import ConvergingComposite, SearchedComposite, StochasticComposite
-from .choose import make_solver
 from .config import CompositeSettings, Config, as_checkpoint
 from .execute import concluded, execute
+from .methods import make_solver
 from .prepare import prepare_composite
 
 

@@ -36,10 +36,12 @@ from ..problem.checks import seed as seed_kind
 from ..sets import Set
 from ..smoothing import SAMPLINGS, SMOOTHINGS
 from ..solvers import Descending, StochasticComposite
-from .choose import METHODS, as_set, choose, make_solver
+from .choose import as_set, choose
 from .config import Config, ConstrainedSettings, as_checkpoint
 from .execute import concluded, execute
 from .fingerprint import constrained_fingerprint
+from .methods import METHODS, make_solver
+from .plan import Plan
 from .prepare import prepare_constrained
 from .start import search_start
 from .starts import best_of, check_starts, random_start
@@ -67,7 +69,7 @@ def minimize(
     f: Objective | Callable[[Array], tuple[float, Array]],
     K: Set,
     x0: Array | None = None,
-    method: str | Solver[Any] = "auto",
+    method: str | Solver[Any] | Plan = "auto",
     tol: float = 1e-4,
     rtol: float | None = None,
     m: int | str | None = None,
@@ -197,21 +199,25 @@ def minimize(
     with without_graphs(x0), counted(counts):
         start = starting_point(objective, region, x0)
     region = region.at(start)
-    remark = ""
-    if isinstance(method, str) and method == "auto":
-        given = {"m": m, "noise": noise, "engine": engine, "convex": convex}
-        chosen = choose(objective, region, given | options)
-        method, remark = chosen.method, f" method='auto' chose {chosen.method!r}: {chosen.reason}."
-        options = chosen.options | options
-        m = options.pop("m", m)
+    given = {"m": m, "noise": noise, "engine": engine, "convex": convex, **options}
     settings = _settings(noise, L, convex, checks, options)
-    name, solver = make_solver(method, {"m": m, **options}, METHODS, _COMMON_OPTIONS)
+    reason = ""
+    if isinstance(method, Plan):
+        _refuse_beside_plan(m, options)
+    elif isinstance(method, str) and method == "auto":
+        chosen = choose(objective, region, given)
+        reason = f"{chosen.method!r}: {chosen.reason}"
+        own = {name: value for name, value in {"m": m, **options}.items() if value is not None}
+        method = chosen.plan if not own else Plan(((chosen.method, chosen.options | own),))
+    if isinstance(method, Plan):
+        name, solver = method.solver(region, limits, _COMMON_OPTIONS, declared)
+    else:
+        name, solver = make_solver(method, {"m": m, **options}, METHODS, _COMMON_OPTIONS)
+        for_set = getattr(solver, "for_set", None)
+        solver = solver if for_set is None or declared is False else for_set(region)
     _check_solver(name, solver, settings)
-    for_set = getattr(solver, "for_set", None)
     if declared is False:
         solver = Descending(solver)
-    elif for_set is not None:
-        solver = for_set(region)
     config = Config(
         method=name,
         solver=solver,
@@ -237,7 +243,10 @@ def minimize(
         return execute(replace(config, limits=limits), task, options, engine)
 
     result = run(0, limits) if starts == 1 else best_of(starts, limits, run)
-    result.message += remark
+    if isinstance(method, Plan):
+        if "plan" not in result:
+            result.plan = replace(method, switches=())
+        result.message += f" method='auto' chose {reason}." if reason else ""
     return concluded(result, raise_on_failure)
 
 
@@ -266,6 +275,16 @@ def _counts_of_preparation(limits: Limits, began: float) -> Counts:
         math.inf if calls is None else max(1, calls // 10),
     )
     return counts
+
+
+def _refuse_beside_plan(m: Any, options: dict[str, Any]) -> None:
+    """Refuse options of methods beside a plan, which has its own."""
+    beside = sorted(options) if m is None else ["m", *sorted(options)]
+    if beside:
+        raise TypeError(
+            f"method is a plan, which holds the options of its methods, found {beside} beside it: "
+            "leave them out"
+        )
 
 
 def _check_solver(name: str, solver: object, settings: ConstrainedSettings) -> None:

@@ -32,11 +32,13 @@ from ..regularizers.pairs import as_mirror, composite_problem
 from ..sets import Set
 from ..smoothing import Oracles
 from ..solvers import SearchedComposite, StochasticComposite
+from ..solvers.adaptive import Adaptive
 from ..solvers.composite import BetaSearch, DriftRestart, Policies, StepBound
 from .choose import choose_smoothing
 from .config import CompositeSettings, Config, ConstrainedSettings
 from .execute import PreparedRun
 from .fingerprint import composite_fingerprint
+from .plan import carried_out
 
 _SHRINK = 0.5  # factor by which steps shrink when a run with fixed blocks stalls
 _SEARCH_FACTOR = 1.5  # safety factor of a beta that is searched from minibatches
@@ -59,6 +61,10 @@ def prepare_constrained(
     oracles = Oracles(problem, smoothing, config.seed, settings.sampling, settings.block)
 
     def conclude(result: Result) -> None:
+        if isinstance(config.solver, Adaptive):
+            result.plan, result.method = carried_out(config.solver, result)
+            if result.plan.switches:
+                result.message += f" The methods took turns: {result.plan}."
         result.message += objective.remark(result.x)
         if convex is None and math.isfinite(result.gap):
             result.message += (

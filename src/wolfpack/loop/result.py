@@ -57,6 +57,9 @@ class Result(OptimizeResult):
         Only with ``starts``: the result of each start, in the order of the starts.
     engine : EngineLog or None
         What the engine did, round by round and worker by worker.
+    plan : Plan
+        Only with ``method="auto"``: the methods that were used and the rounds in which they took
+        turns. ``minimize(f, K, method=res.plan)`` repeats the run to the same bits.
     """
 
     x: Array
@@ -76,6 +79,8 @@ class Result(OptimizeResult):
     history: History
     state: Any
     engine: EngineLog | None
+    # only with method="auto" or a plan
+    plan: Any
     # only with convex=False
     stationarity: float
     starts: list[Result]

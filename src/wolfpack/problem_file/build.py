@@ -10,7 +10,8 @@ from typing import Any
 
 from ..arrays import check_shape, like
 from ..engines import Policy
-from ..front.choose import METHODS, Choice, choose_smoothing, explain, make_solver
+from ..front.choose import Choice, choose_smoothing, explain
+from ..front.methods import METHODS, make_solver
 from ..front.minimize import POLICY
 from ..loop import Limits
 from ..objectives import Objective

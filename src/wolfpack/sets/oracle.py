@@ -50,6 +50,9 @@ class Oracle(Set):
     anywhere : bool
         Whether ``lmo`` takes arrays of any library as they are, and answers such arrays; else those
         of PyTorch, JAX or CuPy are copied to the host for it.
+    polytope : bool
+        Whether K is a polytope and ``lmo`` answers with its vertices. ``method="auto"`` finds out
+        by itself otherwise, which costs it a few rounds.
 
     Notes
     -----
@@ -75,6 +78,7 @@ class Oracle(Set):
         batched=flag,
         contains=optional(function),
         anywhere=flag,
+        polytope=flag,
     )
     def __init__(
         self,
@@ -87,8 +91,10 @@ class Oracle(Set):
         inexact: float = 0.0,
         contains: Callable[[Array], bool] | None = None,
         anywhere: bool = False,
+        polytope: bool = False,
     ) -> None:
         self.fun = lmo
+        self.polytope = polytope
         self.shape = as_shape(shape, "shape")
         self.r = self.radius = radius
         if diameter is not None:

@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import ClassVar, NamedTuple
 
-from ..arrays import Array, epsilon, norm, same_type
+from ..arrays import Array, epsilon, inner, norm, same_type
 from ..problem import CapabilityError, Evaluation, Problem, Solver
 from ..problem.checks import checked, extent, optional
 from ..smoothing import Oracles
@@ -76,7 +76,9 @@ class Projected(Solver[State]):
     Parameters
     ----------
     L0 : float, optional
-        First estimate of L; by default the first step finds one.
+        First estimate of L, with which the first step is made. By default it is ``L`` where that is
+        given, the curvature along the first gradient where f is quadratic, and else a small number
+        that the first step corrects.
     """
 
     L0: float | None = None
@@ -95,12 +97,12 @@ class Projected(Solver[State]):
         at = problem.evaluate(x0)
         # for a step across K; where L is larger, the first test says by how much
         across = norm(at.gradient) / max(K.diameter, 1e-300) or 1.0
-        L = self.L0 or problem.L or across
+        curvature = problem.objective.curvature(x0, at.gradient)
+        L = self.L0 or problem.L or _quotient(curvature, at.gradient) or across
         # an absurdly large L would not move x; where L must rise again, the tests say so
         L = min(L, across / epsilon(x0) ** 0.5)
         motion = Motion.start(x0, Probe(at.value, at.gradient, at), L)
-        affine = problem.objective.curvature(x0, x0) is not None
-        return State(0, motion, Stall(at.value, 0.0), affine)
+        return State(0, motion, Stall(at.value, 0.0), affine=curvature is not None)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         motion = advance(_Ambient(problem, state.affine, state.x), state.motion)
@@ -111,6 +113,12 @@ class Projected(Solver[State]):
         """Return the bound of the oracle's answer to the gradient at x_k."""
         at = state.at
         return problem.dual_bound(at.gradient, at.dual, oracles.lmo(at.gradient))
+
+
+def _quotient(curvature: float | None, gradient: Array) -> float | None:
+    """Return the curvature <g, Hg> per square of the length of g, None where it is unknown."""
+    square = inner(gradient, gradient)
+    return curvature / square if curvature and square > 0 else None
 
 
 class _Ambient(Space[Evaluation]):

@@ -7,7 +7,8 @@ r"""Accelerated projected gradient steps, in whatever coordinates the feasible p
     &x_{k+1} = \arg\min_x\ \langle\nabla f(y), x\rangle + \tfrac{L}{2} \|x - y\|^2,
 
 L being raised until :math:`f(x_{k+1}) \le f(y) + \langle\nabla f(y), x_{k+1} - y\rangle +
-\tfrac L2\|x_{k+1}-y\|^2`, and lowered by a tenth between steps. The momentum is dropped (t = 1)
+\tfrac L2\|x_{k+1}-y\|^2`, and lowered by a tenth between steps, but not below the curvature seen
+along the step. The momentum is dropped (t = 1)
 when :math:`\langle y - x_{k+1}, x_{k+1} - x_k\rangle > 0`, that is when it points uphill, and when
 f is not finite at y, which may lie outside the feasible set. L is raised as well where f is not
 finite at :math:`x_{k+1}`, which then comes nearer to y.
@@ -88,10 +89,10 @@ def rounding_of(x: Array) -> float:
 
 def advance(space: Space[D], motion: Motion[D]) -> Motion[D]:
     """Return the state after one step."""
-    x, t, L = motion.x, motion.t, _FALL * motion.L
+    x, t, L = motion.x, motion.t, motion.L
     t_next = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
     y, value, gradient = _extrapolate(space, motion, (t - 1.0) / t_next)
-    outside, x_next, at_next, square = None, x, motion.at, 0.0
+    outside, x_next, at_next, square, excess = None, x, motion.at, 0.0, 0.0
     for _ in range(_TRIALS):
         x_next = space.project(y, gradient, L)
         try:
@@ -104,14 +105,15 @@ def advance(space: Space[D], motion: Motion[D]) -> Motion[D]:
         d = x_next - y
         square = space.dot(d, d)
         excess, noise = _excess(space, value, gradient, at_next, d)
-        # below rounding the test says nothing, and L would grow without limit
-        if excess <= max(0.5 * L * square, noise):
+        # Rounding errors must not make L grow.
+        if excess <= 0.5 * L * square + noise:
             break
         L = max(_RISE * L, 2.0 * excess / square if square > 0 else 0.0)
     if outside is not None and square <= (4.0 * epsilon(x)) ** 2 * space.dot(x_next, x_next):
         raise beyond(outside.x)
-    # a step of no length says nothing about L
-    L = L if square > 0 else motion.L
+    # L falls, but not below the curvature along the step, which a smaller L could not pass again.
+    # A step of no length says nothing about L.
+    L = max(_FALL * L, min(L, 2.0 * excess / square)) if square > 0 else motion.L
     if space.dot(y - x_next, x_next - x) > 0:
         return Motion.start(x_next, at_next, L)
     return Motion(x_next, at_next, x, motion.at, t_next, L)

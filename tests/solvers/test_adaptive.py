@@ -1,0 +1,111 @@
+"""Several methods in turn: who gets the rounds, what is kept, and that a run can be repeated."""
+
+import numpy as np
+import pytest
+
+import wolfpack as wp
+from wolfpack.front.plan import Plan
+from wolfpack.solvers import Conjugate, Corrective
+from wolfpack.solvers.adaptive import Adaptive, Leg
+
+RNG = np.random.default_rng(3)
+A = RNG.standard_normal((40, 30))
+B = A @ RNG.dirichlet(np.ones(30)) + 0.1 * RNG.standard_normal(40)
+F = wp.objectives.LeastSquares(A, B)
+
+
+def hidden(K):
+    """Return the set as an oracle of which nothing is known."""
+    return wp.sets.Oracle(lambda g: K.lmo(g).to_dense(), shape=K.shape, radius=K.radius)
+
+
+def steep():
+    """Return an ill-conditioned problem, on which gradient steps are slow."""
+    t = np.linspace(-1.0, 1.0, 100)
+    f = wp.objectives.LeastSquares(np.vander(t, 10, increasing=True), np.sin(5.0 * t))
+    return f, wp.sets.L1Ball(10, 100.0)
+
+
+def test_vertices_of_an_unknown_polytope_are_kept_after_all():
+    res = wp.minimize(F, hidden(wp.sets.Simplex(30)), tol=1e-8)
+    assert res.success
+    assert res.method == "corrective"
+    assert [leg for _, leg in res.plan.switches] == [1]
+    assert "took turns" in res.message
+
+
+def test_a_method_that_is_fast_keeps_its_turn():
+    res = wp.minimize(F, hidden(wp.sets.L2Ball(30, 0.05)), tol=1e-8)
+    assert res.success
+    assert res.method == "conjugate"
+    assert res.plan.switches == ()
+    assert "took turns" not in res.message
+
+
+def test_slow_gradient_steps_give_way():
+    f, K = steep()
+    auto = wp.minimize(f, K, tol=1e-9, max_rounds=400)
+    projected = wp.minimize(f, K, method="projected", tol=1e-9, max_rounds=400)
+    assert auto.success
+    assert not projected.success
+
+
+@pytest.mark.parametrize("problem", [steep, lambda: (F, hidden(wp.sets.Simplex(30)))])
+def test_the_plan_repeats_the_run(problem):
+    f, K = problem()
+    first = wp.minimize(f, K, tol=1e-9)
+    again = wp.minimize(f, K, tol=1e-9, method=first.plan)
+    assert first.plan.switches
+    assert again.plan == first.plan
+    assert np.array_equal(again.x, first.x)
+    assert again.nit == first.nit
+
+
+def test_resumed_in_every_turn(tmp_path):
+    f, K = steep()
+    whole = wp.minimize(f, K, tol=1e-9)
+    (begun, _), *_ = whole.plan.switches
+    for rounds in (begun - 1, begun, begun + 1):
+        path = tmp_path / f"{rounds}.ckpt"
+        wp.minimize(f, K, tol=1e-9, max_rounds=rounds, checkpoint=path)
+        res = wp.resume(path, f, K, max_rounds=100_000)
+        assert np.array_equal(res.x, whole.x)
+        assert res.plan == whole.plan
+        assert res.method == whole.method
+
+
+def test_the_turn_goes_back_to_the_better_method():
+    # The rounds of the second method cost a thousand times as much as those of the first.
+    slow = Leg("conjugate", Conjugate(1, rule=wp.solvers.OpenLoop()), 10, 1000.0)
+    good = Leg("corrective", Corrective(m=1, accuracy=0.9), 4, 1.0)
+    K = wp.sets.Simplex(30)
+    res = wp.minimize(F, K, method=Adaptive((good, slow), tol=1e-13), tol=1e-13, max_rounds=500)
+    turns = [leg for _, leg in res.state.past]
+    assert turns[-1] == 0
+
+
+def test_the_bound_of_all_methods_counts():
+    res = wp.minimize(F, hidden(wp.sets.Simplex(30)), tol=1e-8, record_every=1)
+    assert res.lower_bound == pytest.approx(np.max(res.history["lower_bound"]), abs=1e-12)
+    assert np.all(np.diff(res.history["gap"]) <= 0)
+
+
+def test_options_beside_a_plan_are_refused():
+    plan = Plan((("projected", {}),))
+    with pytest.raises(TypeError, match=r"method is a plan.*found \['m'\] beside it"):
+        wp.minimize(F, wp.sets.Simplex(30), method=plan, m=3)
+
+
+def test_options_of_the_method_leave_one_method():
+    res = wp.minimize(F, wp.sets.Simplex(30), L0=100.0, tol=1e-6)
+    assert res.plan == Plan((("projected", {"L0": 100.0}),), ())
+
+
+def test_a_plan_reads_as_a_sentence():
+    plan = Plan((("conjugate", {}), ("corrective", {"m": 4})), ((20, 1),))
+    assert str(plan) == "conjugate from round 0, then corrective m=4 from round 20"
+
+
+def test_explain_names_what_is_tried_next():
+    text = str(wp.explain(F, hidden(wp.sets.Simplex(30))))
+    assert "'corrective' and then 'anytime' will be tried" in text
