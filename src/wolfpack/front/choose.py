@@ -18,6 +18,7 @@ from .plan import Plan
 _SINGULAR_PAIRS = 8  # asked for in a round on sets of low-rank matrices
 _BEST_VERTICES = 16  # asked for in a round on polytopes that list them
 _BARRIER_VERTICES = 64  # the same for objectives of which Newton steps weigh them
+_FEW = 200  # dimension up to which differences of gradients make do as a Hessian
 _SMALL_MATRIX = 120  # rows or columns up to which dense decompositions beat matrices of low rank
 _Named = tuple[str, dict[str, Any]]
 _NOISE_OPTIONS = ("smoothing", "sampling", "kappa", "theta", "order", "max_m")
@@ -124,6 +125,9 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
         return Choice(method, options, reason, facts, fallbacks)
 
     best = {"m": _BEST_VERTICES} if K.has("k_best") else {}
+    # Newton steps between few vertices take a gradient for each of them where f is a callable.
+    differences = objective.joint and not best and K.dimension <= _FEW
+    keeper: _Named = ("fcfw", {}) if differences else ("corrective", best)
 
     convex = settings.get("convex")
     if (objective.convex if convex is None else convex) is False:
@@ -161,16 +165,17 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
             "projected",
             f"{name} has a cheap exact projection, with which gradient steps beat linear oracles. "
             'To use a linear-oracle method instead, pass method="corrective" or m=16',
-            ("corrective", best) if K.polytope else ("conjugate", {}),
+            keeper if K.polytope else ("conjugate", {}),
         )
     if K.polytope:
-        return chosen("corrective", f"{name} is a polytope, whose points need few vertices", **best)
+        method, given = keeper
+        return chosen(method, f"{name} is a polytope, whose points need few vertices", **given)
     smooth = {"m": "exact"} if K.closed_forms else {}
     return chosen(
         "conjugate",
         f"{name} may be round, where line searches are fast, or a polytope, where vertices are "
         "worth keeping",
-        ("corrective", best),
+        keeper,
         ("anytime", smooth),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,7 @@ def make_solver(
         close = difflib.get_close_matches(method, methods, 1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         raise ValueError(f"method must be one of {', '.join(methods)}, found {shown(method)}{hint}")
-    known = list(inspect.signature(methods[method]).parameters)
+    known = _parameters(methods[method])
     unknown = sorted({*given} - {*known}, key=list(given).index)
     if unknown:
         raise TypeError(
@@ -94,3 +94,9 @@ def make_solver(
             f"{', '.join([*known, *others])}"
         )
     return method, methods[method](**given)
+
+
+@lru_cache(maxsize=64)
+def _parameters(method: Callable[..., Solver[Any]]) -> tuple[str, ...]:
+    """Return the names of a method's options."""
+    return tuple(inspect.signature(method).parameters)

@@ -55,7 +55,9 @@ class Plan:
             for_set = getattr(solver, "for_set", None)
             solver = solver if for_set is None or convex is False else for_set(K)
             first, work = _FIRST.get(name, 30), _WORK.get(name, 3.0)
-            made.append(Leg(name, solver, first, work, tuple(options.items())))
+            last = len(made) + 1 == len(self.methods)
+            round_sets = name == "conjugate" and not last
+            made.append(Leg(name, solver, first, work, tuple(options.items()), round_sets))
         if len(made) == 1:
             return made[0].method, made[0].solver
         solver = Adaptive(tuple(made), limits.tol, limits.rtol or 0.0, self.switches)

@@ -12,8 +12,10 @@ Iteration
 
     as if the gap went on to fall by the same factor. The method keeps its turn while N is at most
     ``PATIENCE`` times the rounds that it has made. Otherwise the next method of the list that has
-    not been tried begins at the current point. When all have been tried, the turn goes to the one
-    with the smallest prediction in units of work, if it is ``CLEARLY`` smaller.
+    not been tried begins at the current point. The same happens when a method that is meant for
+    round sets gets an answer of the oracle for the second time, which shows a polytope. When all
+    have been tried, the turn goes to the one with the smallest prediction in units of work, if it
+    is ``CLEARLY`` smaller.
 
 Guarantee
     Each method's own, from the point where it began. The certificate holds in all cases, and the
@@ -36,6 +38,7 @@ from typing import Any, ClassVar, NamedTuple
 from ..arrays import Array
 from ..problem import Problem, Solver
 from ..smoothing import Oracles
+from .parts.hull import digest
 
 PATIENCE = 2.0
 """Rounds that a method may still need, as a multiple of those it has made, to keep its turn."""
@@ -60,6 +63,9 @@ class Leg:
         What a round of it costs, in rounds of Frank-Wolfe.
     options : tuple of (str, value)
         The options that the solver was made with, by name.
+    round_sets : bool
+        Whether the method is meant for round sets. Its turn ends when the oracle gives an answer
+        for the second time, which shows that the set is a polytope.
     """
 
     method: str
@@ -67,12 +73,14 @@ class Leg:
     first: int
     work: float
     options: tuple[tuple[str, Any], ...] = ()
+    round_sets: bool = False
 
 
 class Turn(NamedTuple):
     """One turn of a method: which one, since which round, and its gap when last measured.
 
-    ``due`` is the number of rounds at which the gap is measured next.
+    ``due`` is the number of rounds at which the gap is measured next, ``seen`` holds the oracle's
+    first answers where these matter.
     """
 
     leg: int
@@ -81,6 +89,7 @@ class Turn(NamedTuple):
     measured: int
     gap: float
     due: int
+    seen: tuple[str, ...] = ()
 
     @classmethod
     def start(cls, leg: int, k: int, method: Leg) -> Turn:
@@ -178,13 +187,23 @@ class Adaptive(Solver[State]):
             state, leg = self._measured(problem, state, oracles)
             if leg != turn.leg:
                 return self._begin(problem, state, oracles, leg)
+        elif len(set(turn.seen)) < len(turn.seen):
+            leg = turn.leg + 1
+            return self._begin(problem, state._replace(promises=self._known(state)), oracles, leg)
         inner = solver.step(problem, state.inner, oracles)
-        turn = state.turn._replace(rounds=state.turn.rounds + 1)
+        turn = state.turn._replace(rounds=state.turn.rounds + 1, seen=self._seen(state, inner))
         return state._replace(k=state.k + 1, inner=inner, turn=turn)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the bound of the method in turn."""
         return self.legs[state.turn.leg].solver.lower_bound(problem, state.inner, oracles)
+
+    def _seen(self, state: State, inner: Any) -> tuple[str, ...]:
+        """Return the first answers of the oracle in this turn, where they matter."""
+        leg, seen = self.legs[state.turn.leg], state.turn.seen
+        if not leg.round_sets or self.switches is not None or len(seen) >= leg.first:
+            return seen
+        return (*seen, digest(inner.vertex.key()))
 
     def _is_stuck(self, state: State) -> bool:
         return getattr(state.inner, "stalled", False) and None in self._known(state)
