@@ -200,7 +200,7 @@ def test_a_dead_worker_is_one_line(capsys, tmp_path, monkeypatch):
         raise BrokenProcessPool
 
     monkeypatch.setattr(reproducing, "execute", execute)
-    assert cli.run(["reproduce", "--out", str(tmp_path)]) == 1
+    assert cli.run(["reproduce", "--out", str(tmp_path)]) == 3
     err = capsys.readouterr().err
     assert "a worker process died" in err
     assert err.count("\n") == 1

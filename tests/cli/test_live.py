@@ -134,6 +134,39 @@ def test_the_log_grows(tmp_path, monkeypatch, capsys):
     assert "--log cannot be written: gone/run.log" in capsys.readouterr().err
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+def test_a_full_log_is_named_before_the_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.run(["init"]) == 0
+    capsys.readouterr()
+    assert cli.run(["solve", "problem.toml", "--quiet", "--log", "/dev/full"]) == 2
+    assert capsys.readouterr().err == (
+        "wolfpack: --log cannot be written: /dev/full: No space left on device; name another "
+        "file, or leave --log out\n"
+    )
+
+
+def test_a_log_that_fills_up_is_a_warning_and_not_a_lost_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(live, "_REFRESH", 0.0)
+    monkeypatch.setattr(live, "_LOG_EVERY", 0.0)
+
+    usual = Display._add
+
+    def add(self, text):
+        if text != "began":
+            raise OSError(28, "No space left on device")
+        usual(self, text)
+
+    monkeypatch.setattr(Display, "_add", add)
+    assert cli.run(["init"]) == 0
+    assert cli.run(["solve", "problem.toml", "--quiet", "--log", "run.log"]) == 0
+    assert Path("run.log").read_text(encoding="utf-8").endswith("began\n")
+    err = capsys.readouterr().err
+    assert err.startswith("wolfpack: --log cannot be written: run.log: No space left on device;")
+    assert err.count("\n") == 1
+
+
 def test_the_log_says_what_ended_a_run(tmp_path):
     with (
         pytest.raises(ValueError, match="no luck"),

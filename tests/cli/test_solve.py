@@ -17,6 +17,7 @@ import pytest
 import wolfpack as wp
 from report.document import Document
 from wolfpack import cli
+from wolfpack.engines import EngineFailure
 from wolfpack.files import locked
 from wolfpack.loop import History
 from wolfpack.report import plots, run_figure
@@ -214,7 +215,7 @@ def test_ctrl_c_between_the_last_round_and_the_results(capsys, problem, monkeypa
 
     with monkeypatch.context() as patch:
         patch.setattr("wolfpack.problem_file.write", interrupted)
-        assert cli.run(["solve", str(problem), "--out", "there", "--quiet"]) == 1
+        assert cli.run(["solve", str(problem), "--out", "there", "--quiet"]) == 130
     assert "wolfpack resume there goes on" in capsys.readouterr().err
     assert cli.run(["resume", "there", "--quiet"]) == 0
 
@@ -245,7 +246,7 @@ def test_a_disk_that_fails_at_the_end_is_one_line(capsys, problem, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(wp.Result, "save", save)
-    assert cli.run(["solve", str(problem), "--out", "there", "--quiet"]) == 1
+    assert cli.run(["solve", str(problem), "--out", "there", "--quiet"]) == 3
     err = capsys.readouterr().err
     assert err.startswith("wolfpack: cannot write to there: No space left on device; no file is")
     assert err.count("\n") == 1
@@ -254,7 +255,7 @@ def test_a_disk_that_fails_at_the_end_is_one_line(capsys, problem, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr(wp.Result, "save", too_large)
-    assert cli.run(["solve", str(problem), "--out", "there", "--quiet", "--overwrite"]) == 1
+    assert cli.run(["solve", str(problem), "--out", "there", "--quiet", "--overwrite"]) == 3
     assert "not enough memory" in capsys.readouterr().err
 
 
@@ -270,7 +271,7 @@ def test_a_full_disk_leaves_the_files_of_the_earlier_run(capsys, problem, monkey
     with monkeypatch.context() as patch:
         owners = {"save": wp.Result, "to_csv": History, "draw": run_figure}
         patch.setattr(owners[broken], broken, full)
-        assert cli.run(["solve", str(problem), "--out", "there", "--quiet", "--overwrite"]) == 1
+        assert cli.run(["solve", str(problem), "--out", "there", "--quiet", "--overwrite"]) == 3
     assert "No space left on device; no file is left half written" in capsys.readouterr().err
     after = {path.name: path.read_bytes() for path in Path("there").iterdir()}
     if broken != "draw":  # the numbers of the new run are not there
@@ -281,6 +282,60 @@ def test_a_full_disk_leaves_the_files_of_the_earlier_run(capsys, problem, monkey
         assert "report.html" not in after
         assert "convergence.png" not in after
     assert not [name for name in after if name.startswith(".")]
+
+
+def test_each_exit_code_means_one_thing(capsys, problem, monkeypatch):
+    """0 converged, 1 not converged but written, 2 bad input, 3 not carried out or not written."""
+    command = ["solve", str(problem), "--out", "there", "--quiet", "--overwrite"]
+    assert cli.run(command) == 0
+    problem.write_text(PROBLEM.replace("max_rounds = 500", "max_rounds = 1"))
+    assert cli.run(command) == 1
+    assert names("there") >= FILES
+    assert cli.run([*command, "--engine", "gone"]) == 2
+    for error in (EngineFailure("no worker is left"), MemoryError(), OSError(28, "No space left")):
+
+        def failing(*_, error=error, **__):
+            raise error
+
+        with monkeypatch.context() as patch:
+            patch.setattr("wolfpack.front.minimize.minimize", failing)
+            assert cli.run(command) == 3
+
+    def mistaken(*_, **__):
+        raise AssertionError("unthinkable")
+
+    monkeypatch.setattr("wolfpack.front.minimize.minimize", mistaken)
+    capsys.readouterr()
+    assert cli.run(command) == 3
+    said = capsys.readouterr().err
+    assert "unthinkable" in said
+    assert said.endswith(
+        "this is a mistake of wolfpack's own: please report it with the lines above\n"
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+def test_a_full_standard_output_is_not_called_no_convergence(problem):
+    with open("/dev/full", "w") as full:
+        command = [*MAIN, "solve", str(problem), "--out", "there"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 3
+    assert "cannot write to the standard output" in done.stderr
+    assert names("there") >= FILES
+
+
+def test_check_says_by_its_code_that_something_is_wrong(capsys, problem, monkeypatch):
+    wrong = wp.check(lambda x: (float(x @ x), x), wp.sets.Simplex(3), quiet=True)
+    assert not wrong.ok
+    monkeypatch.setattr("wolfpack.front.check.check", lambda *_, **__: wrong)
+    assert cli.run(["check", str(problem)]) == 1
+    assert cli.run(["check", str(problem), "--json"]) == 1
+
+
+def test_help_tells_the_exit_codes(capsys):
+    assert cli.run(["solve", "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "3 if the run could not be carried out or written" in said
 
 
 def test_overwriting_removes_what_the_new_run_does_not_write(problem):

@@ -63,7 +63,7 @@ def test_an_exception_in_mid_run_brings_the_best_so_far(method, tmp_path):
     assert not partial.success
     assert partial.method == method
     assert partial.message.startswith("ZeroDivisionError ended the run in round")
-    assert "attribute 'result'" in caught.value.__notes__[0]
+    assert "attribute 'result'" in caught.value.__notes__[-1]
     assert wp.load(partial.save(tmp_path / "partial")).fun == partial.fun
 
 

@@ -61,9 +61,9 @@ def run(given: Input) -> Verdict:
     # a message on shapes that do not match may name the other argument
     names = {argument.lstrip("*") for argument in call.arguments}
     verdict = judge(lambda: call(**changed), {*names, *call.words})
-    if verdict.outcome in (Outcome.RAW, Outcome.FALSE) and any(
-        name in _OWN_CODE and callable(value) for name, value in changed.items()
-    ):
+    own = {name for name, value in changed.items() if callable(value)}
+    raised = verdict.outcome is Outcome.RAW and own & _RAISES
+    if raised or (verdict.outcome in (Outcome.RAW, Outcome.FALSE) and own & _OWN_CODE):
         return Verdict(Outcome.RAN, "what a user's function raises or says is taken as it is")
     taken = [
         (argument, value)
@@ -81,6 +81,8 @@ def exempt(call: Call, argument: str) -> bool:
 
 
 _OWN_CODE = {"callback", "contains", "lmo", "rank_or_independence"}
+_RAISES = {"f", "fun", "G", "draw", "value", "batch", "source", "loss"}
+"""Functions whose exceptions come out as they are; what they return is checked."""
 _TAKE_ANYTHING = {
     ("MatrixCompletion", "X"),
     *((f"{K}.contains", "x") for K in ("Simplex", "L2Ball", "Box")),

@@ -90,7 +90,7 @@ def run(given: Session) -> Verdict:
 
     verdict = judge(session, seconds=20.0)
     code = codes[0] if codes else 130  # Ctrl-C before the command began
-    if verdict.outcome is Outcome.RAN and code not in (0, 1, 2, 130):
+    if verdict.outcome is Outcome.RAN and code not in (0, 1, 2, 3, 130):
         return Verdict(Outcome.RAW, f"the exit code is {code}")
     if verdict.outcome is Outcome.REFUSED:
         return Verdict(Outcome.RAW, f"an exception left the command line: {verdict.reason}")

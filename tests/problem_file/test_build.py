@@ -219,6 +219,15 @@ def test_bad_files_are_one_line_that_helps(tmp_path, old, new, said):
     assert said in refused(tmp_path, GOOD.replace(old, new))
 
 
+def test_integers_may_be_written_as_floats(tmp_path):
+    text = GOOD.replace("tol = 1e-3", "tol = 1e-3\nmax_rounds = 1e3").replace(
+        "seed = 3", "seed = 3.0"
+    )
+    settings = task(tmp_path, text).settings
+    assert (settings["max_rounds"], settings["seed"]) == (1000, 3)
+    assert type(settings["max_rounds"]) is type(settings["seed"]) is int
+
+
 def test_a_file_without_its_main_parts(tmp_path):
     assert "lacks [objective] and [set]" in refused(tmp_path, "")
     assert "[stop] must be a table" in refused(tmp_path, "stop = 3\nset = {}\nobjective = {}")

@@ -63,7 +63,7 @@ def measure(problem: Problem, x: Array, at: Evaluation, d: Array, h: float) -> S
     It takes two evaluations, which are counted.
     """
     try:
-        middle, end = (problem.evaluate(x + t * d) for t in (0.5 * h, h))
+        middle, end = [problem.evaluate(x + t * d) for t in (0.5 * h, h)]
     except NonFiniteError:
         return None
     pairs = [(one.gradient, d) for one in (at, middle, end)]

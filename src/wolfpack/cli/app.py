@@ -1,7 +1,8 @@
 """The command line: `wolfpack solve`, `check`, `init`, `resume`, `bench`, `reproduce`, `info`.
 
-Exit codes: 0 done, 1 not finished although the input was good, 2 bad input (one line says what),
-130 interrupted from the keyboard.
+Exit codes: 0 done; 1 the results are written, but the goal is not reached; 2 bad input (one line
+says what); 3 the work could not be carried out, or its results not be written; 130 interrupted from
+the keyboard before there were results.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import shlex
 import sys
+import traceback
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
 from enum import StrEnum
@@ -28,7 +30,9 @@ from .bench import bench
 from .check import check, init
 from .common import (
     AsJson,
+    Failure,
     InputError,
+    NotCarriedOut,
     Quiet,
     Unfinished,
     input_errors,
@@ -114,7 +118,7 @@ def reproduce(
         try:
             outcome = reproduce(chosen, out, length, jobs, shlex.join(command), watch)
         except BrokenProcessPool:
-            raise Unfinished("a worker process died; it may have run out of memory") from None
+            raise NotCarriedOut("a worker process died; it may have run out of memory") from None
     if as_json:
         print(json.dumps(_summary(outcome), indent=2))
     elif not quiet:
@@ -169,19 +173,22 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         message = cast(typer.BadParameter, error).format_message()
         return _fail(message.replace("Value error, ", ""), 2)
-    except InputError as error:
-        return _fail(str(error), 2)
-    except Unfinished as error:
-        return _fail(str(error), 1)
+    except Failure as error:
+        return _fail(str(error), error.code)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", 130)
     except BrokenPipeError:
         _abandon(sys.stdout)  # the reader of our output left
-        return 1
+        return NotCarriedOut.code
     except OSError as error:
         _abandon(sys.stdout)
         what = f"cannot write to the standard output: {error.strerror or error}"
-        return _fail(what if error.filename is None else str(error), 1)
+        return _fail(what if error.filename is None else str(error), NotCarriedOut.code)
+    except Exception:
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
+        what = "this is a mistake of wolfpack's own: please report it with the lines above"
+        return _fail(what, NotCarriedOut.code)
 
 
 def _fail(message: str, code: int) -> int:

@@ -66,7 +66,8 @@ def check(
     """Check a problem file, and say what it will do and cost.
 
     Gradient, oracle and convexity are tested as by wolfpack.check. Nothing is written. Times are
-    measured on a few calls and a short trial.
+    measured on a few calls and a short trial. Exits with 0 if all is well, 1 if a test found
+    something wrong, 2 if the file is bad.
     """
     from ..front.check import check as examine
     from ..problem_file import measure
@@ -83,13 +84,13 @@ def check(
         plain["ok"] = report.ok
         plain["findings"] = [found._asdict() for found in report.findings]
         print(json.dumps(plain, indent=2))
-        return
-    console = Console(highlight=False)
-    console.print(f"{problem} is good: {task.title}", soft_wrap=True, markup=False)
-    said = str(choice) if choice else f"method {cost.method!r}, named in the file"
-    console.print(said, markup=False)
-    console.print(_cost_table(cost, task))
-    console.print(str(report), markup=False)
+    else:
+        console = Console(highlight=False)
+        console.print(f"{problem} is good: {task.title}", soft_wrap=True, markup=False)
+        said = str(choice) if choice else f"method {cost.method!r}, named in the file"
+        console.print(said, markup=False)
+        console.print(_cost_table(cost, task))
+        console.print(str(report), markup=False)
     if not report.ok:
         raise typer.Exit(1)
 

@@ -1,14 +1,15 @@
-"""What the commands share: options, two kinds of failure, folders, tables."""
+"""What the commands share: options, kinds of failure, folders, tables."""
 
 from __future__ import annotations
 
+import errno
 import sys
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 from rich.table import Table
@@ -28,12 +29,38 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors."
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 
 
-class InputError(Exception):
-    """The user asked for something that cannot be done; the message says what, in one line."""
+_EXHAUSTED = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM, errno.EAGAIN, errno.EMFILE)
+"""Errors of a machine that is short of something, whatever the input."""
 
 
-class Unfinished(Exception):
-    """The work started and did not finish."""
+class Failure(Exception):
+    """A command ends early; the message says why, in one line, and ``code`` is its exit code."""
+
+    code: ClassVar[int]
+
+
+class Unfinished(Failure):
+    """The work was not finished; what there is of it is written."""
+
+    code = 1
+
+
+class InputError(Failure):
+    """The user asked for something that cannot be done."""
+
+    code = 2
+
+
+class NotCarriedOut(Failure):
+    """The input is good, but the work could not be done here, or its results not be written."""
+
+    code = 3
+
+
+class Interrupted(Failure):
+    """Ctrl-C came before the results were written."""
+
+    code = 130
 
 
 def plain_table(rows: Iterable[tuple[str, str]]) -> Table:
@@ -74,12 +101,12 @@ def writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise Unfinished(
+        raise NotCarriedOut(
             f"cannot write to {folder}: {error.strerror or error}; no file is left half written, "
             "and earlier ones that have no new version are as they were"
         ) from None
     except MemoryError:
-        raise Unfinished(f"cannot write to {folder}: there is not enough memory") from None
+        raise NotCarriedOut(f"cannot write to {folder}: there is not enough memory") from None
 
 
 def make_folder(out: Path) -> None:
@@ -137,9 +164,11 @@ def bad_input(source: Path) -> Iterator[None]:
         try:
             yield
         except (EngineFailure, OracleError) as error:
-            raise Unfinished(f"{source}: {error}") from None
+            raise NotCarriedOut(f"{source}: {error}") from None
         except MemoryError:
-            raise Unfinished(f"{source}: there is not enough memory") from None
+            raise NotCarriedOut(f"{source}: there is not enough memory") from None
         except (TypeError, ValueError, ImportError, OSError) as error:
+            if isinstance(error, OSError) and error.errno in _EXHAUSTED:
+                raise NotCarriedOut(f"{source}: {error}") from None
             named = str(error).startswith(str(source))
             raise InputError(str(error) if named else f"{source}: {error}") from None

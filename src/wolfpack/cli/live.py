@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +20,7 @@ from rich.progress import Progress as Bar
 from rich.progress import TimeRemainingColumn as TimeLeftColumn
 from rich.text import Text
 
-from .common import file_errors, in_units
+from .common import InputError, in_units
 
 if TYPE_CHECKING:
     from ..loop import Result
@@ -107,9 +108,13 @@ class Display:
         self._began = self._updated = self._logged = time.monotonic()
         self._first: int | None = None
         if self._path is not None:
-            with file_errors(f"--log cannot be written: {self._path}"):
-                self._log = self._path.open("a", encoding="utf-8")
-            self._write("began")
+            try:
+                self._log = self._path.open("a", encoding="utf-8", errors="backslashreplace")
+                self._add("began")
+            except OSError as error:
+                self._close_log()
+                hint = "name another file, or leave --log out"
+                raise InputError(f"{self._no_log(error)}; {hint}") from None
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -117,8 +122,7 @@ class Display:
         if self._log is not None:
             if error is not None:
                 self._write(f"ended by {type(error).__name__}: {error}".rstrip(": "))
-            self._log.close()
-            self._log = None
+            self._close_log()
 
     def finish(self, result: Result) -> None:
         """Remove the line and log how the run ended."""
@@ -161,10 +165,28 @@ class Display:
         return min(expected[0], end), min(expected[1], end)
 
     def _write(self, text: str) -> None:
+        """Add a line to the log; a disk that fails is a warning, not a lost run."""
+        try:
+            self._add(text)
+        except OSError as error:
+            self._close_log()
+            hint = "the run goes on without it; make room before the next one"
+            warnings.warn(f"{self._no_log(error)}; {hint}", stacklevel=2)
+
+    def _add(self, text: str) -> None:
         assert self._log is not None
         stamp = datetime.now(UTC).isoformat(timespec="seconds")
         self._log.write(f"{stamp}  {' '.join(text.split())}\n")
         self._log.flush()
+
+    def _no_log(self, error: OSError) -> str:
+        return f"--log cannot be written: {self._path}: {error.strerror or error}"
+
+    def _close_log(self) -> None:
+        if self._log is not None:
+            with suppress(OSError):  # of lines that did not fit
+                self._log.close()
+            self._log = None
 
     def _close_line(self) -> None:
         if self._live is not None:

@@ -21,11 +21,11 @@ from .common import (
     AsJson,
     DataRoot,
     InputError,
+    Interrupted,
     MaxData,
     Overwrite,
     ProblemFile,
     Quiet,
-    Unfinished,
     access_of,
     bad_input,
     input_errors,
@@ -65,7 +65,9 @@ def solve(
 ) -> None:
     """Solve a problem file.
 
-    Exits with 0 if the certified gap is within the tolerance, 1 if not, 2 if the input is bad.
+    Exits with 0 if the certified gap is within the tolerance, 1 if not (the results are written in
+    both cases), 2 if the input is bad, 3 if the run could not be carried out or written, 130 if
+    Ctrl-C came before the results.
     """
     from ..front.minimize import minimize
 
@@ -107,7 +109,7 @@ def resume(
 ) -> None:
     """Continue a run from its checkpoint.
 
-    The result has the same bits as if the run had never stopped.
+    The result has the same bits as if the run had never stopped. Exit codes are those of solve.
     """
     from ..front.resume import resume
     from ..problem_file.schema import STOP
@@ -288,4 +290,4 @@ def _interruptible(folder: Path) -> Iterator[None]:
         if not (folder / CHECKPOINT).exists():
             raise
         hint = f"wolfpack resume {folder} goes on"
-        raise Unfinished(f"interrupted before the results were written; {hint}") from None
+        raise Interrupted(f"interrupted before the results were written; {hint}") from None

@@ -228,12 +228,7 @@ def _solver_and_gradients(
     fixed = not callable(batch) and batch != "auto"
     size: Any = batch if fixed else 1
     if callable(batch):
-        try:
-            size = count(batch(0), "batch(0)")
-        except TypeError as error:
-            raise TypeError(
-                f"batch must be a number or a function of the round, found {shown(batch)}: {error}"
-            ) from error
+        size = count(batch(0), "batch(0)")
     gradients = make_gradients(G, size, fixed, settings.sampling, settings.reduction, seed)
     if isinstance(solver, SearchedComposite) and not gradients.exact:
         raise TypeError(

@@ -21,5 +21,9 @@ class Draws(Gradients):
         self, v: Array, m: int, rng: np.random.Generator, variate: ControlVariate | None = None
     ) -> Array:
         # Every call gets a copy, since a user's function may write into its argument or return it.
-        draws = (self.objective.draw(own(v, v), rng) for _ in range(m))
-        return next(draws) if m == 1 else sum(draws) / m
+        if m == 1:
+            return self.objective.draw(own(v, v), rng)
+        total: Array = 0.0
+        for _ in range(m):
+            total = total + self.objective.draw(own(v, v), rng)
+        return total / m

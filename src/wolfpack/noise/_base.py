@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ..arrays import Array, Native, as_float_array, check_size, is_foreign, like
-from ..problem.checks import flag, shown
+from ..problem.checks import count, flag, shown
 
 Constants = Literal["paper", "sharp"]
 
@@ -150,8 +150,7 @@ class Noise(ABC):
         coordinate (Proposition 2 of the paper). ``"sharp"``: M^2 = the largest eigenvalue of
         the Fisher information, free of d (Theorem S1 of docs/theory/constants.md).
         """
-        if isinstance(d, bool) or not isinstance(d, int | np.integer) or d < 1:
-            raise ValueError(f"d must be an integer of at least 1, found {d!r}")
+        d = count(d, "d")
         if constants == "sharp":
             return math.sqrt(self.fisher)
         if constants != "paper":

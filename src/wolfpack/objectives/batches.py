@@ -138,8 +138,9 @@ class Batches(Objective):
 
     def open(self) -> Iterator[FiniteSum]:
         """Return an iterator over the losses of the minibatches, from the beginning."""
+        pairs = self.source() if callable(self.source) else self.source
         try:
-            source = iter(self.source() if callable(self.source) else self.source)
+            source = iter(pairs)
         except TypeError as error:
             raise TypeError(
                 "source must be an iterable of (features, targets), or a function without "
@@ -170,7 +171,10 @@ class Batches(Objective):
             raise ValueError(f"source: minibatch {number} must not be empty, found no rows")
         try:
             loss = self._make(features, targets, **self._options)
-        except (TypeError, ValueError) as error:
+        except Exception as error:
+            if not (isinstance(self._make, type) and isinstance(error, TypeError | ValueError)):
+                error.add_note(f"raised by loss, in minibatch {number} of source")
+                raise
             raise ValueError(
                 f"source and loss must fit each other, found in minibatch {number}: {error}"
             ) from error

@@ -72,12 +72,17 @@ class Function(Objective):
     def evaluate(self, x: Array) -> Evaluation:
         try:
             # a copy: f may write into its argument
-            value, gradient = self.fun(spare(x))
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"f(x) must accept x of shape {tuple(x.shape)} and return (value, gradient), found "
-                f"{type(error).__name__}: {error}"
-            ) from error
+            answer = self.fun(spare(x))
+        except Exception as error:
+            shape = tuple(x.shape)
+            error.add_note(
+                f"raised by f, which got x of shape {shape}, to return (value, gradient)"
+            )
+            raise
+        try:
+            value, gradient = answer
+        except (TypeError, ValueError):
+            raise TypeError(f"f(x) must return (value, gradient), found {shown(answer)}") from None
         return _checked(value, gradient, x)
 
 
@@ -143,4 +148,12 @@ class Stochastic(Objective):
 
     def evaluate(self, x: Array) -> Evaluation:
         """Return the value, NaN when it is unknown; the exact gradient is not known."""
-        return Evaluation(math.nan if self._value is None else float(self._value(x)), None, None)
+        return Evaluation(math.nan if self._value is None else self._number(x), None, None)
+
+    def _number(self, x: Array) -> float:
+        assert self._value is not None
+        found = self._value(spare(x))
+        number = as_float(found)
+        if math.isnan(number) and not is_number(found):
+            raise TypeError(f"value(y) must return a number, found {shown(found)}")
+        return number

@@ -74,6 +74,8 @@ def checked(**kinds: Kind) -> Callable[[Checked], Checked]:
 def shown(value: Any) -> str:
     """Return what was found, in one short line; objects that have no text are named by type."""
     try:
+        if _is_single(value):
+            return shown(value.item())
         if hasattr(value, "shape"):
             return f"a {type(value).__name__} of shape {tuple(value.shape)}"
         text = " ".join(repr(value).split())
@@ -172,34 +174,54 @@ def _ranged(value: Any, name: str, allowed: str, inside: Callable[[float], bool]
 
 def is_number(value: Any) -> bool:
     """Tell whether ``value`` is of a type of real numbers, whatever its value."""
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if _is_single(value):
+        return value.dtype.kind in "iuf"
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_single(value: Any) -> bool:
+    """Tell whether ``value`` is one entry of NumPy's, or an array without axes that holds one."""
+    known = _is(value, np.ndarray, np.generic) and not _is(value, np.ma.MaskedArray)
+    return known and value.ndim == 0
+
+
+def as_whole(value: Any) -> int | None:
+    """Return a whole number as an integer, None where ``value`` is not one.
+
+    Floats and arrays without axes count by their values: 1e6 is 1000000. Floats beyond 2**53 do not
+    tell which integer is meant.
+    """
+    if type(value) is int:
+        return value
+    if _is_single(value) and value.dtype.kind in "iuf":
+        value = value[()]
+    if _is(value, Integral) and not _is(value, bool):
+        return operator.index(value)
+    if _is(value, float, np.floating) and abs(value) <= MOST_EXACT and value == int(value):
+        return int(value)
+    return None
+
+
+MOST_EXACT = 2**53
+"""Up to here floats hold every integer."""
 
 
 def whole(low: int = 0, high: int | None = None) -> Kind:
-    """An integer of at least ``low``, and at most ``high`` where that is given."""
+    """A whole number of at least ``low``, and at most ``high`` where that is given."""
     allowed = f"an integer >= {low}"
 
     def kind(value: Any, name: str) -> int:
-        if type(value) is not int:
-            integral = _is(value, Integral) and not _is(value, bool)
-            if not (integral or _is_whole_array(value)):
-                raise ArgumentError(f"{name} must be {allowed}, found {shown(value)}")
-            value = operator.index(value)
-        if value < low:
+        found = as_whole(value)
+        if found is None or found < low:
             raise ArgumentError(f"{name} must be {allowed}, found {shown(value)}")
-        if high is not None and value > high:
+        if high is not None and found > high:
             raise ArgumentError(f"{name} must be at most {high}, found {shown(value)}")
-        return value
+        return found
 
     return kind
 
 
-def _is_whole_array(value: Any) -> bool:
-    array = _is(value, np.ndarray) and not _is(value, np.ma.MaskedArray)
-    return array and value.ndim == 0 and value.dtype.kind in "iu"
-
-
-count = whole(1, 2**53)
+count = whole(1, MOST_EXACT)
 """An integer of at least 1, which a float can hold."""
 
 seed = whole(0, 2**128 - 1)
@@ -307,10 +329,10 @@ def as_shape(value: Any, name: str) -> tuple[int, ...]:
     """A positive integer n, which stands for (n,), or a tuple of them."""
     allowed = "a positive integer or a tuple of them"
     several = isinstance(value, tuple | list)
-    sizes: list[Any] = [*value] if several else [value]
-    if any(not _is(n, Integral) or _is(n, bool) for n in sizes):
+    sizes = [as_whole(n) for n in value] if several else [as_whole(value)]
+    found = tuple(n for n in sizes if n is not None)
+    if len(found) < len(sizes):
         raise ArgumentError(f"{name} must be {allowed}, found {shown(value)}")
-    found = tuple(map(operator.index, sizes))
     if not found or min(found) < 1:
         raise ArgumentError(f"{name} must be at least 1, found {shown(value)}")
     if math.prod(found) > MAX_ENTRIES or len(found) > _MAX_AXES:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .. import objectives, sets
+from ..problem.checks import as_whole
 
 
 class ProblemError(ValueError):
@@ -104,7 +105,9 @@ def check_keys(
 
 
 def check_value(section: str, key: str, value: Any, kind: str) -> Any:
-    """Return a plain ``value`` if it is of the kind that ``key`` needs."""
+    """Return a plain ``value`` if it is of the kind that ``key`` needs; 1e6 is an integer too."""
+    if kind in ("integer", "size"):
+        value = [_as_integer(n) for n in value] if isinstance(value, list) else _as_integer(value)
     integer, text = _is_integer(value), isinstance(value, str)
     several = value if isinstance(value, list) else [value]
     good = {
@@ -176,6 +179,12 @@ def show(value: object) -> str:
     """Return what was found, short enough for a line."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _as_integer(value: object) -> object:
+    """Return a float that is a whole number as an integer, anything else as it is."""
+    found = as_whole(value) if isinstance(value, float) else None
+    return value if found is None else found
 
 
 def _is_integer(value: object) -> bool:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 
-from ..arrays import Array
+import numpy as np
+
+from ..arrays import Array, epsilon
 from ..problem import CapabilityError
 from ..problem.checks import instance
 from ..sets import Box, L2Ball, Set, Simplex
 from ._base import Ridged
 from .entropy import entropic_projection
+
+_TOLERANCE = 1e-9
 
 
 class IndicatorRidge(Ridged):
@@ -47,10 +51,15 @@ class IndicatorRidge(Ridged):
         self.shape = K.shape
 
     def rest(self, y: Array) -> float:
-        return 0.0 if self.K.contains(y) else math.inf
+        # Points in single precision are rounded; a sum of entries is then off by this much.
+        tol = max(_TOLERANCE, 16.0 * epsilon(y) * math.sqrt(y.size))
+        return 0.0 if self.K.contains(np.asarray(y, dtype=np.float64), tol) else math.inf
 
     def solve(self, g: Array, c: float) -> Array:
-        return self.K.project(-g / c)
+        if g.dtype == np.float64:
+            return self.K.project(-g / c)
+        # In double precision: -g/c may be so large that single precision would miss K.
+        return self.K.project(-g.astype(np.float64) / c).astype(g.dtype)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.K!r}, mu={self.mu:g})"

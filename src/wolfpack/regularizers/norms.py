@@ -145,7 +145,8 @@ class SparseGroupLasso(Ridged):
         threshold = self.group * self.weights
         kept = np.zeros(norms.shape)
         np.divide(norms - threshold, norms, out=kept, where=norms > threshold)
-        return v * kept[self._label].reshape(v.shape) / c + 0.0  # no negative zeros
+        factors = kept.astype(v.dtype)[self._label].reshape(v.shape)
+        return v * factors / c + 0.0  # no negative zeros
 
     def _norms(self, y: Array) -> Array:
         flat = y.reshape(-1)

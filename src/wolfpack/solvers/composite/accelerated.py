@@ -329,6 +329,4 @@ class StochasticComposite:
             return gradients.batch
         if not callable(self.batch):
             return self.batch
-        size = self.batch(k)
-        count(size, f"batch({k})")
-        return int(size)
+        return count(self.batch(k), f"batch({k})")
