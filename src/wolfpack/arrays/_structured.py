@@ -7,8 +7,10 @@ inner products, so that `inner`, `norm` and all that is built on them works with
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -57,7 +59,14 @@ class Structured:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LowRank(Structured):
-    """The matrix U diag(s) V' of the vectors U (p, k) and V (q, k) with k weights s."""
+    """The matrix U diag(s) V' of the vectors U (p, k) and V (q, k) with k weights s.
+
+    It can be read like an array: ``X[i, j]``, ``X[rows]``, ``X[:, columns]``, ``X @ B``, ``B @ X``,
+    ``X.T``, ``X.sum(axis)``, ``X.mean(axis)`` and ``X.norm()`` compute what they need from the
+    factors. ``np.asarray(X)``, and NumPy's functions, make the whole matrix.
+    """
+
+    __array_priority__ = 1000.0  # so that B @ X comes here for an array B
 
     U: np.ndarray
     s: np.ndarray
@@ -113,21 +122,87 @@ class LowRank(Structured):
             out[part] = np.einsum("ij,ij->i", left[rows[part]], self.V[columns[part]])
         return out
 
+    @property
+    def size(self) -> int:
+        """Number of entries of the matrix."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def T(self) -> LowRank:
+        """The transpose, in factors."""
+        return LowRank(self.V, self.s, self.U)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return an entry, entries, rows, columns or blocks, as NumPy does."""
+        rows, *rest = index if isinstance(index, tuple) else (index,)
+        columns = rest[0] if rest else slice(None)
+        if len(rest) > 1 or not (_is_plain(rows) and _is_plain(columns)):
+            return self.to_dense()[index]
+        left, right = self.U[rows] * self.s, self.V[columns]
+        paired = not (isinstance(rows, slice) or isinstance(columns, slice))
+        return np.einsum("...k,...k->...", left, right)[()] if paired else left @ right.T
+
+    def __matmul__(self, other: Array) -> np.ndarray:
+        return (self.U * self.s) @ (self.V.T @ np.asarray(other))
+
+    def __rmatmul__(self, other: Array) -> np.ndarray:
+        return (np.asarray(other) @ self.U * self.s) @ self.V.T
+
+    def sum(self, axis: int | None = None) -> Any:
+        """Return the sum of all entries, or of each column (0) or row (1)."""
+        if axis is None:
+            return float(self.U.sum(axis=0) * self.s @ self.V.sum(axis=0))
+        side = self if axis in (1, -1) else self.T
+        return (side.U * side.s) @ side.V.sum(axis=0)
+
+    def mean(self, axis: int | None = None) -> Any:
+        """Return the mean of all entries, or of each column (0) or row (1)."""
+        count = self.size if axis is None else self.shape[axis]
+        return self.sum(axis) / count
+
+    def norm(self) -> float:
+        """Return the Frobenius norm."""
+        return math.sqrt(max(0.0, self.inner(self)))
+
     def __neg__(self) -> LowRank:
         return LowRank(self.U, -self.s, self.V)
 
-    def __rmul__(self, factor: float) -> LowRank:
-        return LowRank(self.U, factor * self.s, self.V)
+    def __rmul__(self, factor: Any) -> Any:
+        """Return a multiple, in factors; with an array, the dense product entry by entry."""
+        if np.ndim(factor) == 0:
+            return LowRank(self.U, factor * self.s, self.V)
+        return factor * self.to_dense()
 
-    def __add__(self, other: LowRank) -> LowRank:
+    __mul__ = __rmul__
+
+    def __truediv__(self, divisor: Any) -> Any:
+        return (1.0 / divisor) * self
+
+    def __add__(self, other: Any) -> Any:
+        """Return the sum, in factors; with an array, the dense sum."""
+        if not isinstance(other, LowRank):
+            return self.to_dense() + other
         return LowRank(
             np.hstack([self.U, other.U]),
             np.concatenate([self.s, other.s]),
             np.hstack([self.V, other.V]),
         )
 
-    def __sub__(self, other: LowRank) -> LowRank:
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
         return self + (-other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+
+def _is_plain(index: Any) -> bool:
+    """Tell whether an index selects along one axis: a number, a slice or a list of numbers."""
+    return isinstance(index, (int, np.integer, slice)) or np.ndim(index) == 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,7 +19,6 @@ _SINGULAR_PAIRS = 8  # asked for in a round on sets of low-rank matrices
 _BEST_VERTICES = 16  # asked for in a round on polytopes that list them
 _BARRIER_VERTICES = 64  # the same for objectives of which Newton steps weigh them
 _FEW = 200  # dimension up to which differences of gradients make do as a Hessian
-_SMALL_MATRIX = 120  # rows or columns up to which dense decompositions beat matrices of low rank
 _Named = tuple[str, dict[str, Any]]
 _NOISE_OPTIONS = ("smoothing", "sampling", "kappa", "theta", "order", "max_m")
 
@@ -142,7 +141,7 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
     noisy += ["m"] if isinstance(m, str) else []
     if noisy:
         return chosen("anytime", f"{' and '.join(noisy)} given, which perturbed oracles need")
-    low_rank = not projects or (objective.factored and min(K.shape) > _SMALL_MATRIX)
+    low_rank = not projects or (objective.factored and min(K.shape) > K.factored_from)
     if K.has("core") and engine is None and (m is not None or low_rank):
         pairs = {"m": _SINGULAR_PAIRS} if m is None else {}
         return chosen("corrective", f"points of {name} are kept as matrices of low rank", **pairs)

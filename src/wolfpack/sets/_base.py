@@ -61,6 +61,9 @@ class Set(ABC):
         "logistic", "lifted"), the preferred one first. Empty by default.
     cheap_projection : bool
         Whether `project`, where it exists, costs about as much as the oracle. True by default.
+    factored_from : int
+        For sets of matrices of low rank, the rows and columns beyond which such matrices are faster
+        in factors than dense; 120 by default.
     cheap_violation : bool
         Whether `violation` is cheap enough to spot-check answers. True by default.
     unconditional : bool
@@ -98,6 +101,7 @@ class Set(ABC):
     default_noise: str = "gaussian"
     closed_forms: tuple[str, ...] = ()
     cheap_projection: bool = True
+    factored_from: int = 120
     cheap_violation: bool = True
     unconditional: bool = False
     summary: str = "{K.sizes}"

@@ -44,6 +44,7 @@ class Spectrahedron(Set):
     """
 
     proof_calls = 1
+    factored_from = DENSE_SVD  # eigenvalues are found faster than singular values
 
     @checked(trace=extent, equality=flag)
     def __init__(self, n: int, trace: float = 1.0, equality: bool = True) -> None:
