@@ -105,7 +105,8 @@ def minimize(
         (Algorithm 2 of the paper), "r-pfw" (Algorithm 3), "fw" (step 2/(k+2)), "fw-short" (short
         step), "fw-ls" (exact line search), "away" (away steps), "pairwise", "bpcg" (blended
         pairwise), "fcfw" (fully corrective), "lazy" (with a cache of vertices), "momentum", "cgs"
-        (conditional gradient sliding), "conjugate", "biconjugate", or a solver object.
+        (conditional gradient sliding), "conic" (an interior-point solve of a quadratic over linear
+        constraints), "conjugate", "biconjugate", or a solver object.
     tol, rtol : float
         Stop when the certified gap is at most ``tol``, or at most ``rtol * |f(x)|``.
     m : int or str, optional
