@@ -41,7 +41,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from ..arrays import Array, like
-from ..problem import CapabilityError, Evaluation, Problem, QuadraticForm, Solver
+from ..problem import CapabilityError, Evaluation, Polyhedron, Problem, QuadraticForm, Solver
 from ..smoothing import Oracles
 from .parts.interior_point import load, program_of, solve
 
@@ -82,14 +82,13 @@ class Conic(Solver[State]):
     round_calls: ClassVar[int] = 1_000  # every solve is worth a certificate
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        if not problem.set.has("polyhedron"):
-            problem.set.polyhedron()  # says why not
+        _description(problem)
         _form(problem)
         load()
         return State(0, x0, problem.evaluate(x0))
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        K, counts = problem.set.polyhedron(), problem.counts
+        K, counts = _description(problem), problem.counts
         tolerance = TOLERANCES[min(state.k, len(TOLERANCES) - 1)]
         left = counts.deadline - time.perf_counter()
         z = solve(program_of(_form(problem), K), tolerance, max(left, 0.0))
@@ -106,6 +105,17 @@ class Conic(Solver[State]):
         """Return the bound of the oracle's answer to the gradient at x_k."""
         at = state.at
         return problem.dual_bound(at.gradient, at.dual, oracles.lmo(at.gradient))
+
+
+def _description(problem: Problem) -> Polyhedron:
+    """Return the set as matrices, or say why it cannot be given by them."""
+    try:
+        return problem.set.polyhedron()
+    except CapabilityError as error:
+        raise CapabilityError(
+            f"method 'conic' needs a set of linear constraints: {error}. Choose a method of linear "
+            "oracles ('corrective', 'anytime')"
+        ) from None
 
 
 def _form(problem: Problem) -> QuadraticForm:

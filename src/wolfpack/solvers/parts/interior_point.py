@@ -78,7 +78,9 @@ def solve(program: Program, tolerance: float, seconds: float = math.inf) -> Arra
     """Return a minimiser up to a relative tolerance, None where the solver breaks down.
 
     The constraints hold up to the tolerance, too. After so many seconds, or where rounding errors
-    stop it earlier, the solver returns where it is.
+    stop it earlier, the solver returns where it is. It is given the problem in units in which the
+    largest right-hand side and the largest coefficient of the objective are 1, since it takes
+    numbers of 1e20 as infinite and has absolute tolerances.
     """
     clarabel = load()
     low, high = np.isfinite(program.low), np.isfinite(program.high)
@@ -94,9 +96,15 @@ def solve(program: Program, tolerance: float, seconds: float = math.inf) -> Arra
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
     if hasattr(settings, "max_threads"):  # versions without have one thread
         settings.max_threads = 1  # the same bits on every machine
-    upper = sparse.csc_matrix(sparse.triu(program.P))
+    unit = float(abs(right).max(initial=0.0)) or 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        upper, q = unit * sparse.csc_matrix(sparse.triu(program.P)), program.q
+        size = float(max(abs(upper.data).max(initial=0.0), abs(q).max(initial=0.0))) or 1.0
+        upper, q = upper / size, q / size
+    if not (math.isfinite(size) and np.isfinite(q).all() and np.isfinite(upper.data).all()):
+        return None
     solver = clarabel.DefaultSolver(
-        upper, program.q, sparse.csc_matrix(matrix), right, cones, settings
+        upper, q, sparse.csc_matrix(matrix), right / unit, cones, settings
     )
-    z = np.array(solver.solve().x)
+    z = unit * np.array(solver.solve().x)
     return z if np.isfinite(z).all() else None
