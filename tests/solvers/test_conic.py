@@ -232,12 +232,24 @@ def test_the_solver_gets_the_time_that_is_left(monkeypatch):
         monkeypatch.setattr(time, "perf_counter", lambda: later)
         return interior_point.solve(program, tolerance)
 
+    def unpaid(K, x):
+        raise AssertionError("nothing is paid for when the time is over")
+
     monkeypatch.setattr(conic, "solve", late)
+    monkeypatch.setattr(sets.Box, "_project", unpaid)
     f, K = objectives.Quadratic(1.0, -np.ones(4)), sets.Box(np.zeros(4), np.full(4, 0.5))
     res = wp.minimize(f, K, method="conic", max_seconds=60.0, tol=1e-9)
     assert res.status == "max_seconds"
     assert 0.0 < given[0] <= 60.0
     assert res.nit == 0
+
+
+def test_the_solver_stops_when_its_time_is_over():
+    f, K = objectives.Quadratic(1.0, -np.arange(4.0)), sets.Simplex(4)
+    program = interior_point.program_of(f.quadratic_form(), K.polyhedron())
+    whole, cut = (interior_point.solve(program, 1e-9, seconds) for seconds in (60.0, 0.0))
+    np.testing.assert_allclose(whole, [0.0, 0.0, 0.0, 1.0], atol=1e-4)
+    assert cut is None or abs(cut - whole).max() > 1e-2
 
 
 def test_no_time_at_all_ends_at_once():
