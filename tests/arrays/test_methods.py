@@ -35,6 +35,7 @@ METHODS = {
     "conjugate": {},
     "biconjugate": {},
     "projected": {},
+    "conic": {},
     "auto": {},
 }
 

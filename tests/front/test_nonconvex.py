@@ -15,7 +15,7 @@ from wolfpack.solvers.descending import AVERAGING
 
 D = 4
 BOX = wp.sets.Box(-2.0 * np.ones(D), 2.0 * np.ones(D))
-DESCENT = [name for name in METHODS if name not in AVERAGING]
+DESCENT = [name for name in METHODS if name not in (*AVERAGING, "conic")]
 
 
 def wells(x: np.ndarray) -> tuple[float, np.ndarray]:

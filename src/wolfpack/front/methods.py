@@ -16,6 +16,7 @@ from ..solvers import (
     Anytime,
     AwayStep,
     BlendedPairwise,
+    Conic,
     Conjugate,
     Corrective,
     FrankWolfe,
@@ -47,6 +48,7 @@ METHODS: dict[str, Callable[..., Solver[Any]]] = {
     "lazy": LazyFrankWolfe,
     "momentum": Momentum,
     "cgs": Sliding,
+    "conic": Conic,
     "conjugate": partial(Conjugate, 1),
     "biconjugate": partial(Conjugate, 2),
 }

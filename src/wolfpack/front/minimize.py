@@ -103,10 +103,11 @@ def minimize(
         become float64; float32 and float64 are kept.
     method : str or solver object
         "auto" (see `wolfpack.explain`), "anytime" (accelerated, nothing to choose), "corrective"
-        (keeps vertices and weighs them), "projected" (accelerated projected gradient), "pfw"
-        (Algorithm 2 of the paper), "r-pfw" (Algorithm 3), "fw" (step 2/(k+2)), "fw-short" (short
-        step), "fw-ls" (exact line search), "away" (away steps), "pairwise", "bpcg" (blended
-        pairwise), "fcfw" (fully corrective), "lazy" (with a cache of vertices), "momentum", "cgs"
+        (keeps vertices and weighs them), "projected" (accelerated projected gradient), "conic"
+        (interior points, for a quadratic over linear constraints), "pfw" (Algorithm 2 of the
+        paper), "r-pfw" (Algorithm 3), "fw" (step 2/(k+2)), "fw-short" (short step), "fw-ls" (exact
+        line search), "away" (away steps), "pairwise", "bpcg" (blended pairwise), "fcfw" (fully
+        corrective), "lazy" (with a cache of vertices), "momentum", "cgs"
         (conditional gradient sliding), "conjugate", "biconjugate", or a solver object.
     tol, rtol : float
         Stop when the certified gap is at most ``tol``, or at most ``rtol * |f(x)|``.

@@ -29,7 +29,15 @@ from ..arrays import (
     own,
     same_place,
 )
-from ..problem import CapabilityError, Evaluation, Minorant, Pending, is_own, unit_of
+from ..problem import (
+    CapabilityError,
+    Evaluation,
+    Minorant,
+    Pending,
+    QuadraticForm,
+    is_own,
+    unit_of,
+)
 from ..problem.rounding import MODEL
 from ._double import as_double, double_twin
 from ._matrix import Matrix, Sizes, as_matrix, has_rows, place_of, sizes_of, squares
@@ -231,6 +239,13 @@ class Objective(ABC):
 
     def hessian_product(self, x: Array, d: Array) -> Array | None:
         """Return Hess f(x) d, None when unknown."""
+        return None
+
+    def quadratic_form(self) -> QuadraticForm | None:
+        """Return f as matrices on the host if it is quadratic and they are known, else None.
+
+        Needed by `method="conic"`.
+        """
         return None
 
     def image_metric(self, x: Array) -> Callable[[Sequence[Array]], Array] | None:

@@ -161,6 +161,13 @@ def squares(A: Matrix, axis: int) -> np.ndarray:
     return np.asarray(to_host(namespace(array).sum(array * array, axis=axis)), dtype=np.float64)
 
 
+def on_host(A: Matrix) -> Matrix:
+    """Return a matrix as a float64 array of NumPy or SciPy, None for one known by its products."""
+    if issparse(A):
+        return A.astype(np.float64)
+    return np.asarray(to_host(entries(A)), dtype=np.float64) if is_dense(A) else None
+
+
 def is_sparse_tensor(A: Matrix) -> bool:
     """Tell whether ``A`` is a sparse tensor of PyTorch."""
     return is_foreign(A) and library(A) == "torch" and "sparse" in str(A.layout)

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import diags_array
 
 from ..arrays import (
     Array,
@@ -27,7 +28,7 @@ from ..arrays import (
     to_host,
     zeros,
 )
-from ..problem import Evaluation, Minorant, accumulation, sum_unit, unit_of
+from ..problem import Evaluation, Minorant, QuadraticForm, accumulation, sum_unit, unit_of
 from ..problem.checks import as_matrix_shape
 from ._base import Objective, as_data, check_place, settle
 from ._matrix import Operator
@@ -132,6 +133,13 @@ class MatrixCompletion(Objective):
     @cached_property
     def _b_norm(self) -> float:
         return norm(self.values)
+
+    def quadratic_form(self) -> QuadraticForm:
+        p, q = self.shape
+        observed, values = self.rows * q + self.columns, np.asarray(to_host(self.values), float)
+        weights, c = np.zeros(p * q), np.zeros(p * q)
+        weights[observed], c[observed] = 1.0, -values
+        return QuadraticForm(diags_array(weights), c)
 
     def curvature(self, x: Array, d: Array) -> float:
         image = self._observe(d)

@@ -7,14 +7,25 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import eye_array
 
-from ..arrays import Array, fetch, inner, is_foreign, lazy_inner, namespace, norm, same_place
-from ..problem import Evaluation, Minorant, accumulation, sum_unit, unit_of
+from ..arrays import (
+    Array,
+    fetch,
+    inner,
+    is_foreign,
+    lazy_inner,
+    namespace,
+    norm,
+    same_place,
+    to_host,
+)
+from ..problem import Evaluation, Minorant, QuadraticForm, accumulation, sum_unit, unit_of
 from ..problem.checks import as_float, is_number, number, shown
 from ..problem.rounding import FAR, MODEL, UNIT
 from ._base import Objective, as_data, check_place, settle
 from ._double import as_double, double_twin
-from ._matrix import Matrix, as_matrix, entries, has_rows, place_of, squares
+from ._matrix import Matrix, as_matrix, entries, has_rows, on_host, place_of, squares
 from ._spectrum import MAX_DENSE, largest_eigenvalue
 
 if TYPE_CHECKING:
@@ -151,6 +162,11 @@ class Quadratic(Objective):
         if isinstance(self.Q, float):
             return self.Q
         return self.L if self._is_operator else math.sqrt(float(squares(self.Q, 0).sum()))
+
+    def quadratic_form(self) -> QuadraticForm | None:
+        c = np.asarray(to_host(self.c), dtype=np.float64).reshape(-1)
+        P = eye_array(c.size) * self.Q if isinstance(self.Q, float) else on_host(self.Q)
+        return None if P is None else QuadraticForm(P, c)
 
     def curvature(self, x: Array, d: Array) -> float:
         return inner(d, self._apply(d))

@@ -7,11 +7,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import eye_array, kron
 
-from ..arrays import Array, clip, inner, inners, lazy_inner, namespace, norm, xlogy
-from ..problem import Evaluation
+from ..arrays import Array, clip, inner, inners, lazy_inner, namespace, norm, to_host, xlogy
+from ..problem import Evaluation, QuadraticForm
 from ..problem.checks import as_float, between, positive
-from ._matrix import Matrix, Sizes
+from ._matrix import Matrix, Sizes, on_host
 from .finite_sum import FiniteSum, RowLoss, reduction_weight
 
 if TYPE_CHECKING:
@@ -87,6 +88,15 @@ class LeastSquares(FiniteSum):
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         return self.weight * (z - self._of(self.b, rows))
+
+    def quadratic_form(self) -> QuadraticForm | None:
+        A, root = on_host(self.A), math.sqrt(self.weight)
+        if A is None:
+            return None
+        b = np.asarray(to_host(self.b), dtype=np.float64)
+        if b.ndim == 2:  # x is a matrix, flattened row by row
+            A = kron(A, eye_array(b.shape[1]), format="csr")
+        return QuadraticForm(factor=root * A, target=root * b.reshape(-1))
 
     def curvature(self, x: Array, d: Array) -> float:
         image = self.A @ d

@@ -8,6 +8,7 @@ from .composite import CompositeProblem
 from .constrained import Problem
 from .errors import CapabilityError, EndOfData, NonFiniteError
 from .evaluation import CompositeEvaluation, Counts, Evaluation, Pending, Violation
+from .polyhedron import Polyhedron, QuadraticForm
 from .protocols import (
     Finisher,
     MirrorMap,
@@ -37,8 +38,10 @@ __all__ = [
     "Objective",
     "Observer",
     "Pending",
+    "Polyhedron",
     "Priced",
     "Problem",
+    "QuadraticForm",
     "Region",
     "SetDependent",
     "SimpleTerm",

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..arrays import Array
 from .evaluation import Evaluation
+from .polyhedron import Polyhedron, QuadraticForm
 from .rounding import Minorant
 
 
@@ -110,6 +111,10 @@ class Objective(Protocol):
         """Return Hess f(x) d, None where f does not know it."""
         ...
 
+    def quadratic_form(self) -> QuadraticForm | None:
+        """Return f as matrices if it is quadratic and they are known, None otherwise."""
+        ...
+
     def image_metric(self, x: Array) -> Callable[[Sequence[Array]], Array] | None:
         """Return the function from images of vectors u_i to all <u_i, Hess f(x) u_j>, else None."""
         ...
@@ -197,7 +202,9 @@ class Region(Protocol):
         ...
 
     def has(self, capability: str) -> bool:
-        """Tell whether K has the optional method of that name ("project", "k_best", "core")."""
+        """Tell whether K has the optional method of that name ("project", "k_best", "core",
+        "polyhedron").
+        """
         ...
 
     @property
@@ -215,6 +222,10 @@ class Region(Protocol):
 
     def core(self, shape: tuple[int, int]) -> Region:
         """Return the set of small matrices S with P S Q' in K, where K has low-rank points."""
+        ...
+
+    def polyhedron(self) -> Polyhedron:
+        """Return the linear constraints of K as matrices, where K has them."""
         ...
 
     def start(self) -> Array:

@@ -21,8 +21,9 @@ from ..arrays import (
     norm,
 )
 from ..atoms import Atoms, Dense
-from ..problem import CapabilityError, is_own, spend
+from ..problem import CapabilityError, Polyhedron, is_own, spend
 from ..problem.checks import nonnegative
+from ..problem.polyhedron import Matrix, Rows
 from ._laws import NoiseLike
 
 T = TypeVar("T")
@@ -34,7 +35,8 @@ class Set(ABC):
     To add a set, subclass this class and write four things, for NumPy arrays: `shape` and `radius`
     (set in ``__init__``), `_lmo` and `violation`. The other attributes have defaults that are
     always right. The optional methods (`smoothed`, `smoothed_support`, `draw`, `k_best`,
-    `_project`, `core`) raise `CapabilityError` until they are overridden; `has` tells which are.
+    `_project`, `core`, `_polyhedron`) raise `CapabilityError` until they are overridden; `has`
+    tells which are.
 
     Attributes
     ----------
@@ -236,6 +238,8 @@ class Set(ABC):
         kind = type(self)
         if capability == "project" and kind._project is not Set._project:
             return True
+        if capability == "polyhedron":
+            return kind._polyhedron is not Set._polyhedron
         return getattr(kind, capability) is not getattr(Set, capability)
 
     def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
@@ -306,6 +310,35 @@ class Set(ABC):
         then optimise over S, of shape ``shape``, alone.
         """
         raise CapabilityError(f"{self} is not a set of sums of rank-one matrices")
+
+    def polyhedron(self) -> Polyhedron:
+        """Return the equations, inequalities and bounds of K as matrices, on the host.
+
+        Needed by `method="conic"`. Sets override `_polyhedron`.
+        """
+        self._need("polyhedron")
+        return (self.original or self)._polyhedron()
+
+    def _polyhedron(self) -> Polyhedron:
+        """Describe a set on the host; `_described` helps sets that have a projection."""
+        raise NotImplementedError
+
+    def _described(
+        self,
+        low: Array | float,
+        high: Array | float,
+        equations: Rows | None = None,
+        inequalities: Rows | None = None,
+        lift: Matrix = None,
+    ) -> Polyhedron:
+        """Return a description whose points are made feasible by the projection onto K."""
+        n = self.dimension if lift is None else lift.shape[1]
+
+        def rounded(z: Array) -> Array:
+            return self.project((z if lift is None else lift @ z).reshape(self.shape))
+
+        bounds = np.broadcast_to(low, (n,)), np.broadcast_to(high, (n,))
+        return Polyhedron(*bounds, rounded, equations, inequalities, lift)
 
     def _answer(self, g: Array) -> Atoms:
         # from an empty batch a set could not infer the shape of its answers

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csgraph
 
 from ..arrays import Array, check_sparse
 from ..problem.checks import shown
+from ..problem.polyhedron import Polyhedron, Rows
 
 Pairs: TypeAlias = Iterable[tuple[Hashable, Hashable]] | np.ndarray
 Edges: TypeAlias = Pairs | tuple[np.ndarray, np.ndarray] | sparse.sparray | sparse.spmatrix
@@ -122,6 +125,73 @@ def heights(tails: Array, heads: Array, n: int) -> tuple[Array, Array]:
     return height, height < 0
 
 
+class Routes:
+    """The flows that serve demands of one origin, on the edges that lead from it to them.
+
+    ``edges`` numbers these edges; ``demand`` is what each node receives. The graph has no cycle.
+    """
+
+    def __init__(self, graph: Graph, origin: int, demand: Array) -> None:
+        n, onward = graph.node_count, graph.matrix()
+        reached = csgraph.breadth_first_order(onward, origin)[0]
+        # one more node, to which all destinations lead
+        ends = np.flatnonzero(demand)
+        extended = sparse.vstack(
+            [
+                onward.T,
+                sparse.csr_array(
+                    (np.ones(len(ends)), (np.zeros(len(ends), int), ends)), shape=(1, n)
+                ),
+            ]
+        )
+        extended = sparse.hstack([extended, sparse.csr_array((n + 1, 1))], format="csr")
+        useful = np.zeros(n + 1, dtype=bool)
+        useful[csgraph.breadth_first_order(extended, n)[0]] = True
+        kept = np.zeros(n, dtype=bool)
+        kept[reached] = useful[reached]
+        self.edges = np.flatnonzero(kept[graph.tails] & kept[graph.heads])
+        self.nodes = np.flatnonzero(kept)
+        number = np.zeros(n, dtype=np.intp)
+        number[self.nodes] = np.arange(len(self.nodes))
+        self.tails, self.heads = number[graph.tails[self.edges]], number[graph.heads[self.edges]]
+        self.origin, self.demand = int(number[origin]), demand[self.nodes].astype(np.float64)
+        height, _ = heights(self.tails, self.heads, len(self.nodes))
+        # edges by the height of their heads, all of one height in one run
+        self._order = np.argsort(height[self.heads], kind="stable")
+        self._runs = np.searchsorted(
+            height[self.heads[self._order]], np.arange(int(height.max(initial=0)) + 2)
+        )
+
+    def balances(self) -> Rows:
+        """Return what each node but the origin, whose balance follows, must keep: A x = demand."""
+        count, edges = len(self.edges), np.arange(len(self.edges))
+        ends = np.concatenate([self.heads, self.tails]), np.tile(edges, 2)
+        signs = np.repeat([1.0, -1.0], count)
+        matrix = sparse.csr_array((signs, ends), shape=(len(self.nodes), count))
+        others = np.flatnonzero(np.arange(len(self.nodes)) != self.origin)
+        return Rows(matrix[others], self.demand[others])
+
+    def serve(self, x: Array) -> Array:
+        """Return a flow that serves the demands, x itself if it does.
+
+        From the last nodes back to the origin, what a node needs, its own demand and what it passes
+        on, is divided among the edges into it in the proportions of x. So every node but the origin
+        is in balance, and with them the origin; nothing is negative. An edge into a node that needs
+        something comes from the origin, as ``edges`` has no other ones.
+        """
+        share = np.maximum(x, 0.0)
+        total = np.bincount(self.heads, share, len(self.nodes))
+        share = np.where(total[self.heads] > 0.0, share, 1.0)
+        total = np.bincount(self.heads, share, len(self.nodes))
+        share /= total[self.heads]
+        need, flow = self.demand.copy(), np.zeros(len(x))
+        for first, last in itertools.pairwise(self._runs.tolist()):
+            run = self._order[first:last]
+            flow[run] = need[self.heads[run]] * share[run]
+            np.add.at(need, self.tails[run], flow[run])
+        return flow
+
+
 def find_cycle(tails: Array, heads: Array, among: Array) -> list[int]:
     """Return the nodes of a cycle, given nodes each of which has an edge to another of them."""
     step = np.full(len(among), -1, dtype=np.intp)
@@ -134,3 +204,32 @@ def find_cycle(tails: Array, heads: Array, among: Array) -> list[int]:
         path.append(node)
         node = int(step[node])
     return path[seen[node] :]
+
+
+def flows_of(graph: Graph, routes: list[Routes]) -> Polyhedron:
+    """Return the sums of flows that serve the demands of each origin."""
+    selections = [
+        sparse.csr_array(
+            (np.ones(len(part.edges)), (part.edges, np.arange(len(part.edges)))),
+            shape=(graph.edge_count, len(part.edges)),
+        )
+        for part in routes
+    ]
+    balances = [part.balances() for part in routes]
+    ends = np.cumsum([0, *(len(part.edges) for part in routes)])
+    lift, n = sparse.csr_array(sparse.hstack(selections)), int(ends[-1])
+
+    def rounded(z: Array) -> Array:
+        blocks = zip(routes, itertools.pairwise(ends.tolist()), strict=True)
+        return lift @ np.concatenate([part.serve(z[i:j]) for part, (i, j) in blocks])
+
+    return Polyhedron(
+        np.zeros(n),
+        np.full(n, np.inf),
+        rounded,
+        Rows(
+            sparse.block_diag([rows.matrix for rows in balances], format="csr"),
+            np.concatenate([rows.right for rows in balances]),
+        ),
+        lift=lift,
+    )

@@ -14,8 +14,10 @@ from scipy.optimize import Bounds, OptimizeResult, linprog
 from ..arrays import Array, as_float_array, check_finite, check_sparse
 from ..atoms import Atoms, Bounded
 from ..problem.checks import shown
+from ..problem.polyhedron import Polyhedron, Rows
 from ._base import Set
 from ._batch import map_batch
+from ._repair import repaired
 
 COST = 2.0**20
 """Largest cost handed to the solver. Its tolerances are absolute: larger costs are more exact."""
@@ -165,6 +167,17 @@ class LinearSystem:
         if self.A_eq is not None:
             worst.append(np.max(abs(self.A_eq @ x - self.b_eq)))
         return float(np.max(worst))
+
+    def polyhedron(self) -> Polyhedron:
+        """Return the constraints as they were given, with a rule that makes points feasible."""
+        low, high = self.bounds
+        equations = None if self.A_eq is None else Rows(self.A_eq, self.b_eq)
+        inequalities = None if self.A_ub is None else Rows(self.A_ub, self.b_ub)
+
+        def rounded(z: Array) -> Array:
+            return repaired(z, equations, inequalities, low, high)
+
+        return Polyhedron(low, high, rounded, equations, inequalities)
 
     def complete(self, x: Array, fixed: Array, c: Array) -> Array | None:
         """Return a minimiser of <c, x> with the entries ``fixed`` of ``x``, None if none exists."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import brentq
 
 from ..arrays import Array
 from ..atoms import Atoms
+from ..problem.polyhedron import Polyhedron, Rows
 from ._base import Set
 
 _U = 2.0**-53
@@ -52,6 +54,14 @@ class Marginals(Set):
     def violation(self, x: Array) -> float:
         rows, columns = x.sum(axis=1) - self.a, x.sum(axis=0) - self.b
         return float(max(-x.min(), abs(rows).max(), abs(columns).max()))
+
+    def _polyhedron(self) -> Polyhedron:
+        p, q = self.shape
+        rows = sparse.kron(sparse.eye_array(p), np.ones((1, q)))
+        columns = sparse.kron(np.ones((1, p)), sparse.eye_array(q), format="csr")
+        # the last column's sum follows from the others
+        matrix = sparse.vstack([rows, columns[:-1]], format="csr")
+        return self._described(0.0, np.inf, Rows(matrix, np.concatenate([self.a, self.b[:-1]])))
 
     def _project(self, x: Array) -> Array:
         """Return the Euclidean projection X = max(x - lambda 1' - 1 mu', 0).

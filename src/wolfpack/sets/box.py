@@ -21,7 +21,7 @@ from ..arrays import (
 from ..atoms import Corner
 from ..noise import LAWS
 from ..noise import get as get_noise
-from ..problem import CapabilityError
+from ..problem import CapabilityError, Polyhedron
 from ..problem.checks import as_array
 from ._base import Set
 from ._laws import NoiseLike, smoothing_arguments
@@ -116,6 +116,9 @@ class Box(Set):
         if not hasattr(law, "peak"):
             return None
         return float((self._host_width * law.peak).max())
+
+    def _polyhedron(self) -> Polyhedron:
+        return self._described(self.lower.reshape(-1), self.upper.reshape(-1))
 
     def _project(self, x: Array) -> Array:
         return namespace(x).clip(x, self.lower, self.upper)

@@ -25,6 +25,7 @@ from ..arrays import (
 )
 from ..atoms import Atoms, Dense, Sparse
 from ..problem.checks import Shape, as_shape, checked, extent
+from ..problem.polyhedron import Polyhedron, Rows
 from ._base import Set
 from ._select import in_chunks, largest, ordering, pick, place
 
@@ -127,6 +128,10 @@ class CappedSimplex(Set):
 
     def start(self) -> Array:
         return self.caps * (self.total / float(sum_last(self.caps, len(self.shape))))
+
+    def _polyhedron(self) -> Polyhedron:
+        total = Rows(np.ones((1, self.dimension)), np.array([self.total], dtype=np.float64))
+        return self._described(0.0, self.caps.reshape(-1), total)
 
     def _project(self, x: Array) -> Array:
         if self.original is None:

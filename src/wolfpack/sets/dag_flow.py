@@ -13,7 +13,8 @@ from scipy.sparse import csgraph
 
 from ..arrays import Array
 from ..atoms import Sparse
-from ._graph import Edges, Graph, find_cycle, heights
+from ..problem import Polyhedron
+from ._graph import Edges, Graph, Routes, find_cycle, flows_of, heights
 from ._laws import NoiseLike, smoothing_arguments
 from ._lifted import LiftedSet
 
@@ -161,6 +162,11 @@ class DagFlow(LiftedSet):
         graph, n = self.graph, self.graph.node_count
         net = np.bincount(graph.tails, x, n) - np.bincount(graph.heads, x, n)
         return float(np.maximum(-x.min(), abs(net - self._supply).max()))
+
+    def _polyhedron(self) -> Polyhedron:
+        received = np.maximum(-self._supply, 0.0)
+        origin = int(np.argmax(self._supply))
+        return flows_of(self.graph, [Routes(self.graph, origin, received)])
 
     def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         y, alpha = self._lifted_arguments(y, alpha, noise)

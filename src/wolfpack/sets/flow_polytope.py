@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,10 +14,10 @@ from scipy.optimize import linprog
 
 from ..arrays import Array, as_float_array, check_finite, check_sparse
 from ..atoms import Atoms, Sparse
-from ..problem import CapabilityError
+from ..problem import CapabilityError, Polyhedron
 from ..problem.checks import nonnegative, shown
 from ._batch import map_batch
-from ._graph import Edges, Graph
+from ._graph import Edges, Graph, Routes, flows_of, heights
 from ._linear import COST, LinearSystem, ProgramAnswer, ProgramSet
 from ._routing import Routing
 
@@ -178,6 +179,35 @@ class FlowPolytope(ProgramSet):
         if result.status != 0:
             raise RuntimeError(f"{self}: HiGHS could not judge the point: {result.message}")
         return max(outside, self.total * float(result.x[-1]))
+
+    def has(self, capability: str) -> bool:
+        if capability == "polyhedron":
+            return self.capacity is not None or not self._has_cycle
+        return super().has(capability)
+
+    def _reason(self, capability: str) -> str:
+        if capability != "polyhedron":
+            return super()._reason(capability)
+        return (
+            ": its graph has a cycle, around which flow is not bounded unless capacity=... "
+            f"({self.total:g}, the total demand, for example) is given"
+        )
+
+    @property
+    def _has_cycle(self) -> bool:
+        graph = self.graph
+        return bool(heights(graph.tails, graph.heads, graph.node_count)[1].any())
+
+    def _polyhedron(self) -> Polyhedron:
+        origins, demand = self.demands
+        if self._system is None:
+            pairs = zip(origins.tolist(), demand, strict=True)
+            return flows_of(self.graph, [Routes(self.graph, o, row) for o, row in pairs])
+        whole = self._system.polyhedron()
+        sums = self._per_origin(len(origins))[0]
+        return replace(
+            whole, lift=sums, round=lambda z: np.minimum(sums @ whole.round(z), self._limit)
+        )
 
     def start(self) -> Array:
         return self._lmo(np.ones(self.shape)).to_dense()

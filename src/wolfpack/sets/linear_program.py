@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Array
+from ..problem import Polyhedron
 from ._linear import BoundsLike, LinearSystem, Matrix, ProgramAnswer, ProgramSet
 
 
@@ -55,6 +56,9 @@ class LinearProgram(ProgramSet):
 
     def _minimise(self, c: Array) -> ProgramAnswer:
         return self.system.minimise(c)
+
+    def _polyhedron(self) -> Polyhedron:
+        return self.system.polyhedron()
 
     def violation(self, x: Array) -> float:
         return self.system.violation(x)

@@ -10,9 +10,11 @@ import numpy as np
 
 from ..arrays import Array, as_float_array
 from ..atoms import Atoms, BlockAtoms, join_blocks, split_blocks
+from ..problem import Polyhedron
 from ._base import Set
 from ._combination import Combination, Law
 from ._laws import NoiseLike, scales, smoothing_arguments
+from ._polyhedra import joined
 
 
 class Product(Combination):
@@ -100,6 +102,9 @@ class Product(Combination):
         self._need("draw")
         y, alpha = smoothing_arguments(self, y, alpha)
         return BlockAtoms([K.draw(block, alpha, count, rng) for K, block in self._blocks(y)])
+
+    def _polyhedron(self) -> Polyhedron:
+        return joined([part.polyhedron() for part in self.parts])
 
     def _project(self, x: Array) -> Array:
         return self.join([part._project(block) for part, block in self._blocks(x)])

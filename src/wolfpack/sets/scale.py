@@ -6,10 +6,12 @@ import numpy as np
 
 from ..arrays import Array
 from ..atoms import Affine, Atoms
+from ..problem import Polyhedron
 from ..problem.checks import checked, number
 from ._base import Set
 from ._combination import Combination, Law
 from ._laws import LIFTED, NoiseLike, smoothing_arguments
+from ._polyhedra import moved
 
 _SYMMETRIC = ("gaussian", "logistic", LIFTED)
 """Noise that keeps its law when the set is reflected."""
@@ -97,6 +99,9 @@ class Scale(Combination):
         self._need("k_best")
         g = self._check_direction(g)
         return Affine(self.K.k_best(g if self.factor > 0 else -g, k), self.factor)
+
+    def _polyhedron(self) -> Polyhedron:
+        return moved(self.K.polyhedron(), self.factor, np.zeros(self.shape))
 
     def _project(self, x: Array) -> Array:
         return self.factor * self.K._project(x / self.factor)

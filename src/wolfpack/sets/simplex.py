@@ -8,7 +8,9 @@ import numpy as np
 
 from ..arrays import Array
 from ..atoms import OneHot, Tally
+from ..problem import Polyhedron
 from ..problem.checks import Shape, as_shape, checked, count, extent
+from ..problem.polyhedron import Rows
 from ._base import Set
 from ._laws import NoiseLike, need_scale, scale_of, smoothing_arguments
 from ._lifted import draw_indices, exponentials
@@ -94,6 +96,10 @@ class Simplex(Set):
         return OneHot(
             ranked(g, min(count(k, "k"), self.dimension), np.negative), self.r, self.shape
         )
+
+    def _polyhedron(self) -> Polyhedron:
+        total = Rows(np.ones((1, self.dimension)), np.array([self.r]))
+        return self._described(0.0, np.inf, total)
 
     def _project(self, x: Array) -> Array:
         return above_level(x.reshape(-1), np.ones(self.dimension), self.r).reshape(self.shape)

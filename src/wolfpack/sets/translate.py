@@ -7,10 +7,12 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Array, epsilon, inner, scaled_norm
 from ..atoms import Affine, Atoms
+from ..problem import Polyhedron
 from ..problem.checks import as_array
 from ._base import Set
 from ._combination import Combination
 from ._laws import NoiseLike, smoothing_arguments
+from ._polyhedra import moved
 
 
 class Translate(Combination):
@@ -85,6 +87,9 @@ class Translate(Combination):
     def k_best(self, g: Array, k: int) -> Affine:
         self._need("k_best")
         return Affine(self.K.k_best(g, k), 1.0, self.offset)
+
+    def _polyhedron(self) -> Polyhedron:
+        return moved(self.K.polyhedron(), 1.0, self.offset)
 
     def _project(self, x: Array) -> Array:
         return self.K._project(x - self.offset) + self.offset

@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import eye_array, hstack
 
 from ..arrays import MAX_SIZE, Array
 from ..atoms import OneHot
 from ..problem.checks import as_array, checked, count, extent
+from ..problem.polyhedron import Polyhedron, Rows
 from ._ball import Ball
 from ._laws import NoiseLike, is_lifted
 from ._lifted import LiftedSet, draw_indices, exponentials
@@ -112,6 +114,13 @@ class WeightedL1Ball(Ball, LiftedSet):
             index = np.concatenate([index, rest])
             value = np.concatenate([value, -self._values(g[rest], rest)])
         return OneHot(index, value, self.shape)
+
+    def _polyhedron(self) -> Polyhedron:
+        # x = p - n with p, n >= 0, which must not be larger together than K allows
+        sizes = np.tile(np.broadcast_to(1.0 / self.reach, self.shape).reshape(-1), 2)
+        one = eye_array(self.dimension)
+        bound = Rows(sizes[None, :], np.ones(1))
+        return self._described(0.0, np.inf, inequalities=bound, lift=hstack([one, -one], "csr"))
 
     def _project(self, x: Array) -> Array:
         if self.violation(x) <= 0:

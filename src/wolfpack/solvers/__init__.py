@@ -6,6 +6,7 @@ from .anytime import Anytime
 from .away import AwayStep
 from .blended_pairwise import BlendedPairwise
 from .composite import ConvergingComposite, SearchedComposite, StochasticComposite
+from .conic import Conic
 from .conjugate import Conjugate
 from .corrective import Corrective
 from .descending import Descending
@@ -26,6 +27,7 @@ __all__ = [
     "AwayStep",
     "Backtracking",
     "BlendedPairwise",
+    "Conic",
     "Conjugate",
     "ConvergingComposite",
     "Corrective",

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...arrays import describe, is_foreign, like, to_host, zeros
 from ...atoms import Atoms
+from ...problem import Polyhedron
 from .._base import Array, Set
 from .._combination import Combination
 from .._laws import NoiseLike
@@ -115,6 +116,9 @@ class Twin(Set, anywhere=True):
 
     def _project(self, x: Array) -> Array:
         return self._on_host("_project", x)
+
+    def _polyhedron(self) -> Polyhedron:
+        return self.K._polyhedron()
 
     def _on_host(self, method: str, x: Array, *args: object) -> Array:
         """Ask the set on the host; arrays and vertices of its answer are copied back."""
