@@ -27,7 +27,8 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], str, dict[str, Any]]] = {
     "spectral set and engine": (
         None, wp.sets.TraceNormBall((4, 4)), {"engine": "threads"}, "anytime", {}
     ),
-    "polytope": (None, PATHS, {}, "corrective", {}),
+    "linear constraints": (None, PATHS, {}, "conic", {}),
+    "polytope": (None, wp.sets.SpanningTree([(0, 1), (1, 2), (0, 2)]), {}, "corrective", {}),
     "polytope that lists": (
         None, wp.sets.ConvexHull(np.eye(3)), {}, "corrective", {"m": 16}
     ),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 from .. import noise as noise_laws
-from ..arrays import Array
+from ..arrays import Array, is_foreign
 from ..objectives import Objective, as_objective
 from ..problem import Solver
 from ..problem.checks import count, either, instance, optional, shown
@@ -18,6 +19,8 @@ from .plan import Plan
 _SINGULAR_PAIRS = 8  # asked for in a round on sets of low-rank matrices
 _BEST_VERTICES = 16  # asked for in a round on polytopes that list them
 _BARRIER_VERTICES = 64  # the same for objectives of which Newton steps weigh them
+_INTERIOR = 20_000  # dimension up to which interior points are tried
+_INTERIOR_ENTRIES = 200_000  # entries of the matrix of f up to which they are tried
 _FEW = 200  # dimension up to which differences of gradients make do as a Hessian
 _Named = tuple[str, dict[str, Any]]
 _NOISE_OPTIONS = ("smoothing", "sampling", "kappa", "theta", "order", "max_m")
@@ -166,6 +169,9 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
             'To use a linear-oracle method instead, pass method="corrective" or m=16',
             keeper if K.polytope else ("conjugate", {}),
         )
+    if _suits_interior_points(objective, K):
+        reason = f"f is quadratic, and {name} is given by few linear constraints"
+        return chosen("conic", f"{reason}, so that interior points need no oracles", keeper)
     if K.polytope:
         method, given = keeper
         return chosen(method, f"{name} is a polytope, whose points need few vertices", **given)
@@ -177,6 +183,17 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
         keeper,
         ("anytime", smooth),
     )
+
+
+def _suits_interior_points(objective: Objective, K: Set) -> bool:
+    """Tell whether an interior-point solver is installed, and the problem small enough for it."""
+    if not K.has("polyhedron") or K.dimension > _INTERIOR or find_spec("clarabel") is None:
+        return False
+    form = None if is_foreign(objective.like) else objective.quadratic_form()
+    if form is None:
+        return False
+    matrix = form.P if form.factor is None else form.factor
+    return int(matrix.size) <= _INTERIOR_ENTRIES
 
 
 def as_set(K: object) -> Set:
