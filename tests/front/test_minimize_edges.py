@@ -221,3 +221,14 @@ def test_a_loss_that_rounds_to_zero_is_no_gap_of_zero():
     # the loss is exp(-150) there and less elsewhere
     assert result.gap >= np.exp(-150.0) - np.exp(-200.0)
     assert result.status == wp.Status.STALLED
+
+
+@pytest.mark.parametrize("method", ["pfw", "r-pfw", "fw", "anytime"])
+@pytest.mark.parametrize("unit", [1e-160, 1e-270, 1e-305])
+def test_tiny_units_end_in_a_status(method, unit):
+    rng = np.random.default_rng(0)
+    A, b = rng.standard_normal((24, 4)), rng.standard_normal(24)
+    f = wp.objectives.LeastSquares(A * unit, b * unit)
+    res = wp.minimize(f, wp.sets.Simplex(4), method=method, tol=0.0, max_rounds=20)
+    assert res.status in ("stalled", "max_rounds")
+    assert np.isfinite(res.gap)

@@ -20,6 +20,8 @@ from ..problem.checks import Kind, count, nonnegative, optional, whole
 from ..sets import Set
 
 RandomState: TypeAlias = int | np.random.RandomState | None
+FLOATS = [np.float64, np.float32]
+"""Types of data that are kept; models have the type of the rows that they were fitted to."""
 _NO_TARGETS = object()
 
 
@@ -80,7 +82,10 @@ _SHARED: dict[str, Kind] = {
 
 def seed_of(random_state: RandomState) -> int:
     """Return the seed of a run, drawn from scikit-learn's kind of random state."""
-    return int(check_random_state(random_state).randint(2**31))
+    state = random_state if isinstance(random_state, np.random.RandomState) else None
+    if state is None and random_state is not None:
+        state = int(random_state)  # scikit-learn takes no 7.0
+    return int(check_random_state(state).randint(2**31))
 
 
 def warn_unless_certified(

@@ -29,13 +29,20 @@ from ..regularizers import ElasticNet, Euclidean, Regularizer, Shifted, SquaredN
 from ..regularizers.pairs import composite_problem
 from ..solvers import ConvergingComposite
 from ..solvers.composite.accelerated import State, Tuned
-from ._common import RandomState, check_parameters, checked_data, seed_of, warn_unless_certified
+from ._common import (
+    FLOATS,
+    RandomState,
+    check_parameters,
+    checked_data,
+    seed_of,
+    warn_unless_certified,
+)
 
 _SOLVER = ConvergingComposite(batch=1)
 # With fewer entries than this, every round of `fit` reads all data: a pass over them costs less
 # than the rounds that would save it.
 _MAX_ENTRIES_READ_WHOLE = 2**18
-_ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+_ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS}
 _STREAM_ROWS = 32  # rows in a round of partial_fit when batch_size is "auto"
 
 
@@ -64,7 +71,11 @@ class AcceleratedLinear(BaseEstimator):
         raise NotImplementedError
 
     def _data(self, X: Array, y: Array, reset: bool = True, **kind: bool) -> tuple[Array, Array]:
-        """Return checked rows and targets; without ``reset``, with the columns of earlier ones."""
+        """Check the parameters; return checked rows and targets.
+
+        Without ``reset`` rows have the columns of earlier ones.
+        """
+        self._check()
         reset = reset or not hasattr(self, "n_features_in_")
         _check_structure(X)
         return checked_data(self, X, y, reset=reset, **_ROWS, **kind)
@@ -78,7 +89,6 @@ class AcceleratedLinear(BaseEstimator):
 
     def _fit(self, X: Array, y: Array, weights: Array | None) -> None:
         """Minimise the mean loss plus the penalty, and keep the coefficients."""
-        self._check()
         self._stream = None
         if weights is not None:
             if not weights.any():
@@ -113,7 +123,6 @@ class AcceleratedLinear(BaseEstimator):
 
     def _partial_fit(self, X: Array, y: Array, weights: Array | None) -> None:
         """Run one pass over the given rows, the stream of Algorithm 1's converging form."""
-        self._check()
         if self._stream is None:
             self._set_bias(X, None)
             self._stream = Stream()

@@ -9,16 +9,28 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 
-from ..arrays import Array
+from ..arrays import ArgumentError, Array
 from ..objectives import Logistic, Multinomial, SquaredHinge, Weighted
 from ..objectives.finite_sum import FiniteSum
-from ..problem.checks import Kind, choice
+from ..problem.checks import Kind, choice, shown, weight
 from ._linear_model import AcceleratedLinear
 
 _LOSSES = ("log_loss", "squared_hinge")
+
+
+def _class_weight(value: Any, name: str) -> None:
+    """Raise unless ``value`` is None, "balanced" or weights by label."""
+    if value is None or (isinstance(value, str) and value == "balanced"):
+        return
+    if not isinstance(value, Mapping):
+        raise ArgumentError(
+            f"{name} must be a dict of weights by label, 'balanced' or None, found {shown(value)}"
+        )
+    weights: Mapping[Any, Any] = value
+    for label, given in weights.items():
+        weight(given, f"{name}[{shown(label)}]")
 
 
 @dataclass(eq=False, repr=False)
@@ -51,7 +63,8 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
     warm_start : bool
         Start at the coefficients of the last fit.
     class_weight : dict, "balanced" or None
-        Weights of the classes, by label; "balanced" gives all classes the same total weight.
+        Weights of the classes, by label, 1 for labels without; "balanced" gives all classes the
+        same total weight.
 
     Attributes
     ----------
@@ -77,7 +90,7 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
     _: KW_ONLY
     class_weight: Mapping[Any, float] | str | None = None
 
-    _kinds: ClassVar[dict[str, Kind]] = {"loss": choice(*_LOSSES)}
+    _kinds: ClassVar[dict[str, Kind]] = {"loss": choice(*_LOSSES), "class_weight": _class_weight}
 
     def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> AcceleratedClassifier:
         """Fit the model to the rows of ``X`` and their labels, with weights if given."""
@@ -85,7 +98,7 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y must have at least 2 classes, found one class: {self.classes_[0]}")
-        self._fit(X, codes, self._both_weights(X, y, sample_weight))
+        self._fit(X, codes, self._both_weights(X, codes, sample_weight))
         return self
 
     def partial_fit(
@@ -96,13 +109,13 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
         sample_weight: Array | None = None,
     ) -> AcceleratedClassifier:
         """Continue with one pass over the given rows; the first call names all ``classes``."""
+        first = self._stream is None and not hasattr(self, "classes_")
+        X, y = self._data(X, y, reset=False)
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs all labels at once: pass a dict of weights to "
                 "partial_fit"
             )
-        first = self._stream is None and not hasattr(self, "classes_")
-        X, y = self._data(X, y, reset=False)
         if first:
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit")
@@ -114,16 +127,30 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
         codes = np.searchsorted(self.classes_, y)
         if not np.array_equal(self.classes_[np.minimum(codes, len(self.classes_) - 1)], y):
             raise ValueError(f"y must hold labels among {self.classes_}, found {np.unique(y)}")
-        self._partial_fit(X, codes, self._both_weights(X, y, sample_weight))
+        self._partial_fit(X, codes, self._both_weights(X, codes, sample_weight))
         return self
 
-    def _both_weights(self, X: Array, y: Array, given: Array | None) -> Array | None:
+    def _both_weights(self, X: Array, codes: Array, given: Array | None) -> Array | None:
         """Return the weights of rows times those of their classes."""
         weights = self._weights(X, given)
         if self.class_weight is None:
             return weights
-        of_class = compute_sample_weight(self.class_weight, y)
+        of_class = self._weights_of_classes(codes)[codes]
         return of_class if weights is None else weights * of_class
+
+    def _weights_of_classes(self, codes: Array) -> Array:
+        """Return the weight of each class; labels that ``class_weight`` does not name have 1."""
+        if isinstance(self.class_weight, str):  # "balanced"
+            return len(codes) / (len(self.classes_) * np.bincount(codes))
+        assert self.class_weight is not None
+        labels = self.classes_.tolist()
+        unknown = [label for label in self.class_weight if label not in labels]
+        # Rows that happen to lack a class, as in cross-validation, are no mistake.
+        if unknown and not all(label in self.class_weight for label in labels):
+            raise ArgumentError(
+                f"class_weight must name labels among {shown(labels)}, found {shown(unknown[0])}"
+            )
+        return np.array([float(self.class_weight.get(label, 1.0)) for label in labels])
 
     def _objective(self, features: Array, y: Array, weights: Array | None) -> FiniteSum:
         count = len(self.classes_)

@@ -13,9 +13,7 @@ from ..arrays import Array
 from ..objectives import LeastSquares
 from ..problem.checks import flag, positive
 from ..sets import Set, Simplex, TraceNormBall
-from ._common import FittedByMinimize, RandomState, check_parameters, checked_data
-
-_FLOATS = [np.float64, np.float32]
+from ._common import FLOATS, FittedByMinimize, RandomState, check_parameters, checked_data
 
 
 @dataclass(eq=False, repr=False)
@@ -35,7 +33,7 @@ class ConstrainedRegressor(FittedByMinimize, RegressorMixin, BaseEstimator):
     def _fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> Self:
         check_parameters(self, radius=positive, fit_intercept=flag)
         multi = isinstance(self, MultiOutputMixin)
-        X, y = checked_data(self, X, y, dtype=_FLOATS, multi_output=multi, y_numeric=True)
+        X, y = checked_data(self, X, y, dtype=FLOATS, multi_output=multi, y_numeric=True)
         kind, X = X.dtype, X.astype(np.float64)
         y = np.asarray(y, dtype=np.float64)
         weights = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
@@ -59,7 +57,7 @@ class ConstrainedRegressor(FittedByMinimize, RegressorMixin, BaseEstimator):
     def predict(self, X: Array) -> Array:
         """Return the prediction of each row."""
         check_is_fitted(self, "coef_")
-        X = checked_data(self, X, dtype=_FLOATS, reset=False)
+        X = checked_data(self, X, dtype=FLOATS, reset=False)
         return X @ self.coef_.T + self.intercept_
 
     def __sklearn_tags__(self) -> Any:

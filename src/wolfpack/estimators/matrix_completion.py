@@ -14,7 +14,7 @@ from ..arrays import ArgumentError, Array
 from ..objectives import Function
 from ..problem.checks import count, optional, positive
 from ..sets import TraceNormBall
-from ._common import FittedByMinimize, RandomState, check_parameters, checked_data
+from ._common import FLOATS, FittedByMinimize, RandomState, check_parameters, checked_data
 
 
 @dataclass(eq=False, repr=False)
@@ -70,40 +70,43 @@ class MatrixCompletion(FittedByMinimize, OneToOneFeatureMixin, TransformerMixin,
     def fit(self, X: Array, y: Array = None) -> MatrixCompletion:
         """Find the matrix of small trace norm that is closest to the entries seen."""
         check_parameters(self, radius=optional(positive), rank=count)
-        X = checked_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        X = checked_data(self, X, dtype=FLOATS, ensure_all_finite="allow-nan")
+        kind, X = X.dtype, X.astype(np.float64)
         seen = ~np.isnan(X)
         if not seen.any():
             raise ArgumentError(f"X must have an entry that is not NaN, found {X.size} NaN")
         counts = np.maximum(seen.sum(axis=0), 1)
-        self.mean_ = np.where(seen, X, 0.0).sum(axis=0) / counts
-        target = np.where(seen, X - self.mean_, 0.0)
+        mean = np.where(seen, X, 0.0).sum(axis=0) / counts
+        target = np.where(seen, X - mean, 0.0)
         total = float((target**2).sum())
         size = np.sqrt(total * X.size / max(int(seen.sum()), 1))
-        rank = min(self.rank, *X.shape)
+        rank = min(int(self.rank), *X.shape)
         radius = float(np.sqrt(rank) * size) if self.radius is None else self.radius
         f = Function(_loss(seen, target), L=1.0, shape=X.shape)
         K = TraceNormBall(X.shape, radius if radius > 0 else 1.0)
         tol = max(0.5 * self.tol * total, np.finfo(float).tiny)
         Z = self._minimize(f, K, tol, "matrix", stacklevel=4)
-        self.completed_ = Z + self.mean_
+        self.mean_, self.completed_ = mean.astype(kind), (Z + mean).astype(kind)
         _, values, right = np.linalg.svd(Z, full_matrices=False)
         kept = values[:rank] > 1e-9 * max(float(values[0]), np.finfo(float).tiny)
-        self.components_ = (values[:rank, None] * right[:rank])[kept] / np.sqrt(X.shape[0])
+        components = (values[:rank, None] * right[:rank])[kept] / np.sqrt(X.shape[0])
+        self.components_ = components.astype(kind)
         return self
 
     def transform(self, X: Array) -> Array:
         """Return ``X`` with the missing entries filled in."""
         check_is_fitted(self, "components_")
-        X = checked_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        X = checked_data(self, X, dtype=FLOATS, ensure_all_finite="allow-nan", reset=False)
         filled = X.copy()
+        mean, components = self.mean_.astype(np.float64), self.components_.astype(np.float64)
         # relative to the data, so that their unit does not matter
-        ridge = 1e-6 * float((self.components_**2).sum()) + np.finfo(float).tiny
+        ridge = 1e-6 * float((components**2).sum()) + np.finfo(float).tiny
         for i in np.flatnonzero(np.isnan(X).any(axis=1)):
             seen = ~np.isnan(X[i])
-            part = self.components_[:, seen]
+            part = components[:, seen]
             gram = part @ part.T + ridge * np.eye(len(part))
-            weights = np.linalg.solve(gram, part @ (X[i, seen] - self.mean_[seen]))
-            filled[i, ~seen] = (self.mean_ + weights @ self.components_)[~seen]
+            weights = np.linalg.solve(gram, part @ (X[i, seen] - mean[seen]))
+            filled[i, ~seen] = (mean + weights @ components)[~seen]
         return filled
 
     def __sklearn_tags__(self) -> Any:

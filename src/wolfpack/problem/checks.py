@@ -328,8 +328,9 @@ def as_path(value: Any, name: str) -> str:
 def as_shape(value: Any, name: str) -> tuple[int, ...]:
     """A positive integer n, which stands for (n,), or a tuple of them."""
     allowed = "a positive integer or a tuple of them"
-    several: Any = value
-    sizes = [as_whole(n) for n in several] if isinstance(value, list | tuple) else [as_whole(value)]
+    several = isinstance(value, tuple | list)
+    given: list[Any] = [*value] if several else [value]
+    sizes = [as_whole(n) for n in given]
     found = tuple(n for n in sizes if n is not None)
     if len(found) < len(sizes):
         raise ArgumentError(f"{name} must be {allowed}, found {shown(value)}")
