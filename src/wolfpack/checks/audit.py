@@ -8,7 +8,7 @@ handed out, a few values and answers at points that the run itself would not hav
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,14 @@ from ..problem import Evaluation, LimitReached, NonFiniteError, Problem
 from .convexity import Breach, Sample, Tangents
 from .finding import Finding
 from .oracle import Witness
-from .search import Projected, Weights, curvatures, trail
+from .search import curvatures, oracle_trail, projected_trail
 from .slopes import blame_gradient, disproof, noise
 
 RIVALS = 3
 """Points towards which a lower value than the certificate allows is looked for."""
+
+QUESTIONS = 6
+"""Oracle calls that the search may take, on sets without a cheap projection."""
 
 EVALUATIONS, SHARE = 8, 0.1
 """Evaluations that the search for it may take: a few, and a part of those that the run has made."""
@@ -131,12 +134,17 @@ class Audit:
             points.append(like(self.problem.set.start(), x))
         known = _distinct(points)
         if not self._projects and len(known) <= RIVALS:
-            known = _distinct(known + [self._ask(u, x) for u in _directions(at.gradient)])
+            directions = _directions(at.gradient, self._takes_all_signs(at.gradient))
+            known = _distinct(known + [self._ask(u, x) for u in directions])
         if not self._projects and len(known) == 1:
             known = _distinct(known + self._opposite(x, at.gradient))
-        elif self.foreign and _mixed(at.gradient):
+        elif self.foreign and self._takes_all_signs(at.gradient):
             known = _distinct([*known, self._ask(_across(known, x), x)])
         return sorted(known, key=lambda point: -norm(point - x))
+
+    def _takes_all_signs(self, g: Array) -> bool:
+        """Tell whether the run has asked directions with entries of both signs, g among them."""
+        return _mixed(g) or any(_mixed(asked) for asked, _, _ in self.witness.answers)
 
     def _opposite(self, x: Array, g: Array) -> list[Array]:
         """Return answers to directions against g and across it, if the oracle gives any.
@@ -190,24 +198,37 @@ class Audit:
 
     def _samples(self, best: Sample, answers: list[Array]) -> Iterator[Sample]:
         """Yield samples of f that may prove it not convex."""
-        problem = self.problem
-        if self._projects:
-            where = Projected(problem)
-            if self._flat(best):
-                yield from curvatures(problem, best, where)
-            rivals = [self._ask(g, best.x) for g in self._asked(best)]
-            trails = [trail(problem, best, where, [best.x, rival]) for rival in rivals]
-        else:
-            points = _spread(_distinct([best.x, *answers]))
-            weights = [Weights([best.x, *points[i:], *points[:i]]) for i in range(len(points))]
-            trails = [trail(problem, best, one, one.points) for one in weights[:RIVALS]]
-        for samples in zip_longest(*trails):
-            yield from (sample for sample in samples if sample is not None)
+        problem, K = self.problem, self.problem.set
+        if not self._projects:
+            known, left = list(answers), iter(range(QUESTIONS))
+
+            def target(g: Array) -> Array:
+                if next(left, None) is not None:
+                    known.append(point_of(self._lmo(g), best.x))
+                return min(known, key=lambda point: inner(g, point))
+
+            for rival in answers[:RIVALS]:
+                yield from oracle_trail(problem, best, rival, target)
+            return
+
+        def project(x: Array) -> Array:
+            return same_type(K.project(x), x)
+
+        if self._flat(best):
+            yield from curvatures(problem, best, project)
+        rivals = [self._ask(g, best.x) for g in self._asked(best)]
+        trails = [projected_trail(problem, best, rival, project) for rival in rivals]
+        while trails:  # one step of each at a time
+            one = trails.pop(0)
+            for found in islice(one, 1):
+                yield found
+                trails.append(one)
 
     def _asked(self, best: Sample) -> list[Array]:
         """Return directions whose answers lie on other sides of K than the best point."""
         away = best.x - like(self.problem.set.start(), best.x)
-        return [away, *_directions(best.at.gradient)][:RIVALS]
+        u = np.random.Generator(np.random.Philox(key=7)).standard_normal(tuple(away.shape))
+        return [away, like(u, away), like(-u, away)]
 
     def _flat(self, best: Sample) -> bool:
         """Tell whether the gradient vanishes at a point: it may be a saddle, or a maximum."""
@@ -242,31 +263,20 @@ def _across(points: list[Array], x: Array) -> Array:
     return namespace(x).where(mean == x, mean, mean - x)
 
 
-def _spread(points: list[Array]) -> list[Array]:
-    """Return all points but the first, in an order in which they lie on different sides of it."""
-    home, *rest = points
-    ordered: list[Array] = []
-    while rest:
-        seen = sum((p - home for p in ordered), 0.0 * home)
-        i = min(range(len(rest)), key=lambda j: float(inner(seen, rest[j] - home)))
-        ordered.append(rest.pop(i))
-    return ordered
-
-
 def _mixed(g: Array) -> bool:
     """Tell whether g has entries of both signs."""
     xp = namespace(g)
     return bool(xp.min(g) < 0.0 < xp.max(g))
 
 
-def _directions(g: Array) -> list[Array]:
-    """Return a few random directions whose entries have the signs of those of g.
+def _directions(g: Array, all_signs: bool) -> list[Array]:
+    """Return a few random directions; unless ``all_signs``, their entries have the signs of g's.
 
     Some oracles answer no others: shortest paths need lengths that are not negative.
     """
     rng = np.random.Generator(np.random.Philox(key=7))
     u = [like(rng.standard_normal(tuple(g.shape)), g) for _ in range(2)]
-    if _mixed(g):
+    if all_signs:
         return [sign * one for one in u for sign in (1.0, -1.0)]
     xp = namespace(g)
     sign = 1.0 if float(xp.max(g)) > 0.0 else -1.0 if float(xp.min(g)) < 0.0 else 1.0

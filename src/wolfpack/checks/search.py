@@ -8,18 +8,19 @@ with differences of gradients (Lanczos' method), and goes where they are least.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..arrays import Array, inner, like, norm, same_type
+from ..arrays import Array, inner, like, norm
 from ..problem import Problem
-from ..sets import Simplex
 from .convexity import Sample
 
 STEPS = 5
 """Steps downhill from each point."""
+
+DESCENT = 4
+"""The same on sets without a cheap projection, each with two evaluations and an oracle call."""
 
 CURVATURES = 4
 """Directions along which curvature is measured where the gradient vanishes."""
@@ -32,93 +33,57 @@ _TRUST = 0.25
 the hill that they are to find."""
 
 
-class Coordinates(Protocol):
-    """How to move in K: a point has coordinates, and every change of them can be made feasible."""
-
-    def of(self, points: Sequence[Array]) -> list[Array]:
-        """Return the coordinates of the best point and of its rivals."""
-        ...
-
-    def point(self, c: Array) -> Array:
-        """Return the point with coordinates c."""
-        ...
-
-    def pull(self, g: Array) -> Array:
-        """Return the gradient with respect to the coordinates."""
-        ...
-
-    def project(self, c: Array) -> Array:
-        """Return coordinates of a point of K near c."""
-        ...
-
-
-class Projected:
-    """The entries of x themselves, for sets with a cheap projection."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.K = problem.set
-
-    def of(self, points: Sequence[Array]) -> list[Array]:
-        return list(points)
-
-    def point(self, c: Array) -> Array:
-        return c
-
-    def pull(self, g: Array) -> Array:
-        return g
-
-    def project(self, c: Array) -> Array:
-        return same_type(self.K.project(c), c)
-
-
-class Weights:
-    """Weights of the points that a run has met, for sets of which nothing else is known."""
-
-    def __init__(self, points: Sequence[Array]) -> None:
-        self.points, self.simplex = points, Simplex(len(points))
-
-    def of(self, points: Sequence[Array]) -> list[Array]:
-        return list(np.eye(len(self.points))[: len(points)])
-
-    def point(self, c: Array) -> Array:
-        terms = [float(w) * p for w, p in zip(c, self.points, strict=True) if w > 0.0]
-        return sum(terms[1:], terms[0])
-
-    def pull(self, g: Array) -> Array:
-        return np.array([float(inner(g, p)) for p in self.points])
-
-    def project(self, c: Array) -> Array:
-        return self.simplex.project(c)
-
-
 _HOME = 0.1
 """A part of the way to a rival; what comes so near to the best point has found nothing else."""
 
 
-def trail(
-    problem: Problem, best: Sample, where: Coordinates, ends: Sequence[Array]
+def sample(problem: Problem, x: Array) -> Sample:
+    """Evaluate f at x."""
+    return Sample(x, problem.evaluate(x))
+
+
+def projected_trail(
+    problem: Problem, best: Sample, rival: Array, project: Callable[[Array], Array]
 ) -> Iterator[Sample]:
     """Yield samples halfway to a rival of the best point, downhill from there, and at the rival."""
-    home, rival = where.of(ends)[:2]
-
-    def sample(c: Array) -> Sample:
-        x = where.point(c)
-        return Sample(x, problem.evaluate(x))
-
-    c, far = 0.5 * (home + rival), norm(home - rival)
-    y = sample(c)
+    home, far = best.x, norm(rival - best.x)
+    y = sample(problem, 0.5 * (home + rival))
     yield y
-    former, slope = home, where.pull(best.at.gradient)
+    former = best
     for _ in range(STEPS):
-        g = where.pull(y.at.gradient)
-        c_next = where.project(c - step_length(c - former, g - slope, c - home, g) * g)
-        if norm(c_next - c) <= 1e-9 * far or norm(c_next - home) <= _HOME * far:
+        g = y.at.gradient
+        length = step_length(y.x - former.x, g - former.at.gradient, y.x - home, g)
+        x = project(y.x - length * g)
+        if norm(x - y.x) <= 1e-9 * far or norm(x - home) <= _HOME * far:
             break
-        former, slope, c = c, g, c_next
-        y = sample(c)
+        former, y = y, sample(problem, x)
         yield y
-    yield sample(0.5 * (home + c))
-    yield sample(rival)
+    yield sample(problem, 0.5 * (home + y.x))
+    yield sample(problem, rival)
+
+
+def oracle_trail(
+    problem: Problem, best: Sample, rival: Array, target: Callable[[Array], Array]
+) -> Iterator[Sample]:
+    """Yield samples on the way to a rival, downhill from there, and on the way back.
+
+    ``target`` answers a gradient with a point of K. Each step tries the middle of the way to it,
+    and the minimiser of the parabola through the two ends.
+    """
+    for t in (0.5, 1.0):
+        y = sample(problem, best.x + t * (rival - best.x))
+        yield y
+    for _ in range(DESCENT):
+        d = target(y.at.gradient) - y.x
+        slope, tried, t = inner(y.at.gradient, d), [y], 0.5
+        for _ in range(2):
+            tried.append(sample(problem, y.x + t * d))
+            yield tried[-1]
+            bend = tried[-1].at.value - y.at.value - t * slope
+            least = 1.0 if bend <= 0 else -slope * t * t / (2.0 * bend)
+            t = min(1.0, max(least, 1e-3))
+        y = min(tried, key=lambda one: one.at.value)
+    yield sample(problem, 0.5 * (best.x + y.x))
 
 
 def step_length(step: Array, change: Array, way: Array, g: Array) -> float:
@@ -131,7 +96,9 @@ def step_length(step: Array, change: Array, way: Array, g: Array) -> float:
     return longest if curvature <= 0.0 else min(longest, inner(step, step) / curvature)
 
 
-def curvatures(problem: Problem, best: Sample, where: Projected) -> Iterator[Sample]:
+def curvatures(
+    problem: Problem, best: Sample, project: Callable[[Array], Array]
+) -> Iterator[Sample]:
     """Yield samples near a point where the gradient vanishes, then where f bends down the most.
 
     Differences of gradients are products with the Hessian. On the subspace that these span the
@@ -143,7 +110,7 @@ def curvatures(problem: Problem, best: Sample, where: Projected) -> Iterator[Sam
     basis: list[Array] = []
     images: list[Array] = []
     while norm(u) > 0.0 and len(basis) < CURVATURES:
-        point = where.project(x + NEAR * K.diameter / norm(u) * u)
+        point = project(x + NEAR * K.diameter / norm(u) * u)
         length = norm(point - x)
         if not length:
             break
@@ -163,5 +130,5 @@ def curvatures(problem: Problem, best: Sample, where: Projected) -> Iterator[Sam
     weights = np.linalg.eigh(products + products.T)[1][:, 0]
     lowest = sum(float(w) * b for w, b in zip(weights, basis, strict=True))
     for sign in (1.0, -1.0):
-        point = where.project(x + sign * K.diameter * lowest)
+        point = project(x + sign * K.diameter * lowest)
         yield Sample(point, problem.evaluate(point))
