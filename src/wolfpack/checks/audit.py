@@ -7,30 +7,28 @@ handed out, a few values and answers at points that the run itself would not hav
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, Structured, inner, like, namespace, norm, same_type
 from ..problem import Evaluation, LimitReached, NonFiniteError, Problem
-from .convexity import Breach, Sample, Tangents, descend
+from .convexity import Breach, Sample, Tangents
 from .finding import Finding
 from .oracle import Witness
+from .search import curvatures, oracle_trail, projected_trail
 from .slopes import blame_gradient, disproof, noise
 
 RIVALS = 3
-"""Points from which a lower value than the certificate allows is looked for, before it is given."""
-
-DESCENT = 4
-"""Steps that each of them takes."""
-
-AXES, DIAGONALS = 16, 8
-"""Directions along axes, both ways, and across them, around a point where the gradient vanishes."""
+"""Points towards which a lower value than the certificate allows is looked for."""
 
 QUESTIONS = 6
-"""Oracle calls that these steps may take together, on sets without a cheap projection."""
+"""Oracle calls that the search may take, on sets without a cheap projection."""
+
+EVALUATIONS, SHARE = 8, 0.1
+"""Evaluations that the search for it may take: a few, and a part of those that the run has made."""
 
 
 class Audit:
@@ -51,7 +49,6 @@ class Audit:
         self.foreign = not problem.set.tested
         self.witness = Witness(problem.set, compares=self.foreign)
         self.tangents = Tangents(problem)
-        self.questions = QUESTIONS
 
     @property
     def active(self) -> bool:
@@ -119,11 +116,10 @@ class Audit:
                     return self.witness.finding
             centre = self._middle(answers)
             if self.gradient and norm(centre - x) > 0:
-                others = [] if self._projects else answers[:2]
-                blamed = blame_gradient(problem, x, at, [centre, *others])
+                blamed = blame_gradient(problem, x, at, [centre])
                 if blamed is not None:
                     return blamed
-            return self._search(Sample(x, at), centre, answers) if self.convexity else None
+            return self._search(Sample(x, at), answers) if self.convexity else None
         except (NonFiniteError, LimitReached):
             return None  # outside the domain of f, or beyond a limit, these tests cannot go
 
@@ -138,10 +134,17 @@ class Audit:
             points.append(like(self.problem.set.start(), x))
         known = _distinct(points)
         if not self._projects and len(known) <= RIVALS:
-            known = _distinct(known + [self._ask(u, x) for u in _directions(at.gradient)])
+            directions = _directions(at.gradient, self._takes_all_signs(at.gradient))
+            known = _distinct(known + [self._ask(u, x) for u in directions])
         if not self._projects and len(known) == 1:
             known = _distinct(known + self._opposite(x, at.gradient))
+        elif self.foreign and self._takes_all_signs(at.gradient):
+            known = _distinct([*known, self._ask(_across(known, x), x)])
         return sorted(known, key=lambda point: -norm(point - x))
+
+    def _takes_all_signs(self, g: Array) -> bool:
+        """Tell whether the run has asked directions with entries of both signs, g among them."""
+        return _mixed(g) or any(_mixed(asked) for asked, _, _ in self.witness.answers)
 
     def _opposite(self, x: Array, g: Array) -> list[Array]:
         """Return answers to directions against g and across it, if the oracle gives any.
@@ -184,79 +187,53 @@ class Audit:
         shift = 0.25 * K.radius / K.dimension * rng.standard_normal(K.shape)
         return same_type(K.project(mean + like(shift, mean)), mean)
 
-    def _search(self, best: Sample, centre: Array, answers: list[Array]) -> Finding | None:
-        """Look for values below tangents on the way to other points of K, and downhill from there.
-
-        Two wells have a hill between them: the chord from one to the other passes over it.
-        """
-        found = self._seen(best)
-        if found is not None:
-            return found
-        rivals = answers
-        if self._projects:
-            asked = [best.x - centre, *_directions(best.at.gradient)][:RIVALS]
-            rivals = [self._ask(g, best.x) for g in asked]
-        for rival in rivals[:RIVALS]:
-            found = self._follow(best, rival, answers)
+    def _search(self, best: Sample, answers: list[Array]) -> Finding | None:
+        """Look for values below tangents, with as many evaluations as the run can afford."""
+        most = EVALUATIONS + int(SHARE * self.problem.counts.nfev)
+        for sample in chain([best], islice(self._samples(best, answers), most)):
+            found = self._seen(sample)
             if found is not None:
                 return found
-        return self._around(best) if self._flat(best) else None
+        return None
+
+    def _samples(self, best: Sample, answers: list[Array]) -> Iterator[Sample]:
+        """Yield samples of f that may prove it not convex."""
+        problem, K = self.problem, self.problem.set
+        if not self._projects:
+            known, left = list(answers), iter(range(QUESTIONS))
+
+            def target(g: Array) -> Array:
+                if next(left, None) is not None:
+                    known.append(point_of(self._lmo(g), best.x))
+                return min(known, key=lambda point: inner(g, point))
+
+            for rival in answers[:RIVALS]:
+                yield from oracle_trail(problem, best, rival, target)
+            return
+
+        def project(x: Array) -> Array:
+            return same_type(K.project(x), x)
+
+        if self._flat(best):
+            yield from curvatures(problem, best, project)
+        rivals = [self._ask(g, best.x) for g in self._asked(best)]
+        trails = [projected_trail(problem, best, rival, project) for rival in rivals]
+        while trails:  # one step of each at a time
+            one = trails.pop(0)
+            for found in islice(one, 1):
+                yield found
+                trails.append(one)
+
+    def _asked(self, best: Sample) -> list[Array]:
+        """Return directions whose answers lie on other sides of K than the best point."""
+        away = best.x - like(self.problem.set.start(), best.x)
+        u = np.random.Generator(np.random.Philox(key=7)).standard_normal(tuple(away.shape))
+        return [away, like(u, away), like(-u, away)]
 
     def _flat(self, best: Sample) -> bool:
         """Tell whether the gradient vanishes at a point: it may be a saddle, or a maximum."""
         slope = norm(best.at.gradient) * self.problem.set.diameter
         return slope <= 1e-9 * (abs(best.at.value) + self.problem.counts.scale)
-
-    def _around(self, best: Sample) -> Finding | None:
-        """Look for lower values around a point where the gradient vanishes, near and far."""
-        K, rng = self.problem.set, np.random.Generator(np.random.Philox(key=10))
-        size = math.prod(K.shape)
-        axes = np.zeros((min(size, AXES), size))
-        axes[np.arange(len(axes)), rng.permutation(size)[:AXES]] = 1.0
-        diagonals = np.where(rng.random((DIAGONALS, size)) < 0.5, -1.0, 1.0) / math.sqrt(size)
-        for u in np.concatenate([axes, -axes, diagonals]).reshape(-1, *K.shape):
-            direction = like(u, best.x)
-            if self._projects:
-                point = same_type(K.project(best.x + K.diameter * direction), best.x)
-            else:
-                point = self._ask(-direction, best.x)
-            for t in (0.02, 1.0):
-                found = self._seen(self._sample(best.x + t * (point - best.x)))
-                if found is not None:
-                    return found
-        return None
-
-    def _follow(self, best: Sample, rival: Array, answers: list[Array]) -> Finding | None:
-        """Sample f on the way to a rival, downhill from there, and on the way back."""
-        y = best
-        for t in (0.5, 1.0):
-            y = self._sample(best.x + t * (rival - best.x))
-            found = self._seen(y)
-            if found is not None:
-                return found
-        for _ in range(DESCENT):
-            y, tried = descend(self.problem, y, self._target(y, answers))
-            for one in tried:
-                found = self._seen(one)
-                if found is not None:
-                    return found
-        return self._seen(self._sample(0.5 * (best.x + y.x)))
-
-    def _target(self, y: Sample, answers: list[Array]) -> Array:
-        """Return a point of K that lies downhill from y."""
-        K, g = self.problem.set, y.at.gradient
-        if not self._projects:
-            if self.questions > 0:
-                self.questions -= 1
-                answers.append(point_of(self._lmo(g), y.x))
-            return min(answers, key=lambda point: inner(g, point))
-        slope = norm(g)
-        if K.diameter >= 1e30 * slope:  # f is flat at y, or the step would overflow
-            return y.x
-        return same_type(K.project(y.x - (K.diameter / slope) * g), y.x)
-
-    def _sample(self, x: Array) -> Sample:
-        return Sample(x, self.problem.evaluate(x))
 
     def _seen(self, sample: Sample) -> Finding | None:
         found = self.tangents.add(*sample)
@@ -277,20 +254,29 @@ def _distinct(points: list[Array]) -> list[Array]:
     return found
 
 
+def _across(points: list[Array], x: Array) -> Array:
+    """Return a direction whose answer lies on the other side of x than points of K.
+
+    In entries in which all of them agree with x, it lies beyond the origin.
+    """
+    mean = sum(points[1:], points[0]) / len(points)
+    return namespace(x).where(mean == x, mean, mean - x)
+
+
 def _mixed(g: Array) -> bool:
     """Tell whether g has entries of both signs."""
     xp = namespace(g)
     return bool(xp.min(g) < 0.0 < xp.max(g))
 
 
-def _directions(g: Array) -> list[Array]:
-    """Return a few random directions whose entries have the signs of those of g.
+def _directions(g: Array, all_signs: bool) -> list[Array]:
+    """Return a few random directions; unless ``all_signs``, their entries have the signs of g's.
 
     Some oracles answer no others: shortest paths need lengths that are not negative.
     """
     rng = np.random.Generator(np.random.Philox(key=7))
     u = [like(rng.standard_normal(tuple(g.shape)), g) for _ in range(2)]
-    if _mixed(g):
+    if all_signs:
         return [sign * one for one in u for sign in (1.0, -1.0)]
     xp = namespace(g)
     sign = 1.0 if float(xp.max(g)) > 0.0 else -1.0 if float(xp.min(g)) < 0.0 else 1.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..arrays import Array, inner, inners
+from ..arrays import Array, inners
 from ..problem import Evaluation, Problem
 
 
@@ -58,21 +58,3 @@ class Tangents:
             del self.samples[1]
         self.samples.append(new)
         return max(found, key=lambda b: b.depth, default=None)
-
-
-def descend(problem: Problem, y: Sample, target: Array) -> tuple[Sample, list[Sample]]:
-    """Return a lower point between y and a point of K, and all points that were tried.
-
-    The second of the two points is the minimiser of the parabola through the first.
-    """
-    d = target - y.x
-    slope, tried = inner(y.at.gradient, d), []
-    t = 0.5
-    for _ in range(2):
-        x = y.x + t * d
-        tried.append(Sample(x, problem.evaluate(x)))
-        bend = tried[-1].at.value - y.at.value - t * slope
-        best = 1.0 if bend <= 0 else -slope * t * t / (2.0 * bend)
-        t = min(1.0, max(best, 1e-3))
-    lowest = min([y, *tried], key=lambda s: s.at.value)
-    return lowest, tried
