@@ -27,6 +27,7 @@ from ..atoms import Atoms, Dense, Sparse
 from ..problem.checks import Shape, as_shape, checked, extent
 from ..problem.polyhedron import Polyhedron, Rows
 from ._base import Set
+from ._level import clip_to_total
 from ._select import in_chunks, largest, ordering, pick, place
 
 
@@ -137,36 +138,6 @@ class CappedSimplex(Set):
         if self.original is None:
             return clip_to_total(x, self.caps, self.total)
         return like(self.original._project(to_host(x)), x)
-
-
-def clip_to_total(x: Array, caps: Array, total: float) -> Array:
-    """Return the projection of ``x`` onto {0 <= v <= caps, sum v = total}.
-
-    It is clip(x - t, 0, caps), whose sum falls as t grows, with a kink at each x_i - c_i and x_i:
-    bisection over the sorted kinks finds the piece, on which t solves a linear equation. If x_j is
-    the entry at which the caps of the largest entries reach the total, t is between x_j - max c and
-    x_j: differences to x_j, cut off at max c, keep the digits when x is far away.
-    """
-    order, widest = np.argsort(-x, axis=None, kind="stable"), float(caps.max())
-    filled = np.cumsum(caps.reshape(-1)[order])
-    j = order[min(int(np.searchsorted(filled, total)), order.shape[0] - 1)]
-    with np.errstate(over="ignore"):
-        x = np.clip(x - x.reshape(-1)[j], -widest, widest)
-    kinks = np.sort(np.concatenate([(x - caps).reshape(-1), x.reshape(-1)]))
-    low, high = 0, kinks.shape[0] - 1  # the sum is sum(caps) at the first kink, 0 at the last
-    while high - low > 1:
-        middle = (low + high) // 2
-        if np.clip(x - kinks[middle], 0.0, caps).sum() >= total:
-            low = middle
-        else:
-            high = middle
-    inside = (x - caps < kinks[high]) & (x > kinks[low])  # moves with t on this piece
-    count = int(inside.sum())
-    if count == 0:
-        return np.clip(x - kinks[low], 0.0, caps)
-    full = caps[x - caps >= kinks[high]].sum()
-    t = (x[inside].sum() + full - total) / count
-    return np.clip(x - t, 0.0, caps)
 
 
 def _greedy_norm(caps: Array, total: float) -> float:

@@ -10,8 +10,8 @@ from ..arrays import Array
 from ..atoms import Sparse
 from ..problem.checks import Shape, as_shape, checked, count, extent
 from ._ball import Ball
+from ._level import clip_to_total
 from ._select import first_positions, largest_flat
-from .capped_simplex import clip_to_total
 
 
 class KSparse(Ball):

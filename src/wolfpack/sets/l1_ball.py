@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays import Array
 from ..problem.checks import Shape, as_shape, checked, extent
 from ._ball import Ball
+from ._level import above_level
 from ._select import scratch
 from .weighted_l1_ball import WeightedL1Ball
 
@@ -43,6 +44,9 @@ class L1Ball(WeightedL1Ball):
         Ball.__init__(self, as_shape(n, "n"), radius)
         self.reach = self.r
         self.log_count = math.log(2 * self.dimension)
+
+    def _soft_thresholded(self, sizes: Array) -> Array:
+        return above_level(sizes, self.r)
 
     def _sizes(self, flat: Array) -> Array:
         return np.abs(flat, out=scratch(flat.shape))  # the factor r would change no comparison

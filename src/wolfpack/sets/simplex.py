@@ -13,6 +13,7 @@ from ..problem.checks import Shape, as_shape, checked, count, extent
 from ..problem.polyhedron import Rows
 from ._base import Set
 from ._laws import NoiseLike, need_scale, scale_of, smoothing_arguments
+from ._level import above_level
 from ._lifted import draw_indices, exponentials
 from ._select import ranked
 
@@ -102,21 +103,4 @@ class Simplex(Set):
         return self._described(0.0, np.inf, total)
 
     def _project(self, x: Array) -> Array:
-        return above_level(x.reshape(-1), np.ones(self.dimension), self.r).reshape(self.shape)
-
-
-def above_level(u: Array, weights: Array, total: float) -> Array:
-    r"""Return max(u - t, 0) for the t with :math:`\sum_i w_i \max(u_i - t, 0) = s`.
-
-    Here w > 0 are the weights and s > 0 is the total. With u sorted downwards, the mass above u_k
-    is :math:`F_k = \sum_{i<k} W_i (u_i - u_{i+1})`, :math:`W_i = w_1 + \dots + w_i`; for the last k
-    with F_k < s the level is :math:`t = u_k - (s - F_k)/W_k`. O(n log n). Sums of differences keep
-    the relative accuracy of u, also where u is far away and its leading digits agree.
-    """
-    order = np.argsort(-u)
-    sorted_u, mass = u[order], np.cumsum(weights[order])
-    with np.errstate(over="ignore"):  # a mass of inf counts as above s
-        above = np.cumsum(mass[:-1] * (sorted_u[:-1] - sorted_u[1:]))
-        k = int(np.searchsorted(above, total))  # F_1 = 0 is left out
-        depth = (total - (above[k - 1] if k else 0.0)) / mass[k]
-        return np.maximum((u - sorted_u[k]) + depth, 0.0)
+        return above_level(x.reshape(-1), self.r).reshape(self.shape)

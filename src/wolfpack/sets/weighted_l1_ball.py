@@ -14,9 +14,9 @@ from ..problem.checks import as_array, checked, count, extent
 from ..problem.polyhedron import Polyhedron, Rows
 from ._ball import Ball
 from ._laws import NoiseLike, is_lifted
+from ._level import above_level
 from ._lifted import LiftedSet, draw_indices, exponentials
 from ._select import ranked, scratch
-from .simplex import above_level
 
 
 class WeightedL1Ball(Ball, LiftedSet):
@@ -125,11 +125,15 @@ class WeightedL1Ball(Ball, LiftedSet):
     def _project(self, x: Array) -> Array:
         if self.violation(x) <= 0:
             return x + 0.0
-        # soft thresholding at t w: sum_i w_i^2 max(|x_i|/w_i - t, 0) = r, the largest w being 1
-        reach = np.broadcast_to(self.reach, self.shape).reshape(-1)
-        w, r = reach.min() / reach, float(reach.min())
-        shrunk = w * above_level(abs(x).reshape(-1) / w, w * w, r)
+        shrunk = self._soft_thresholded(abs(x).reshape(-1))
         return np.copysign(shrunk.reshape(self.shape), x)
+
+    def _soft_thresholded(self, sizes: Array) -> Array:
+        """Return max(|x_i| - t w_i, 0) for the t that brings x onto the boundary."""
+        # sum_i w_i^2 max(|x_i|/w_i - t, 0) = r, the largest w being 1
+        r = float(self.reach.min())
+        w = r / self.reach.reshape(-1)
+        return w * above_level(sizes / w, r, w * w)
 
     def _sizes(self, flat: Array) -> Array:
         """Return |<g, v>| of the vertices +-v on each axis, in scratch memory."""
