@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from typing import Any
 
@@ -139,6 +140,38 @@ def test_a_batch_is_cut_by_the_clock(clock):
     assert res.status == "max_seconds"
     assert res.nit == 0
     assert res.gap < math.inf
+    assert res.nlmo == counted_.answers <= 22
+
+
+@pytest.mark.parametrize("engine", [None, wp.engines.Local()], ids=["none", "local"])
+def test_calls_of_a_batch_that_is_cut_are_counted_as_made(clock, engine):
+    counted_ = Counted(clock, lmo=1.0)
+    res = counted_.minimize("anytime", m=8, max_seconds=20.0, engine=engine)
+    assert res.status == "max_seconds"
+    assert res.nlmo == counted_.answers
+
+
+def test_threads_count_the_calls_they_were_given():
+    lock, answers = threading.Lock(), [0]
+
+    def slow(g: np.ndarray) -> np.ndarray:
+        with lock:
+            answers[0] += 1
+        time.sleep(0.002)
+        return np.eye(D)[int(g.argmin())]
+
+    K = wp.sets.Oracle(slow, shape=D, radius=1.0, contains=lambda x: True)
+    f = wp.objectives.Quadratic(1.0, -GOAL)
+    engine, settings = wp.engines.Threads(2), {"L": 1.0, "tol": 0.0, "checks": False}
+    res = wp.minimize(f, K, method="anytime", m=500, engine=engine, max_seconds=0.3, **settings)
+    deadline = time.monotonic() + 20.0
+    while answers[0] < res.nlmo and time.monotonic() < deadline:
+        time.sleep(0.01)  # threads finish what they were given
+    time.sleep(0.1)
+    engine.close()
+    assert res.status == "max_seconds"
+    assert 0 < res.nlmo < 500
+    assert res.nlmo == answers[0]
 
 
 def test_all_that_happens_after_the_call_is_on_the_clock(clock):

@@ -134,10 +134,25 @@ class WorkerPool(Engine, ABC, Generic[Address]):
         try:
             with self._quiet():
                 self._collect(len(blocks) if need is None else need, timeout)
+        except BaseException:
+            self._count_handed_out(blocks)
+            raise
         finally:
             dropped, seconds = len(blocks) - len(self._round.done), time.perf_counter() - began
             self._stats = self._round.stats(len(self.workers), dropped, seconds)
         return self._round.done
+
+    def _count_handed_out(self, blocks: range) -> None:
+        """Count the calls of a round that ends early: those of the blocks that workers were given.
+
+        Threads finish what they were given. Other workers are stopped in the middle of a ticket,
+        so that for them this number is an upper bound.
+        """
+        counts, job, question = under_way(), self.job, self._round.question
+        if counts is not None and job is not None:
+            kept = {block for ticket in self._round.todo for block in ticket.blocks}
+            given = [block for block in blocks if block not in kept]
+            counts.cut(sum(job.answers_of(question, block) for block in given))
 
     def _cut(self, blocks: range, timeout: float | None) -> None:
         """Cut a round into tickets."""

@@ -82,9 +82,9 @@ _SHARED: dict[str, Kind] = {
 
 def seed_of(random_state: RandomState) -> int:
     """Return the seed of a run, drawn from scikit-learn's kind of random state."""
-    state = random_state if isinstance(random_state, np.random.RandomState) else None
-    if state is None and random_state is not None:
-        state = int(random_state)  # scikit-learn takes no 7.0
+    state = random_state
+    if state is not None and not isinstance(state, np.random.RandomState):
+        state = int(state)  # scikit-learn takes no 7.0
     return int(check_random_state(state).randint(2**31))
 
 

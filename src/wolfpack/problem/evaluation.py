@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -85,7 +86,10 @@ class Violation(NamedTuple):
     constant: float = float("nan")
 
 
-_LIMITS = ("deadline", "max_lmo", "max_rows", "limited", "latest")
+_LIMITS = ("deadline", "max_lmo", "max_rows", "limited", "latest", "asked", "begun")
+
+_begun_lock = threading.Lock()
+"""Threads may share the directions of one batch."""
 
 
 @dataclass
@@ -118,6 +122,8 @@ class Counts:
         Whether there is a deadline or a limit on oracle calls; without, nothing is looked at.
     latest : tuple or None
         The last point and f there, kept while there are limits.
+    asked, begun : int
+        Calls of the last question, and how many of them were begun one by one under a deadline.
     """
 
     nfev: int = 0
@@ -133,6 +139,8 @@ class Counts:
     max_rows: float = math.inf
     limited: bool = False
     latest: tuple[Array, Any] | None = None
+    asked: int = 0
+    begun: int = 0
 
     def allow(self, deadline: float, max_lmo: float) -> None:
         """Set the limits that `evaluated`, `ask` and `check_time` keep from now on."""
@@ -150,7 +158,23 @@ class Counts:
         """Count oracle calls that are about to be made; none is if they are more than allowed."""
         if self.limited:
             self.check_calls(calls)
+        self.asked, self.begun = calls, 0
         self.nlmo += calls
+
+    def begin_call(self) -> None:
+        """Note that one more call of the last question begins; none does when time is over."""
+        with _begun_lock:
+            try:
+                self.check_time()
+            except LimitReached:
+                self.cut(self.begun)
+                raise
+            self.begun += 1
+
+    def cut(self, made: int) -> None:
+        """Count only ``made`` calls of the last question, whose others are never made."""
+        self.nlmo -= max(0, self.asked - made)
+        self.asked = min(self.asked, made)
 
     def check_calls(self, calls: int) -> None:
         """Raise `LimitReached` unless there is time, and so many more calls are allowed."""

@@ -69,10 +69,13 @@ def map_batch(fun: Callable[[Array], T], batch: Array, threads: bool = False) ->
 
 
 def _in_time(fun: Callable[[Array], T], counts: Counts) -> Callable[[Array], T]:
-    """Return ``fun``, which raises `LimitReached` when the time of the run is over."""
+    """Return ``fun``, which raises `LimitReached` when the time of the run is over.
+
+    Calls that are not made for that reason are not counted.
+    """
 
     def timed(item: Array) -> T:
-        counts.check_time()
+        counts.begin_call()
         return fun(item)
 
     return timed

@@ -102,6 +102,10 @@ class Job:
         """Return the number of blocks of a round of m."""
         return math.ceil(m / self.length(m))
 
+    def answers_of(self, question: Question, block: int) -> int:
+        """Return the number of answers in a block; the last one may be that of ``also``."""
+        return self._count(question.m, block) if block < self.blocks(question.m) else 1
+
     def answers(
         self, v: Array, alpha: Array, count: int, k: int, block: int = 0, keep: bool = False
     ) -> Atoms:

@@ -191,14 +191,12 @@ class Oracles:
         assert self.job is not None
         also, counts = question.also is not None, self.problem.counts
         blocks = range(self.job.blocks(question.m) + also)
+        counts.ask(question.m + also)
         if self.driver is None:
-            counts.ask(question.m + also)
             return self.job.compute(question, blocks, pack=False)
-        if counts.limited:
-            counts.check_calls(question.m + also)
         partials = self.driver.ask(question, blocks)
         # Answers that are dropped are not counted, and late ones are in the round that uses them.
-        counts.nlmo += sum(partial.count for partial in partials)
+        counts.nlmo += sum(partial.count for partial in partials) - question.m - also
         return partials
 
 
