@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -157,3 +159,17 @@ def test_single_precision_certifies_to_five_digits(library, problem):
     x = to_host(res.x)
     assert res.lower_bound <= best.fun
     assert true.value(x.astype(float)) - best.lower_bound <= res.gap * (1 + 1e-2)
+
+
+def test_a_number_in_place_of_a_matrix_is_rounded_to_single_precision_too():
+    """NumPy rounds Q to the type of x before the product is rounded: two errors, not one."""
+    rng = np.random.default_rng(5)
+    K = wp.sets.Box(np.array([90.0]), np.array([110.0]))
+    shares = []
+    for _ in range(2000):
+        Q, x = float(rng.uniform(1e-6, 1e-5)), rng.uniform(90.0, 110.0, 1).astype(np.float32)
+        f = wp.objectives.Quadratic(Q, np.zeros(1, dtype=np.float32))
+        at = f.evaluate(x)
+        exact = Fraction(Q) * Fraction(float(x[0])) ** 2 / 2
+        shares.append(abs(Fraction(float(at.value)) - exact) / Fraction(f.value_error(x, at, K)))
+    assert 0.5 < max(shares) <= 1  # 1.6 when one error alone is counted

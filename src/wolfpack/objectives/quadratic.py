@@ -145,7 +145,9 @@ class Quadratic(Objective):
     def _product_error(self, unit: float) -> float:
         """Return the error of Q x, relative to the norm of Q times that of x."""
         if isinstance(self.Q, float):
-            return 0.0 if self.Q == 1.0 else unit
+            # In single precision the number Q is rounded as well, before the product is.
+            rounded = unit > UNIT and float(np.float32(self.Q)) != self.Q
+            return 0.0 if self.Q == 1.0 else (2.0 if rounded else 1.0) * unit
         return unit * (MODEL if self._is_operator else accumulation(self.c.shape[0]) + 1.0)
 
     @property
