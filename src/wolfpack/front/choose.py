@@ -16,6 +16,7 @@ from ..arrays import Array
 from ..objectives import Objective, as_objective
 from ..problem import Solver
 from ..problem.checks import count, either, instance, optional, shown
+from ..regularizers import Regularizer
 from ..sets import Set
 from ..smoothing import Smoothing, make_smoothing
 from ..solvers import (
@@ -62,6 +63,7 @@ _SOLVER_PARTS = ("name", "init", "step", "lower_bound")
 _SINGULAR_PAIRS = 8  # asked for in a round on sets of low-rank matrices
 _BEST_VERTICES = 16  # asked for in a round on polytopes that list them
 _BARRIER_VERTICES = 64  # the same for objectives of which Newton steps weigh them
+_COMPOSITE_SETTINGS = ("batch", "beta", "sampling", "variance_reduction", "scale", "w")
 _NOISE_OPTIONS = ("smoothing", "sampling", "kappa", "theta", "order", "max_m")
 
 
@@ -89,22 +91,33 @@ class Choice:
     def __str__(self) -> str:
         width = max(map(len, self.facts), default=0)
         lines = [f"  {name:<{width}}  {value}" for name, value in self.facts.items()]
+        return "\n".join([self.sentence, "from what the problem declares:", *lines])
+
+    @property
+    def sentence(self) -> str:
+        """The method, its options and the reason in one line."""
         settings = "".join(f", {name}={value!r}" for name, value in self.options.items())
-        head = f"auto chooses method={self.method!r}{settings}: {self.reason}"
-        return "\n".join([head, "from what the problem declares:", *lines])
+        return f"auto chooses method={self.method!r}{settings}: {self.reason}"
+
+    @property
+    def remark(self) -> str:
+        """What a composite run says of the options it was given, empty where there are none."""
+        settings = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        return f" auto chose {settings}: {self.reason}." if settings else ""
 
 
 def explain(
-    f: Objective | Callable[[Array], tuple[float, Array]], K: Set, **settings: Any
+    f: Objective | Callable[[Array], tuple[float, Array]], K: Set | Regularizer, **settings: Any
 ) -> Choice:
     """Say what ``minimize(f, K, method="auto", **settings)`` would do and why, without running it.
 
     Parameters
     ----------
-    f, K : as for `wolfpack.minimize`
+    f, K : as for `wolfpack.minimize`, or G and H as for `wolfpack.minimize_composite`
     **settings
-        Arguments of `wolfpack.minimize`, of which ``m``, ``noise``, ``smoothing``, ``engine`` and
-        ``convex`` bear on the choice.
+        With a regulariser, ``batch``, ``beta``, ``sampling``, ``variance_reduction``, ``scale`` and
+        ``w``. With a set, arguments of `wolfpack.minimize`, of which ``m``, ``noise``,
+        ``smoothing``, ``engine`` and ``convex`` bear on the choice.
 
     Returns
     -------
@@ -120,6 +133,9 @@ def explain(
     """
     from .minimize import known_settings  # which imports this module
 
+    if isinstance(K, Regularizer):
+        return _explain_composite(f, K, settings)
+
     known = known_settings()
     unknown = [name for name in settings if name not in known]
     if unknown:
@@ -132,6 +148,19 @@ def explain(
     if not (noise is None or (isinstance(noise, str) and noise in ("auto", "lifted"))):
         noise_laws.get(noise)
     return choose(as_objective(f), as_set(K), settings)
+
+
+def _explain_composite(G: Any, H: Regularizer, settings: dict[str, Any]) -> Choice:
+    from .choose_composite import choose_composite  # these import this module
+    from .prepare import as_smooth
+
+    unknown = [name for name in settings if name not in _COMPOSITE_SETTINGS]
+    if unknown:
+        raise TypeError(
+            f"explain takes {', '.join(_COMPOSITE_SETTINGS)} with a regulariser, found "
+            f"{', '.join(map(repr, unknown))}"
+        )
+    return choose_composite(as_smooth(G, settings.get("beta")), H, settings)
 
 
 def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:

@@ -34,6 +34,7 @@ from ..smoothing import Oracles
 from ..solvers import SearchedComposite, StochasticComposite
 from ..solvers.composite import BetaSearch, DriftRestart, Policies, StepBound
 from .choose import choose_smoothing
+from .choose_composite import automatic_scales
 from .config import CompositeSettings, Config, ConstrainedSettings
 from .execute import PreparedRun
 from .fingerprint import composite_fingerprint
@@ -77,15 +78,20 @@ def prepare_composite(
     options: Options,
 ) -> tuple[Config, PreparedRun, Options]:
     """Return the task of `minimize_composite`, with the config and the options completed."""
-    _check_regularizer(H)
-    given = G if isinstance(G, Objective) else _as_smooth(G, settings.beta)
+    check_regularizer(H)
+    given, penalty = as_smooth(G, settings.beta), H
     smooth, scales = given, None
-    if settings.scale is not None:
+    if isinstance(settings.scale, str) and settings.scale == "auto":
+        units = automatic_scales(given, H) if settings.w is None else None
+        if units is not None:
+            smooth, scales = _rescaled(smooth, units)
+            H = H.scaled(scales)  # the same problem in other units
+    elif settings.scale is not None:
         smooth, scales = _rescaled(smooth, settings.scale)
     y0 = settings.y0 if settings.y0 is None or scales is None else settings.y0 / scales
     y0, w = _first_point(smooth, H, y0, settings.w)
     if config.checkpoint is not None or config.fingerprint is not None:
-        config = config.identified(composite_fingerprint(given, H, y0))
+        config = config.identified(composite_fingerprint(given, penalty, y0))
     assert isinstance(config.solver, StochasticComposite)
     solver, gradients = _solver_and_gradients(config, settings, config.solver, smooth, H, w)
     problem = CompositeProblem(smooth, H, w, w.step(H))
@@ -103,7 +109,7 @@ def prepare_composite(
         _add_noise_level(result, problem, bound, estimated, gradients, y0, settings.variance)
         if chosen:
             result.message += " Small batches would save nothing: all rows and a searched beta."
-        result.message += smooth.remark(result.x)
+        result.message += settings.remark + smooth.remark(result.x)
         result.passes = result.state.reading.rows / gradients.per_pass
         if scales is not None:
             result.x, result.scale = like(scales, result.x) * result.x, scales
@@ -115,8 +121,10 @@ def prepare_composite(
     return config, task, replace(options, schedule=schedule)
 
 
-def _as_smooth(G: object, beta: float | str | None) -> Objective:
+def as_smooth(G: object, beta: float | str | None) -> Objective:
     """Return a callable as an objective; its number of arguments tells exact from random."""
+    if isinstance(G, Objective):
+        return G
     arguments = _positional(G) if callable(G) and not isinstance(G, type) else 0
     known = None if isinstance(beta, str) else beta
     call: Any = G
@@ -140,7 +148,7 @@ def _positional(G: Callable[..., Any]) -> int:
     return sum(p.kind in plain and p.default is inspect.Parameter.empty for p in parameters)
 
 
-def _check_regularizer(H: Any) -> None:
+def check_regularizer(H: Any) -> None:
     """Refuse what is no regulariser, or is not strongly convex."""
     instance(Regularizer, "a regulariser (wolfpack.regularizers)")(H, "H")
     if not (math.isfinite(H.mu) and H.mu > 0):
@@ -159,7 +167,7 @@ def _rescaled(G: Objective, scale: Any) -> tuple[Objective, Array]:
         scales = check_finite(as_float_array(scale, "scale"), "scale")
         if scales.shape != (G.A.shape[1],) or scales.min() <= 0:
             raise ValueError(
-                f"scale must be None, 'columns' or {G.A.shape[1]} positive numbers, found "
+                f"scale must be 'auto', None, 'columns' or {G.A.shape[1]} positive numbers, found "
                 f"{shown(scale)}"
             )
     assert G.shape is not None

@@ -150,6 +150,10 @@ class FiniteSum(LinearModel):
         size = np.sqrt(squares(self.A, 0) / self.n)
         return 1.0 / np.where(size > 0, size, 1.0)
 
+    def column_curvatures(self) -> Array:
+        """Return a bound on the second derivative of f along each column's coefficient."""
+        return self.loss_smoothness * squares(self.A, 0)
+
     def check_batch(self, batch: int) -> int:
         """Return ``batch`` as an integer between 1 and n, or explain what is wrong."""
         size = count(batch, "batch")
