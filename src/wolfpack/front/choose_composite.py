@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from ..arrays import Array, is_foreign, library
 from ..gradients import automatic_batch
@@ -29,7 +28,7 @@ def choose_composite(G: Objective, H: Regularizer, given: dict[str, Any]) -> Cho
     scale = given.get("scale", None if asked else "auto")
     automatic = isinstance(scale, str) and scale == "auto" and given.get("w") is None
     scales = automatic_scales(G, H) if automatic else None
-    sizes = _entries(G)
+    sizes = G.stored_entries if isinstance(G, FiniteSum) else None
     facts: dict[str, Any] = {
         "smooth part": type(G).__name__,
         "simple term": repr(H),
@@ -83,15 +82,8 @@ def automatic_scales(G: Objective, H: Regularizer) -> Array | None:
     curvatures = G.column_curvatures().astype(np.float64) + H.mu
     if not np.isfinite(curvatures).all():
         return None
-    scales = 2.0 ** -np.round(0.5 * np.log2(curvatures))
+    scales: Array = np.exp2(-np.round(0.5 * np.log2(curvatures)))
     return scales if scales.max() > _MIN_SPREAD * scales.min() else None
-
-
-def _entries(G: Objective) -> int | None:
-    """Return the number of entries that a pass reads, None where there is no matrix."""
-    if not isinstance(G, FiniteSum) or not has_rows(G.A):
-        return None
-    return int(G.A.nnz) if issparse(G.A) else int(np.prod(G.A.shape))
 
 
 def _sampling_pays(G: FiniteSum, H: Regularizer, sizes: int | None) -> bool:

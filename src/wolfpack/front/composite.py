@@ -172,8 +172,8 @@ def minimize_composite(
         given = {"w": w, "batch": batch, "beta": beta, "sampling": sampling}
         given |= {"variance_reduction": reduction}
         given |= {} if scale is _LEFT_OPEN else {"scale": scale}
-        G, method = as_smooth(G, beta), "accelerated"
-        choice = choose_composite(G, H, given)
+        method, smooth = "accelerated", as_smooth(G, beta)
+        choice = choose_composite(smooth, H, given)
         beta = choice.options.get("beta", beta)
         reduction = choice.options.get("variance_reduction", reduction)
         scale = choice.options.get("scale", scale)

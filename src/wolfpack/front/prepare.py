@@ -79,22 +79,22 @@ def prepare_composite(
 ) -> tuple[Config, PreparedRun, Options]:
     """Return the task of `minimize_composite`, with the config and the options completed."""
     check_regularizer(H)
-    given, penalty = as_smooth(G, settings.beta), H
-    smooth, scales = given, None
+    given = as_smooth(G, settings.beta)
+    smooth, simple, scales = given, H, None
     if isinstance(settings.scale, str) and settings.scale == "auto":
         units = automatic_scales(given, H) if settings.w is None else None
         if units is not None:
             smooth, scales = _rescaled(smooth, units)
-            H = H.scaled(scales)  # the same problem in other units
+            simple = H.scaled(scales)  # the same problem in other units
     elif settings.scale is not None:
         smooth, scales = _rescaled(smooth, settings.scale)
     y0 = settings.y0 if settings.y0 is None or scales is None else settings.y0 / scales
-    y0, w = _first_point(smooth, H, y0, settings.w)
+    y0, w = _first_point(smooth, simple, y0, settings.w)
     if config.checkpoint is not None or config.fingerprint is not None:
-        config = config.identified(composite_fingerprint(given, penalty, y0))
+        config = config.identified(composite_fingerprint(given, H, y0))
     assert isinstance(config.solver, StochasticComposite)
-    solver, gradients = _solver_and_gradients(config, settings, config.solver, smooth, H, w)
-    problem = CompositeProblem(smooth, H, w, w.step(H))
+    solver, gradients = _solver_and_gradients(config, settings, config.solver, smooth, simple, w)
+    problem = CompositeProblem(smooth, simple, w, w.step(simple))
     with counted(problem.counts):
         policies, beta = _policies(settings, solver, gradients, problem, y0)
     problem = replace(problem, L=beta)
