@@ -106,6 +106,7 @@ class AcceleratedLinear(BaseEstimator):
             G,
             self._regularizer(G),
             start,
+            method="accelerated",
             tol=self.tol * max(G.value(np.zeros(G.shape)), np.finfo(float).tiny),
             batch=None if whole else batch,
             # Least squares has the same curvature everywhere. Its own beta repeats results to the

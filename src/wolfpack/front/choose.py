@@ -12,6 +12,7 @@ from ..arrays import Array, is_foreign
 from ..objectives import Objective, as_objective
 from ..problem import Solver
 from ..problem.checks import count, either, instance, optional, shown
+from ..regularizers import Regularizer
 from ..sets import Set
 from ..smoothing import Smoothing, make_smoothing
 from .plan import Plan
@@ -23,6 +24,7 @@ _INTERIOR = 20_000  # dimension up to which interior points are tried
 _INTERIOR_ENTRIES = 200_000  # entries of the matrix of f up to which they are tried
 _FEW = 200  # dimension up to which differences of gradients make do as a Hessian
 _Named = tuple[str, dict[str, Any]]
+_COMPOSITE_SETTINGS = ("batch", "beta", "sampling", "variance_reduction", "scale", "w")
 _NOISE_OPTIONS = ("smoothing", "sampling", "kappa", "theta", "order", "max_m")
 
 
@@ -58,25 +60,37 @@ class Choice:
     def __str__(self) -> str:
         width = max(map(len, self.facts), default=0)
         lines = [f"  {name:<{width}}  {value}" for name, value in self.facts.items()]
+        return "\n".join([self.sentence, "from what the problem declares:", *lines])
+
+    @property
+    def sentence(self) -> str:
+        """The method, its options and the reason in one line."""
         settings = "".join(f", {name}={value!r}" for name, value in self.options.items())
         head = f"auto chooses method={self.method!r}{settings}: {self.reason}"
         if self.fallbacks:
             names = " and then ".join(repr(method) for method, _ in self.fallbacks)
             head += f". If its certificate promises too slow an end, {names} will be tried"
-        return "\n".join([head, "from what the problem declares:", *lines])
+        return head
+
+    @property
+    def remark(self) -> str:
+        """What a composite run says of the options it was given, empty where there are none."""
+        settings = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        return f" auto chose {settings}: {self.reason}." if settings else ""
 
 
 def explain(
-    f: Objective | Callable[[Array], tuple[float, Array]], K: Set, **settings: Any
+    f: Objective | Callable[[Array], tuple[float, Array]], K: Set | Regularizer, **settings: Any
 ) -> Choice:
     """Say what ``minimize(f, K, method="auto", **settings)`` would do and why, without running it.
 
     Parameters
     ----------
-    f, K : as for `wolfpack.minimize`
+    f, K : as for `wolfpack.minimize`, or G and H as for `wolfpack.minimize_composite`
     **settings
-        Arguments of `wolfpack.minimize`, of which ``m``, ``noise``, ``smoothing``, ``engine`` and
-        ``convex`` bear on the choice.
+        With a regulariser, ``batch``, ``beta``, ``sampling``, ``variance_reduction``, ``scale`` and
+        ``w``. With a set, arguments of `wolfpack.minimize`, of which ``m``, ``noise``,
+        ``smoothing``, ``engine`` and ``convex`` bear on the choice.
 
     Returns
     -------
@@ -92,6 +106,9 @@ def explain(
     """
     from .minimize import known_settings  # which imports this module
 
+    if isinstance(K, Regularizer):
+        return _explain_composite(f, K, settings)
+
     known = known_settings()
     unknown = [name for name in settings if name not in known]
     if unknown:
@@ -104,6 +121,19 @@ def explain(
     if not (noise is None or (isinstance(noise, str) and noise in ("auto", "lifted"))):
         noise_laws.get(noise)
     return choose(as_objective(f), as_set(K), settings)
+
+
+def _explain_composite(G: Any, H: Regularizer, settings: dict[str, Any]) -> Choice:
+    from .choose_composite import choose_composite  # these import this module
+    from .prepare import as_smooth
+
+    unknown = [name for name in settings if name not in _COMPOSITE_SETTINGS]
+    if unknown:
+        raise TypeError(
+            f"explain takes {', '.join(_COMPOSITE_SETTINGS)} with a regulariser, found "
+            f"{', '.join(map(repr, unknown))}"
+        )
+    return choose_composite(as_smooth(G, settings.get("beta")), H, settings)
 
 
 def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:

@@ -20,10 +20,11 @@ from ..problem.checks import checked, choice, count, either, extent, flag, optio
 from ..problem.checks import seed as seed_kind
 from ..regularizers import Regularizer
 from ..solvers import ConvergingComposite, SearchedComposite, StochasticComposite
+from .choose_composite import choose_composite
 from .config import CompositeSettings, Config, as_checkpoint
 from .execute import concluded, execute
 from .methods import make_solver
-from .prepare import prepare_composite
+from .prepare import as_smooth, check_regularizer, prepare_composite
 
 
 def _accelerated(batch: Any = None) -> Solver[Any]:
@@ -36,6 +37,7 @@ def _converging(batch: Any = None) -> Solver[Any]:
 
 METHODS = {"accelerated": _accelerated, "converging": _converging}
 """The methods of `minimize_composite`; their parameters are their options."""
+_LEFT_OPEN = object()
 _BETAS = ("stable", "search")
 _COMMON_OPTIONS = ["record_every", "max_passes", "sampling", "variance_reduction", "scale"]
 
@@ -52,7 +54,7 @@ def minimize_composite(
     G: Objective | Callable[..., Any],
     H: Regularizer,
     y0: Array | None = None,
-    method: str | StochasticComposite = "accelerated",
+    method: str | StochasticComposite = "auto",
     tol: float = 1e-4,
     rtol: float | None = None,
     w: str | MirrorMap | None = None,
@@ -86,8 +88,10 @@ def minimize_composite(
         The start, in the domain of H; by default the minimiser z0 of ``w`` where that is given,
         else that of H. It is never written to.
     method : str or solver object
-        "accelerated" (Algorithm 1: fast, down to a neighbourhood that the variance of the gradients
-        sets) or "converging" (polynomial weights: to the minimum itself).
+        "auto" chooses beta, variance reduction and the scale of columns where they are not given
+        (`wolfpack.explain` and ``message`` say how). "accelerated" is Algorithm 1 as printed: fast,
+        down to a neighbourhood that the variance of the gradients sets. "converging" has polynomial
+        weights, and goes to the minimum itself.
     tol, rtol : float
         Stop when the certified gap is at most ``tol``, or at most ``rtol * |F(y)|``.
     w : str or mirror map, optional
@@ -99,7 +103,8 @@ def minimize_composite(
         a number, a function of the round, or a number that grows with the measured variance
         ("auto", converging form).
     beta : float, "stable" or "search", optional
-        Lipschitz constant of grad G in the norm of H and w. By default it is G's own. Where G has
+        Lipschitz constant of grad G in the norm of H and w. By default "search" for exact
+        gradients, else G's own (always with method="accelerated"). Where G has
         none it is estimated by power iteration on differences of gradients, and raised when a run
         disproves it. "stable" bounds the steps, so that small minibatches, whose variance grows
         with y, do not make the iterates diverge (Theorem C4 of the documentation). "search"
@@ -126,8 +131,11 @@ def minimize_composite(
         ``variance_reduction``: control variates from each row's gradient where it was last seen
         (True or "saga"), or around an anchor that moves every two passes ("svrg"). It bounds the
         steps as beta="stable" does. Without a batch it takes the smallest one that costs no
-        acceleration, or all rows with beta="search". ``scale``: "columns", or positive numbers s,
-        to solve for u = y / s, H acting on u, and return y = s u. And the options of the method.
+        acceleration, or all rows with beta="search". ``scale``: "auto" (by default where
+        nothing says how gradients are taken) solves the same problem in other units where
+        columns differ much (a callback then sees u = y / s, and ``res.scale`` is
+        s); None never does; "columns", or positive numbers s, solve another problem: H acts on
+        u = y / s, and y = s u is returned. And the options of the method.
 
     Returns
     -------
@@ -156,10 +164,21 @@ def minimize_composite(
     (array([1., 0.]), True)
     """
     began = time.perf_counter()
-    every, scale = options.pop("record_every", None), options.pop("scale", None)
-    max_passes = options.pop("max_passes", None)
-    reduction = _reduction(options.pop("variance_reduction", False))
-    sampling = options.pop("sampling", None)
+    every, max_passes = options.pop("record_every", None), options.pop("max_passes", None)
+    reduction, sampling = options.pop("variance_reduction", None), options.pop("sampling", None)
+    scale, remark = options.pop("scale", _LEFT_OPEN), ""
+    if isinstance(method, str) and method == "auto":
+        check_regularizer(H)
+        given = {"w": w, "batch": batch, "beta": beta, "sampling": sampling}
+        given |= {"variance_reduction": reduction}
+        given |= {} if scale is _LEFT_OPEN else {"scale": scale}
+        method, smooth = "accelerated", as_smooth(G, beta)
+        choice = choose_composite(smooth, H, given)
+        beta = choice.options.get("beta", beta)
+        reduction = choice.options.get("variance_reduction", reduction)
+        scale = choice.options.get("scale", scale)
+        remark = choice.remark
+    reduction = _reduction(reduction)
     name, solver = make_solver(method, {"batch": batch, **options}, METHODS, _COMMON_OPTIONS)
     if not isinstance(solver, StochasticComposite):
         raise TypeError(f"method must be a name or a composite solver, found {shown(method)}")
@@ -177,7 +196,8 @@ def minimize_composite(
         variance=variance,
         sampling=sampling,
         reduction=reduction,
-        scale=scale,
+        scale=None if scale is _LEFT_OPEN else scale,
+        remark=remark,
     )
     limits = Limits(tol, rtol, max_rounds, max_seconds, max_passes=max_passes)
     config = Config(name, solver, seed, limits, every, settings, as_checkpoint(checkpoint))

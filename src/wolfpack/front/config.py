@@ -40,7 +40,7 @@ class CompositeSettings:
     """Arguments of `minimize_composite` alone, as the user gave them.
 
     A mirror map ``w`` of the user's own cannot be saved. ``sampling`` and ``reduction`` say how
-    gradients are drawn and how their variance is reduced.
+    gradients are drawn and how their variance is reduced, ``remark`` what was chosen for the user.
     """
 
     y0: Array | None
@@ -50,6 +50,7 @@ class CompositeSettings:
     sampling: str | None
     reduction: str | None
     scale: Any
+    remark: str = ""
 
 
 @dataclass(frozen=True)

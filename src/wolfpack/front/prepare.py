@@ -35,6 +35,7 @@ from ..solvers import SearchedComposite, StochasticComposite
 from ..solvers.adaptive import Adaptive
 from ..solvers.composite import BetaSearch, DriftRestart, Policies, StepBound
 from .choose import choose_smoothing
+from .choose_composite import automatic_scales
 from .config import CompositeSettings, Config, ConstrainedSettings
 from .execute import PreparedRun
 from .fingerprint import composite_fingerprint
@@ -83,18 +84,23 @@ def prepare_composite(
     options: Options,
 ) -> tuple[Config, PreparedRun, Options]:
     """Return the task of `minimize_composite`, with the config and the options completed."""
-    _check_regularizer(H)
-    given = G if isinstance(G, Objective) else _as_smooth(G, settings.beta)
-    smooth, scales = given, None
-    if settings.scale is not None:
+    check_regularizer(H)
+    given = as_smooth(G, settings.beta)
+    smooth, simple, scales = given, H, None
+    if isinstance(settings.scale, str) and settings.scale == "auto":
+        units = automatic_scales(given, H) if settings.w is None else None
+        if units is not None:
+            smooth, scales = _rescaled(smooth, units)
+            simple = H.scaled(scales)  # the same problem in other units
+    elif settings.scale is not None:
         smooth, scales = _rescaled(smooth, settings.scale)
     y0 = settings.y0 if settings.y0 is None or scales is None else settings.y0 / scales
-    y0, w = _first_point(smooth, H, y0, settings.w)
+    y0, w = _first_point(smooth, simple, y0, settings.w)
     if config.checkpoint is not None or config.fingerprint is not None:
         config = config.identified(composite_fingerprint(given, H, y0))
     assert isinstance(config.solver, StochasticComposite)
-    solver, gradients = _solver_and_gradients(config, settings, config.solver, smooth, H, w)
-    problem = CompositeProblem(smooth, H, w, w.step(H))
+    solver, gradients = _solver_and_gradients(config, settings, config.solver, smooth, simple, w)
+    problem = CompositeProblem(smooth, simple, w, w.step(simple))
     with counted(problem.counts):
         policies, beta = _policies(settings, solver, gradients, problem, y0)
     problem = replace(problem, L=beta)
@@ -109,7 +115,7 @@ def prepare_composite(
         _add_noise_level(result, problem, bound, estimated, gradients, y0, settings.variance)
         if chosen:
             result.message += " Small batches would save nothing: all rows and a searched beta."
-        result.message += smooth.remark(result.x)
+        result.message += settings.remark + smooth.remark(result.x)
         result.passes = result.state.reading.rows / gradients.per_pass
         if scales is not None:
             result.x, result.scale = like(scales, result.x) * result.x, scales
@@ -121,8 +127,10 @@ def prepare_composite(
     return config, task, replace(options, schedule=schedule)
 
 
-def _as_smooth(G: object, beta: float | str | None) -> Objective:
+def as_smooth(G: object, beta: float | str | None) -> Objective:
     """Return a callable as an objective; its number of arguments tells exact from random."""
+    if isinstance(G, Objective):
+        return G
     arguments = _positional(G) if callable(G) and not isinstance(G, type) else 0
     known = None if isinstance(beta, str) else beta
     call: Any = G
@@ -146,7 +154,7 @@ def _positional(G: Callable[..., Any]) -> int:
     return sum(p.kind in plain and p.default is inspect.Parameter.empty for p in parameters)
 
 
-def _check_regularizer(H: Any) -> None:
+def check_regularizer(H: Any) -> None:
     """Refuse what is no regulariser, or is not strongly convex."""
     instance(Regularizer, "a regulariser (wolfpack.regularizers)")(H, "H")
     if not (math.isfinite(H.mu) and H.mu > 0):
@@ -165,7 +173,7 @@ def _rescaled(G: Objective, scale: Any) -> tuple[Objective, Array]:
         scales = check_finite(as_float_array(scale, "scale"), "scale")
         if scales.shape != (G.A.shape[1],) or scales.min() <= 0:
             raise ValueError(
-                f"scale must be None, 'columns' or {G.A.shape[1]} positive numbers, found "
+                f"scale must be 'auto', None, 'columns' or {G.A.shape[1]} positive numbers, found "
                 f"{shown(scale)}"
             )
     assert G.shape is not None

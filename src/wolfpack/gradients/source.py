@@ -18,6 +18,7 @@ from .rows import FIXED, Importance, Uniform
 from .streams import InTurn
 from .user_draws import Draws
 
+_LEAST_BATCH = 16  # a round with fewer rows costs about as much
 _MAX_BLOCKS = 4096  # more blocks than this cost more than they save
 
 
@@ -74,7 +75,7 @@ def automatic_batch(G: FiniteSum, sampling: str | None, beta: float, mu: float) 
     # "blocks" and "windows" are as noisy as uniform choices.
     weighted = sampling == "importance" or (sampling is None and not issparse(G.A))
     likely = "importance" if weighted else "uniform"
-    m = Minibatches(G, 1, 0, likely).accelerating_batch(beta, mu)
+    m = max(_LEAST_BATCH, Minibatches(G, 1, 0, likely).accelerating_batch(beta, mu))
     return None if 4 * m >= G.n else m
 
 

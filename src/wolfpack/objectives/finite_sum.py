@@ -150,6 +150,17 @@ class FiniteSum(LinearModel):
         size = np.sqrt(squares(self.A, 0) / self.n)
         return 1.0 / np.where(size > 0, size, 1.0)
 
+    @property
+    def stored_entries(self) -> int | None:
+        """The number of entries of A that a pass reads, None for operators."""
+        if not has_rows(self.A):
+            return None
+        return int(self.A.nnz) if issparse(self.A) else self.A.shape[0] * self.A.shape[1]
+
+    def column_curvatures(self) -> Array:
+        """Return a bound on the second derivative of f along each column's coefficient."""
+        return self.loss_smoothness * squares(self.A, 0)
+
     def check_batch(self, batch: int) -> int:
         """Return ``batch`` as an integer between 1 and n, or explain what is wrong."""
         size = count(batch, "batch")

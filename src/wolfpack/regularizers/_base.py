@@ -127,6 +127,10 @@ class Regularizer(HostMethods, ABC, anywhere=True):
         y = self.argmin(g)
         return inner(g, y) + self.value(y)
 
+    def scaled(self, scales: Array) -> Regularizer:
+        """Return u -> H(scales * u), for positive scales that broadcast to y."""
+        raise CapabilityError(f"{self!r} cannot be written in other units")
+
     def own_mirror(self) -> str | Mirror:
         """Return the mirror map to use when the user names none: a name, or a map."""
         return self.geometry

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..arrays import Array, clip
+from ..arrays import Array, clip, inner
 from ..problem.checks import as_array, shown, weight
 from ..sets import GroupL1Ball
 from ._base import Ridged
@@ -36,6 +36,9 @@ class SquaredNorm(Ridged, anywhere=True):
     def solve(self, g: Array, c: float) -> Array:
         return g / -c
 
+    def scaled(self, scales: Array) -> ElasticNet:
+        return ElasticNet(0.0, self.mu * scales**2)
+
 
 class ElasticNet(Ridged):
     r"""The elastic net, :math:`H(y) = \ell_1 \|y\|_1 + \tfrac\mu2 \|y\|_2^2`.
@@ -44,8 +47,9 @@ class ElasticNet(Ridged):
     ----------
     l1 : float or array
         Weight of the l1 norm, >= 0; an array that broadcasts to y has a weight for each entry.
-    mu : float
-        Weight of the ridge, positive.
+    mu : float or array
+        Weight of the ridge, positive; an array that broadcasts to y has a weight for each entry.
+        `ridge` keeps what was given, and `mu`, the strong convexity constant, is the least weight.
 
     Notes
     -----
@@ -60,24 +64,48 @@ class ElasticNet(Ridged):
 
     structured = True
 
-    def __init__(self, l1: float | Array, mu: float) -> None:
+    def __init__(self, l1: float | Array, mu: float | Array) -> None:
         weights = as_array(l1, "l1")
         if not weights.size or weights.min() < 0:
             raise ValueError(f"l1 must be a number >= 0 or an array of them, found {shown(l1)}")
         self.l1: Array = weights if weights.ndim else float(weights)
-        super().__init__(mu)
+        ridge = as_array(mu, "mu") if isinstance(mu, np.ndarray | list | tuple) else mu
+        if isinstance(ridge, np.ndarray) and not ridge.size:
+            raise ValueError(f"mu must be a positive number or an array of them, found {shown(mu)}")
+        super().__init__(float(ridge.min()) if isinstance(ridge, np.ndarray) else ridge)
+        self.ridge: Array = ridge if isinstance(ridge, np.ndarray) and ridge.ndim else self.mu
 
     def rest(self, y: Array) -> float:
         return float((self.l1 * abs(y)).sum())
 
-    def solve(self, g: Array, c: float) -> Array:
+    def solve(self, g: Array, c: Array) -> Array:
         # clip(g) - g is -sign(g) max(|g| - l1, 0), with a positive zero where g is small
         return (clip(g, -self.l1, self.l1) - g) / c
 
+    def value(self, y: Array) -> float:
+        if isinstance(self.ridge, float):
+            return super().value(y)
+        return self.rest(y) + 0.5 * inner(self.ridge * y, y)
+
+    def argmin(self, g: Array) -> Array:
+        return self.solve(g, self.ridge)
+
+    def prox(self, g: Array, lam: float) -> Array:
+        return self.solve(g, self.ridge + lam)
+
+    def minimum(self, g: Array) -> float:
+        y = self.argmin(g)
+        return inner(g, y) + self.value(y)
+
+    def scaled(self, scales: Array) -> ElasticNet:
+        return ElasticNet(self.l1 * scales, self.ridge * scales**2)
+
     def __repr__(self) -> str:
-        if isinstance(self.l1, float):
-            return super().__repr__()
-        return f"ElasticNet(l1={self.l1.size} weights, mu={self.mu:g})"
+        if isinstance(self.l1, float) and isinstance(self.ridge, float):
+            return f"ElasticNet(l1={self.l1:g}, mu={self.mu:g})"
+        shown_l1 = f"{self.l1:g}" if isinstance(self.l1, float) else f"{self.l1.size} weights"
+        many = "" if isinstance(self.ridge, float) else " or more"
+        return f"ElasticNet(l1={shown_l1}, mu={self.mu:g}{many})"
 
 
 class SparseGroupLasso(Ridged):

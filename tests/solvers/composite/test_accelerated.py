@@ -83,7 +83,7 @@ def printed_algorithm(G, H, y0, beta, mu, nu, rounds):
 def test_iterates_are_those_of_the_printed_algorithm(simple):
     G, H = SMOOTH["logistic"][0](), SIMPLE[simple][0]
     y0 = np.full(D, 1 / D)
-    res = wp.minimize_composite(G, H, y0, max_rounds=60, tol=0)
+    res = wp.minimize_composite(G, H, y0, method="accelerated", max_rounds=60, tol=0)
     y, z, A_k, d = printed_algorithm(G, H, y0, G.L, MU, 1.0, res.nit)
     assert res.nit > 20
     np.testing.assert_allclose(res.state.x, y, atol=1e-12)
@@ -289,7 +289,8 @@ def test_callback_stops_and_result_is_complete(tmp_path):
         if intermediate_result.nit == 3:
             raise StopIteration
 
-    res = wp.minimize_composite(SMOOTH["logistic"][0](), SquaredNorm(MU), tol=0, callback=stop)
+    G, H = SMOOTH["logistic"][0](), SquaredNorm(MU)
+    res = wp.minimize_composite(G, H, method="accelerated", tol=0, callback=stop)
     assert (res.status, res.nit, res.method) == ("callback_stop", 3, "accelerated")
     assert (res.beta, res.mu, res.nu, res.sigma2) == (SMOOTH["logistic"][0]().L, MU, 1.0, 0.0)
     assert wp.load(res.save(tmp_path / "run")).fun == res.fun

@@ -438,8 +438,9 @@ def test_another_problem_is_refused(tmp_path):
 def test_solutions_have_the_structure_of_the_regulariser():
     for simple in (ElasticNet(0.1, MU), wp.regularizers.GroupLasso([[0, 1], [2, 3], [4]], 0.1, MU)):
         for batch in (None, 10):
+            G = Logistic(A, LABELS, batch=batch)
             res = wp.minimize_composite(
-                Logistic(A, LABELS, batch=batch), simple, np.ones(D), tol=1e-3, max_rounds=3000
+                G, simple, np.ones(D), method="accelerated", tol=1e-3, max_rounds=3000
             )
             assert np.count_nonzero(res.x) < np.count_nonzero(res.state.x) == D
             assert res.fun == pytest.approx(Logistic(A, LABELS).value(res.x) + simple.value(res.x))
@@ -533,7 +534,8 @@ def test_a_last_step_into_the_tolerance_counts():
     G = Logistic(features, np.sign(features[:, 0] + 0.3 * rng.standard_normal(60)))
     for rounds in range(20, 40):
         H = ElasticNet(0.02, 0.05)
-        res = wp.minimize_composite(G, H, max_rounds=rounds, tol=1e-6, record_every=7)
+        limits = {"max_rounds": rounds, "tol": 1e-6, "record_every": 7}
+        res = wp.minimize_composite(G, H, method="accelerated", **limits)
         assert res.success == (res.gap <= 1e-6) == (res.status == "converged")
         assert ("within the tolerance" in res.message) == res.success
         ended.append(res.success and min(res.history["gap"]) > 1e-6)

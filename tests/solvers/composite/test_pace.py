@@ -197,7 +197,8 @@ def test_the_clock_includes_what_a_run_prepares():
             time.sleep(0.2)
             return super().L
 
-    res = wp.minimize_composite(Slow(A, LABELS), SquaredNorm(1.0), max_rounds=1, tol=0)
+    G, H = Slow(A, LABELS), SquaredNorm(1.0)
+    res = wp.minimize_composite(G, H, method="accelerated", max_rounds=1, tol=0)
     assert res.seconds >= 0.2
 
 

@@ -84,7 +84,7 @@ def test_theorem_c3_holds_along_the_run(name):
 def test_a_searched_beta_saves_passes(name):
     G, H = PROBLEMS[name]
     res, _ = searched(G, H, tol=1e-8)
-    plain = wp.minimize_composite(G, H, tol=1e-8)
+    plain = wp.minimize_composite(G, H, method="accelerated", tol=1e-8)
     assert res.success
     assert plain.success
     assert res.passes < 0.6 * plain.passes
