@@ -121,13 +121,13 @@ class LowRankCorrective(Solver[State]):
                 f"LowRankCorrective needs a set of low-rank matrices, found {problem.set}: use "
                 "method='corrective'"
             )
-        factors = _factors(x0, self.max_rank)
-        x = x0 if factors is None or not problem.objective.factored else factors
+        whole = _factors(x0)
+        x = whole if problem.objective.factored else x0
         at = problem.evaluate(x)
         smoothness = Smoothness(problem.objective.curvature(x, x) is not None)
         answers, bound = self._ask(problem, at, None)
         # the first vertex replaces a start of too high rank
-        factors = _vertex(answers) if factors is None else factors
+        factors = whole if whole.rank <= self.max_rank else _vertex(answers)
         stall = Stall.beyond_rounding(at.value, bound, x)
         return State(0, x, at, factors, answers, Average.start(at), stall, smoothness, self.m)
 
@@ -188,15 +188,15 @@ class LowRankCorrective(Solver[State]):
         return answers, bound
 
 
-def _factors(x: Array, max_rank: int) -> LowRank | None:
-    """Return the singular value decomposition of x, None if it has too high a rank."""
+def _factors(x: Array) -> LowRank:
+    """Return the singular value decomposition of x."""
     if isinstance(x, LowRank):
-        return x if x.rank <= max_rank else None
+        return x
     if not x.any():
         return LowRank.zeros(x.shape)
     U, s, Vt = np.linalg.svd(x.astype(np.float64, copy=False), full_matrices=False)
     rank = int((s > _NEGLIGIBLE * s[0]).sum())
-    return LowRank(U[:, :rank], s[:rank], Vt[:rank].T) if rank <= max_rank else None
+    return LowRank(U[:, :rank], s[:rank], Vt[:rank].T)
 
 
 def _vertex(answers: RankOne) -> LowRank:
