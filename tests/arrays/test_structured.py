@@ -73,3 +73,84 @@ def test_entries_that_are_not_finite_are_seen():
     worse = low_rank()
     worse.s[0] = np.nan
     assert not all_finite(worse)
+
+
+KEYS = [
+    (2, 3), (-1, 0), 4, slice(1, 5, 2), [3, -1, 0], np.array([True, False] * 3 + [True]),
+    (slice(None), [0, -2]), (slice(None), 2), ([1, 2], [3, -1]), ([[1], [2]], [0, 4]),
+    (np.array([[1, 2], [3, 4]]), slice(0, 2)), (slice(None), np.array([[1, 2], [3, 4]])),
+    (3, [0, 1]), (..., 1), None, (np.arange(35) % 2 == 0).reshape(7, 5), (slice(2), slice(1, 4)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_entries_rows_and_columns_are_those_of_the_array(key):
+    X = low_rank()
+    expected = np.asarray(X)[key]
+    assert np.shape(X[key]) == expected.shape
+    np.testing.assert_allclose(X[key], expected)
+
+
+@pytest.mark.parametrize("key", [7, (0, 5), ([0, 9], [0, 0])])
+def test_places_outside_are_refused(key):
+    with pytest.raises(IndexError):
+        low_rank()[key]
+
+
+def test_a_low_rank_matrix_reads_like_an_array():
+    X = low_rank()
+    D = np.asarray(X)
+    assert (X.shape, X.dtype, X.ndim, X.size, len(X)) == (D.shape, D.dtype, 2, 35, 7)
+    np.testing.assert_allclose(np.asarray(X.T), D.T)
+    for axis in (None, 0, 1, -1, -2):
+        np.testing.assert_allclose(X.sum(axis), D.sum(axis))
+        np.testing.assert_allclose(np.mean(X, axis=axis), D.mean(axis))
+    assert X.norm() == pytest.approx(np.linalg.norm(X)) == pytest.approx(np.linalg.norm(D))
+    np.testing.assert_allclose(X.singular_values(), np.linalg.svd(D, compute_uv=False)[:3])
+    np.testing.assert_allclose([row.sum() for row in X], D.sum(axis=1))
+    np.testing.assert_allclose(np.abs(X), abs(D))
+    assert np.max(X) == D.max()
+
+
+def test_products_of_low_rank_matrices_from_both_sides():
+    X, S = low_rank(), sparse()
+    D = np.asarray(X)
+    v, w = RNG.standard_normal(5), RNG.standard_normal(7)
+    B, C = RNG.standard_normal((5, 2)), RNG.standard_normal((3, 7))
+    for found, expected in (
+        (X @ v, D @ v), (w @ X, w @ D), (X @ B, D @ B), (C @ X, C @ D),
+        (X @ X.T, D @ D.T), (X.T @ S, D.T @ np.asarray(S)), (S @ X.T, np.asarray(S) @ D.T),
+        (X @ B[None], D @ B[None]), (np.float64(2) * X, 2 * D), (X * 2, 2 * D), (X / 2, D / 2),
+    ):  # fmt: skip
+        np.testing.assert_allclose(np.asarray(found), expected)
+
+
+def test_products_never_make_the_whole_matrix(monkeypatch):
+    X, S = low_rank(), sparse()
+
+    def refuse(self):
+        raise AssertionError("the matrix was made dense")
+
+    monkeypatch.setattr(LowRank, "to_dense", refuse)
+    found = [X @ np.ones(5), np.ones(7) @ X, np.ones((2, 7)) @ X, X @ X.T, S @ X.T, X - X]
+    found += [X[1, 2], X[[0, 1]], X[:, [1]], X[[0, 1], [2, 3]], X.sum(), X.mean(0), X.norm()]
+    found += [np.float64(0.5) * X, X.T, X.singular_values()]
+    assert len(found) == 16
+
+
+@pytest.mark.parametrize("make", [low_rank, sparse])
+def test_sums_with_arrays_are_arrays(make):
+    X, other = make(), RNG.standard_normal((7, 5))
+    D = np.asarray(X)
+    for found, expected in (
+        (X + other, D + other), (other + X, D + other), (X - other, D - other),
+        (other - X, other - D),
+    ):  # fmt: skip
+        assert type(found) is np.ndarray
+        np.testing.assert_allclose(found, expected)
+
+
+def test_sparse_and_low_rank_matrices_add_up():
+    S, X = sparse(), low_rank()
+    np.testing.assert_allclose(S + X, np.asarray(S) + np.asarray(X))
+    np.testing.assert_allclose(X - S, np.asarray(X) - np.asarray(S))

@@ -138,3 +138,23 @@ def test_vectors_are_refused():
     f = wp.objectives.LeastSquares(np.eye(3), np.ones(3))
     with pytest.raises(CapabilityError, match="a set of low-rank matrices, found Simplex"):
         wp.minimize(f, wp.sets.Simplex(3), method=wp.solvers.LowRankCorrective())
+
+
+@pytest.mark.parametrize("n", [90, 130])
+@pytest.mark.parametrize("equality", [True, False])
+def test_a_start_of_full_rank_is_followed_by_matrices_of_low_rank(n, equality):
+    # The start r/n I has more terms than a run keeps once n exceeds max_rank.
+    rng = np.random.default_rng(n)
+    at = rng.choice(n * n, 4 * n, replace=False)
+    f = wp.objectives.MatrixCompletion(at // n, at % n, rng.standard_normal(4 * n), (n, n))
+    K = wp.sets.Spectrahedron(n, 3.0, equality=equality)
+    res = wp.minimize(f, K, method="corrective", tol=1e-3, max_rounds=50)
+    dense = np.asarray(res.x)
+    assert res.success
+    assert K.violation(res.x) == pytest.approx(K.violation(dense), abs=1e-9)
+    assert K.contains(res.x, 1e-7)
+    assert K.contains(dense, 1e-7)
+    assert not K.contains(2.0 * res.x)
+    assert K.support(res.x) == pytest.approx(K.support(dense))
+    for factor in (res.x.U, res.x.V):
+        np.testing.assert_allclose(factor.T @ factor, np.eye(res.x.rank), atol=1e-9)

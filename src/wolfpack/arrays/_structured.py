@@ -3,11 +3,12 @@
 Iterates over spectral sets are sums of few rank-one matrices, and gradients of losses of few
 entries are sparse. Both behave like arrays of their shape (``np.asarray`` makes one) and know their
 inner products, so that `inner`, `norm` and all that is built on them works without a dense copy.
+Together with an array, or inside a function of NumPy that they do not know, they become arrays.
 """
 
 from __future__ import annotations
 
-import math
+import operator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -53,20 +54,49 @@ class Structured:
         dense = self.to_dense()
         return dense if dtype is None else dense.astype(dtype)
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """Apply a function of NumPy; products and multiples keep the structure."""
+        if method == "__call__" and not options:
+            left, right = inputs[0], inputs[-1]
+            if ufunc is np.matmul and not isinstance(left, Structured):
+                return right.__rmatmul__(left)
+            if ufunc is np.multiply and not isinstance(left, Structured) and np.ndim(left) == 0:
+                return float(left) * right
+        return getattr(ufunc, method)(*map(_plain, inputs), **options)
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return self.shape[0] * self.shape[1]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.shape[0]}, {self.shape[1]})"
+
+
+def _plain(x: Any) -> Any:
+    return x.to_dense() if isinstance(x, Structured) else x
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LowRank(Structured):
     """The matrix U diag(s) V' of the vectors U (p, k) and V (q, k) with k weights s.
 
-    It can be read like an array: ``X[i, j]``, ``X[rows]``, ``X[:, columns]``, ``X @ B``, ``B @ X``,
-    ``X.T``, ``X.sum(axis)``, ``X.mean(axis)`` and ``X.norm()`` compute what they need from the
-    factors. ``np.asarray(X)``, and NumPy's functions, make the whole matrix.
-    """
+    It reads like an array: ``shape, dtype, ndim, size, T``, entries, rows and columns by
+    ``X[i, j]``, ``X[rows]`` and ``X[:, columns]``, products ``X @ y`` and ``y @ X``, ``sum``,
+    ``mean`` and ``norm``. None of these makes the whole matrix; ``np.asarray(X)`` does, and so does
+    every other function of NumPy.
 
-    __array_priority__ = 1000.0  # so that B @ X comes here for an array B
+    In the ``x`` of a result the columns of U and of V are orthonormal.
+
+    Examples
+    --------
+    >>> X = LowRank(np.array([[1.0], [2.0]]), np.array([3.0]), np.array([[1.0], [0.0], [1.0]]))
+    >>> X.shape, X[1, 2].item(), X[1].tolist(), X.mean().item()
+    ((2, 3), 6.0, [6.0, 0.0, 6.0], 3.0)
+    """
 
     U: np.ndarray
     s: np.ndarray
@@ -107,7 +137,8 @@ class LowRank(Structured):
 
     def entries(self, rows: Array, columns: Array) -> np.ndarray:
         """Return the entries at the given positions; fastest when ``rows`` is sorted."""
-        left, out, p = self.U * self.s, np.empty(len(rows)), self.shape[0]
+        left, p = self.U * self.s, self.shape[0]
+        out = np.empty(len(rows), dtype=self.dtype)
         if p * self.shape[1] <= _DENSE_RATIO * len(rows) and bool((np.diff(rows) >= 0).all()):
             # where much of a row is wanted, a product of blocks of rows is faster
             height = max(1, min(p, len(rows) // self.shape[1]))
@@ -123,68 +154,74 @@ class LowRank(Structured):
         return out
 
     @property
-    def size(self) -> int:
-        """Number of entries of the matrix."""
-        return self.shape[0] * self.shape[1]
-
-    @property
     def T(self) -> LowRank:
-        """The transpose, in factors."""
+        """The transpose."""
         return LowRank(self.V, self.s, self.U)
 
-    def __len__(self) -> int:
-        return self.shape[0]
+    def __getitem__(self, key: Any) -> Any:
+        """Return entries, rows or columns, as of an array."""
+        pair = key if isinstance(key, tuple) else (key,)
+        if len(pair) > 2 or not all(map(_selects_along_one_axis, pair)):
+            return self.to_dense()[key]
+        rows, columns = (*pair, slice(None))[:2]
+        if isinstance(rows, list | np.ndarray) and isinstance(columns, list | np.ndarray):
+            # the indices of places, also for masks and negative numbers
+            places = (np.arange(n)[at] for n, at in zip(self.shape, (rows, columns), strict=True))
+            i, j = np.broadcast_arrays(*places)
+            return self.entries(i.ravel(), j.ravel()).reshape(i.shape)
+        return np.tensordot(self.U[rows] * self.s, self.V[columns], (-1, -1))[()]
 
-    def __getitem__(self, index: Any) -> Any:
-        """Return an entry, entries, rows, columns or blocks, as NumPy does."""
-        rows, *rest = index if isinstance(index, tuple) else (index,)
-        columns = rest[0] if rest else slice(None)
-        if len(rest) > 1 or not (_is_plain(rows) and _is_plain(columns)):
-            return self.to_dense()[index]
-        left, right = self.U[rows] * self.s, self.V[columns]
-        paired = not (isinstance(rows, slice) or isinstance(columns, slice))
-        return np.einsum("...k,...k->...", left, right)[()] if paired else left @ right.T
+    def sum(self, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+        """Return the sum of all entries, or along an axis."""
+        if dtype is not None or out is not None or axis not in (None, 0, 1, -1, -2):
+            return self.to_dense().sum(axis=axis, dtype=dtype, out=out)
+        U = self.U if axis in (1, -1) else self.U.sum(axis=0)
+        V = self.V if axis in (0, -2) else self.V.sum(axis=0)
+        return (U * self.s) @ V.T
 
-    def __matmul__(self, other: Array) -> np.ndarray:
-        return (self.U * self.s) @ (self.V.T @ np.asarray(other))
-
-    def __rmatmul__(self, other: Array) -> np.ndarray:
-        return (np.asarray(other) @ self.U * self.s) @ self.V.T
-
-    def sum(self, axis: int | None = None) -> Any:
-        """Return the sum of all entries, or of each column (0) or row (1)."""
-        if axis is None:
-            return float(self.U.sum(axis=0) * self.s @ self.V.sum(axis=0))
-        side = self if axis in (1, -1) else self.T
-        return (side.U * side.s) @ side.V.sum(axis=0)
-
-    def mean(self, axis: int | None = None) -> Any:
-        """Return the mean of all entries, or of each column (0) or row (1)."""
-        count = self.size if axis is None else self.shape[axis]
-        return self.sum(axis) / count
+    def mean(self, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+        """Return the mean of all entries, or along an axis."""
+        if dtype is not None or out is not None or axis not in (None, 0, 1, -1, -2):
+            return self.to_dense().mean(axis=axis, dtype=dtype, out=out)
+        return self.sum(axis) / (self.size if axis is None else self.shape[axis])
 
     def norm(self) -> float:
         """Return the Frobenius norm."""
-        return math.sqrt(max(0.0, self.inner(self)))
+        return float(np.linalg.norm(self.singular_values()))
+
+    def singular_values(self) -> np.ndarray:
+        """Return the singular values that may differ from 0, from triangular factors of U and V."""
+        left, right = np.linalg.qr(self.U).R, np.linalg.qr(self.V).R
+        return np.linalg.svd((left * self.s) @ right.T, compute_uv=False)
+
+    def __matmul__(self, other: Array) -> Any:
+        if isinstance(other, LowRank):
+            return LowRank(self.U, self.s, (other.V * other.s) @ (other.U.T @ self.V))
+        if isinstance(other, SparseMatrix):
+            return LowRank(self.U, self.s, other.T @ self.V)
+        return (self.U * self.s) @ (self.V.T @ other)
+
+    def __rmatmul__(self, other: Array) -> Any:
+        return ((other @ self.U) * self.s) @ self.V.T
 
     def __neg__(self) -> LowRank:
         return LowRank(self.U, -self.s, self.V)
 
-    def __rmul__(self, factor: Any) -> Any:
-        """Return a multiple, in factors; with an array, the dense product entry by entry."""
+    def __mul__(self, factor: Any) -> Any:
         if np.ndim(factor) == 0:
-            return LowRank(self.U, factor * self.s, self.V)
-        return factor * self.to_dense()
+            return LowRank(self.U, float(factor) * self.s, self.V)
+        return self.to_dense() * _plain(factor)
 
-    __mul__ = __rmul__
+    __rmul__ = __mul__
 
     def __truediv__(self, divisor: Any) -> Any:
-        return (1.0 / divisor) * self
+        if np.ndim(divisor) == 0:
+            return LowRank(self.U, self.s / float(divisor), self.V)
+        return self.to_dense() / _plain(divisor)
 
     def __add__(self, other: Any) -> Any:
-        """Return the sum, in factors; with an array, the dense sum."""
         if not isinstance(other, LowRank):
-            return self.to_dense() + other
+            return self.to_dense() + _plain(other)
         return LowRank(
             np.hstack([self.U, other.U]),
             np.concatenate([self.s, other.s]),
@@ -200,9 +237,16 @@ class LowRank(Structured):
         return -self + other
 
 
-def _is_plain(index: Any) -> bool:
-    """Tell whether an index selects along one axis: a number, a slice or a list of numbers."""
-    return isinstance(index, (int, np.integer, slice)) or np.ndim(index) == 1
+def _selects_along_one_axis(key: Any) -> bool:
+    """Tell whether an index takes part of one axis: a number, a slice, a list, a short array."""
+    if isinstance(key, slice):
+        return True
+    if isinstance(key, list | np.ndarray):
+        return np.ndim(key) == 1 or np.asarray(key).dtype != bool
+    try:
+        return not isinstance(key, bool | np.bool) and operator.index(key) is not None
+    except TypeError:
+        return False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -245,8 +289,13 @@ class SparseMatrix(Structured):
             return float(self.data @ other.entries(self.rows, self.columns))
         return float(self.data @ other[self.rows, self.columns])
 
-    def __matmul__(self, other: Array) -> Array:
-        return self.matrix @ other
+    def __matmul__(self, other: Array) -> Any:
+        if isinstance(other, LowRank):
+            return LowRank(self.matrix @ other.U, other.s, other.V)
+        return self.matrix @ _plain(other)
+
+    def __rmatmul__(self, other: Array) -> Any:
+        return other @ self.matrix
 
     @property
     def T(self) -> csr_array:
@@ -259,15 +308,22 @@ class SparseMatrix(Structured):
     def __rmul__(self, factor: float) -> SparseMatrix:
         return self._with(factor * self.data)
 
-    def __add__(self, other: SparseMatrix) -> SparseMatrix:
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, SparseMatrix):
+            return self.to_dense() + _plain(other)
         if self._matches(other):
             return self._with(self.data + other.data)
         total = (self.matrix + other.matrix).tocoo()
         order = np.lexsort((total.col, total.row))
         return SparseMatrix(total.row[order], total.col[order], total.data[order], self.shape)
 
-    def __sub__(self, other: SparseMatrix) -> SparseMatrix:
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
         return self + (-other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
 
     def _matches(self, other: SparseMatrix) -> bool:
         pairs = (self.rows, other.rows), (self.columns, other.columns)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, is_foreign, library
+from ..arrays import Array, all_finite, is_foreign, library
 from ..gradients import automatic_batch
 from ..objectives import Batches, Objective, Stochastic
 from ..objectives._matrix import has_rows
@@ -80,7 +80,7 @@ def automatic_scales(G: Objective, H: Regularizer) -> Array | None:
         return None
     assert isinstance(G, FiniteSum)
     curvatures = G.column_curvatures().astype(np.float64) + H.mu
-    if not np.isfinite(curvatures).all():
+    if not all_finite(curvatures):
         return None
     scales: Array = np.exp2(-np.round(0.5 * np.log2(curvatures)))
     return scales if scales.max() > _MIN_SPREAD * scales.min() else None

@@ -30,7 +30,8 @@ def drawings(x: np.ndarray | LowRank, K: Set | None) -> Iterator[Drawing]:
     """
     if isinstance(x, LowRank):
         yield heat_map(x)
-        yield bars(_singular_values(x), "singular values")
+        values = x.singular_values()
+        yield bars(values if len(values) else np.zeros(1), "singular values")
         return
     graph: Graph | None = getattr(K, "graph", None)
     if graph is not None and x.shape == (graph.edge_count,) and graph.node_count <= MAX_NODES:
@@ -118,13 +119,6 @@ def _block_means(x: np.ndarray | LowRank) -> np.ndarray:
     if isinstance(x, LowRank):
         return (bands(x.U) * x.s) @ bands(x.V).T
     return bands(bands(x).T).T
-
-
-def _singular_values(x: LowRank) -> np.ndarray:
-    """Return those of U diag(s) V', from triangular factors of U and V."""
-    left, right = np.linalg.qr(x.U).R, np.linalg.qr(x.V).R
-    found = np.linalg.svd((left * x.s) @ right.T, compute_uv=False)
-    return found if len(found) else np.zeros(1)
 
 
 def network(x: np.ndarray, graph: Graph) -> Drawing:

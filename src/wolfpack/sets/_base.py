@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import (
     Array,
+    Structured,
     all_finite,
     as_float_array,
     check_finite,
@@ -197,7 +198,8 @@ class Set(ABC):
     def contains(self, x: Array, tol: float = 1e-9) -> bool:
         """Tell whether ``x`` is in K: its `violation` is at most tol max(1, R_K)."""
         tol = nonnegative(tol, "tol")
-        x = check_shape(as_float_array(x, "x"), self.shape, "x")
+        x = x if isinstance(x, Structured) else as_float_array(x, "x")
+        x = check_shape(x, self.shape, "x")
         return all_finite(x) and bool(self.violation(x) <= tol * max(1.0, self.radius))
 
     def start(self) -> Array:
@@ -379,12 +381,15 @@ _DISPATCHED = ("violation", "smoothed", "smoothed_support", "draw", "k_best")
 
 def _dispatched(method: Callable[..., T]) -> Callable[..., T]:
     """Let a method written for NumPy pass other arrays on to the set at their place."""
+    name = method.__name__
 
     @wraps(method)
     def ask(self: Set, x: Array, *args: object, **kwargs: object) -> T:
+        if isinstance(x, Structured) and not (name == "k_best" or self.has("core")):
+            x = x.to_dense()
         here = self if type(x) is np.ndarray or not is_foreign(x) else self.at(x)
         if here is self:
             return method(self, x, *args, **kwargs)
-        return getattr(here, method.__name__)(x, *args, **kwargs)
+        return getattr(here, name)(x, *args, **kwargs)
 
     return ask

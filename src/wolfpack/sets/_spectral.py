@@ -39,7 +39,7 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from ..arrays import Array
+from ..arrays import Array, LowRank, all_finite
 
 LANCZOS_FROM = 300
 DENSE_SVD = 300
@@ -72,9 +72,9 @@ def unit_scale(g: Array) -> tuple[Array, Array]:
 
 def singular_values(x: Array) -> Array:
     """Return the singular values of one matrix, NaN where it has entries that are not finite."""
-    if not np.isfinite(x).all():
+    if not all_finite(x):
         return np.full(min(x.shape), np.nan)
-    return np.linalg.svd(x, compute_uv=False)
+    return x.singular_values() if isinstance(x, LowRank) else np.linalg.svd(x, compute_uv=False)
 
 
 def top_singular(g: Array) -> tuple[Array, Array]:

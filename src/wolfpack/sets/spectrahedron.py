@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import Array, SparseMatrix
+from ..arrays import Array, LowRank, SparseMatrix, all_finite
 from ..atoms import Atoms, RankOne
 from ..problem.checks import as_size, checked, count, extent, flag
 from ._base import Set
@@ -73,11 +73,15 @@ class Spectrahedron(Set):
         return -self.r * (ceiling if self.equality else max(0.0, ceiling))
 
     def violation(self, x: Array) -> float:
-        if not np.isfinite(x).all():
+        if not all_finite(x):
             return math.nan
+        if isinstance(x, LowRank):
+            # the same matrix in a basis of all its vectors, beside which it is 0
+            P = np.linalg.qr(np.hstack([x.U, x.V])).Q
+            x = P.T @ (x @ P)
         with np.errstate(over="ignore"):
             skew = 0.5 * float(np.linalg.norm(x - x.T))
-        least = float(np.linalg.eigvalsh(0.5 * x + 0.5 * x.T)[0])
+        least = float(np.linalg.eigvalsh(0.5 * x + 0.5 * x.T).min(initial=0.0))
         excess = float(np.trace(x)) - self.r
         return max(skew, -least, abs(excess) if self.equality else excess)
 

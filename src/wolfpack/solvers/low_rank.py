@@ -121,13 +121,13 @@ class LowRankCorrective(Solver[State]):
                 f"LowRankCorrective needs a set of low-rank matrices, found {problem.set}: use "
                 "method='corrective'"
             )
-        factors = _factors(x0)
-        x = factors if problem.objective.factored else x0
+        whole = _factors(x0)
+        x = whole if problem.objective.factored else x0
         at = problem.evaluate(x)
         smoothness = Smoothness(problem.objective.curvature(x, x) is not None)
         answers, bound = self._ask(problem, at, None)
         # the first vertex replaces a start of too high rank
-        factors = _vertex(answers) if factors.rank > self.max_rank else factors
+        factors = whole if whole.rank <= self.max_rank else _vertex(answers)
         stall = Stall.beyond_rounding(at.value, bound, x)
         return State(0, x, at, factors, answers, Average.start(at), stall, smoothness, self.m)
 
@@ -189,7 +189,7 @@ class LowRankCorrective(Solver[State]):
 
 
 def _factors(x: Array) -> LowRank:
-    """Return the singular value decomposition of x, without negligible singular values."""
+    """Return the singular value decomposition of x."""
     if isinstance(x, LowRank):
         return x
     if not x.any():
