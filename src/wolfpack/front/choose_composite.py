@@ -82,8 +82,7 @@ def automatic_scales(G: Objective, H: Regularizer) -> Array | None:
     curvatures: Array = G.column_curvatures().astype(np.float64) + H.mu
     if not all_finite(curvatures):
         return None
-    exponents: Array = np.round(0.5 * np.log2(curvatures))
-    scales: Array = np.exp2(-exponents)
+    scales: Array = np.exp2(-np.rint(0.5 * np.log2(curvatures)))
     return scales if scales.max() > _MIN_SPREAD * scales.min() else None
 
 
