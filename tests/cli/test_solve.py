@@ -147,6 +147,15 @@ def test_resume_continues_to_the_same_bits(capsys, problem):
     assert wp.load("there/result.npz").nit == expected.nit > 7
 
 
+def test_resume_lifts_a_limit(capsys, problem):
+    problem.write_text(PROBLEM.replace("max_rounds = 500", "max_rounds = 7"))
+    assert cli.run(["solve", str(problem), "--out", "there", "--quiet"]) == 1
+    said = refused(capsys, "resume", "there", "--lift", "max_rounds", "--max-rounds", "7")
+    assert "leave one out" in said
+    assert cli.run(["resume", "there", "--lift", "max_rounds", "--tol", "1e-3", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["status"] == "converged"
+
+
 def test_resume_finds_the_problem_or_says_how(capsys, problem, tmp_path):
     assert cli.run(["solve", str(problem), "--out", "there"]) == 0
     capsys.readouterr()

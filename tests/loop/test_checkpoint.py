@@ -372,3 +372,19 @@ def test_kill_9_of_the_driver_loses_nothing_that_was_saved(tmp_path):
     assert resumed.nit == 1000
     whole = wp.minimize(f, K, x0, method="r-pfw", tol=0, max_rounds=1000)
     assert_same_result(resumed, whole)
+
+
+def test_resume_lifts_a_limit_that_is_none_and_keeps_one_that_is_not_given(tmp_path):
+    f = wp.objectives.LeastSquares(np.eye(3), np.array([0.93, 0.41, 0.17]))
+    K, path = wp.sets.Simplex(3), tmp_path / "run.ckpt"
+    settings = {"method": "fw", "tol": 0.0, "record_every": 1}
+    wp.minimize(f, K, max_rounds=5, max_lmo=40, checkpoint=path, **settings)
+    kept = wp.resume(path, f, K, checkpoint=None)
+    assert (kept.status, kept.nit) == ("max_rounds", 5)
+    lifted = wp.resume(path, f, K, checkpoint=None, max_rounds=None)
+    assert lifted.status == "max_lmo"
+    assert lifted.nlmo == 40
+    bare = wp.resume(path, f, K, checkpoint=None, max_rounds=None, max_lmo=None, tol=1e-3)
+    assert bare.success
+    with pytest.raises(TypeError, match="tol must be"):
+        wp.resume(path, f, K, tol=None)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -47,6 +48,16 @@ EngineName = Annotated[
     str | None,
     typer.Option("--engine", help="auto, local, threads[:n], processes[:n], dask, ray, mpi."),
 ]
+
+
+class Liftable(StrEnum):
+    """Limits that `resume` can lift."""
+
+    MAX_ROUNDS = "max_rounds"
+    MAX_SECONDS = "max_seconds"
+    MAX_LMO = "max_lmo"
+
+
 Log = Annotated[Path | None, typer.Option(help="File to add a line to every few seconds.")]
 
 
@@ -103,6 +114,10 @@ def resume(
     max_rounds: Annotated[int | None, typer.Option(min=0, help="New limit.")] = None,
     max_seconds: Annotated[float | None, typer.Option(min=0.0, help="New limit.")] = None,
     max_lmo: Annotated[int | None, typer.Option(min=0, help="New limit.")] = None,
+    lift: Annotated[
+        list[Liftable] | None,
+        typer.Option(help="Lift this limit of the run before; give it again for another one."),
+    ] = None,
     log: Log = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -123,10 +138,17 @@ def resume(
     given = {"tol": tol, "max_rounds": max_rounds, "max_seconds": max_seconds, "max_lmo": max_lmo}
     limits = {key: value for key, value in task.settings.items() if key in STOP}
     limits |= {key: value for key, value in given.items() if value is not None}
+    lifted = [limit.value for limit in lift or []]
+    for name in lifted:
+        if given[name] is not None:
+            raise InputError(f"--lift {name} and a new value of it were given: leave one out")
+        limits[name] = None
     engine = _engine(engine or task.settings.get("engine"))
     command = ["wolfpack", "resume", str(file)]
     for key, value in given.items():
         command += [f"--{key.replace('_', '-')}", str(value)] if value is not None else []
+    for name in lifted:
+        command += ["--lift", name]
     with ExitStack() as held:
         with _first_rank(engine) as leads:
             if leads:

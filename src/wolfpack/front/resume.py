@@ -73,6 +73,8 @@ def resume(
     **limits
         ``tol``, ``rtol``, ``max_rounds``, ``max_seconds``, ``max_lmo``, ``max_passes``: new values;
         those of the run before are kept otherwise. All count from the very beginning of the run.
+        None lifts a limit, or ``rtol``: ``resume(path, f, K, max_rounds=None, max_seconds=60)``.
+        When no limit is left, the default of `minimize`, 100,000 rounds, holds.
 
     Returns
     -------
@@ -146,4 +148,4 @@ def _limits(old: Limits, given: dict[str, Any]) -> Limits:
             f"resume has no option {', '.join(map(repr, unknown))}; the method and its options are "
             f"those of the checkpoint, and only these can be changed: {', '.join(_LIMITS)}"
         )
-    return replace(old, **{name: value for name, value in given.items() if value is not None})
+    return replace(old, **given)
