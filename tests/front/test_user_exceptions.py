@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wolfpack as wp
-from wolfpack.front.choose import METHODS
+from wolfpack.front.methods import METHODS
 
 
 class Own(Exception):
