@@ -79,10 +79,11 @@ def automatic_scales(G: Objective, H: Regularizer) -> Array | None:
     if not usable or is_foreign(G.like):
         return None
     assert isinstance(G, FiniteSum)
-    curvatures = G.column_curvatures().astype(np.float64) + H.mu
+    curvatures: Array = G.column_curvatures().astype(np.float64) + H.mu
     if not np.isfinite(curvatures).all():
         return None
-    scales: Array = np.exp2(-np.round(0.5 * np.log2(curvatures)))
+    exponents: Array = np.round(0.5 * np.log2(curvatures))
+    scales: Array = np.exp2(-exponents)
     return scales if scales.max() > _MIN_SPREAD * scales.min() else None
 
 
