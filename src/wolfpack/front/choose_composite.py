@@ -79,11 +79,9 @@ def automatic_scales(G: Objective, H: Regularizer) -> Array | None:
     if not usable or is_foreign(G.like):
         return None
     assert isinstance(G, FiniteSum)
-    curvatures: Array = G.column_curvatures().astype(np.float64) + H.mu
-    if not np.isfinite(curvatures).all():
+    scales = G.even_scales(H.mu)
+    if scales is None:
         return None
-    exponents: Array = np.round(0.5 * np.log2(curvatures))
-    scales: Array = np.exp2(-exponents)
     return scales if scales.max() > _MIN_SPREAD * scales.min() else None
 
 
