@@ -248,3 +248,14 @@ def test_a_missing_scikit_learn_is_named(monkeypatch):
         _ = estimators.SimplexRegressor
     with pytest.raises(AttributeError, match="no attribute 'Other'"):
         _ = estimators.Other
+
+
+@pytest.mark.parametrize("rows", [1, 3, 32])
+def test_streams_of_single_rows_do_not_diverge(rows):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1000, 10))
+    y = X @ rng.standard_normal(10) + 0.3 * rng.standard_normal(1000)
+    model = estimators.AcceleratedRegressor(alpha=1e-3)
+    for begin in range(0, 1000, rows):
+        model.partial_fit(X[begin : begin + rows], y[begin : begin + rows])
+    assert model.score(X, y) > 0.97

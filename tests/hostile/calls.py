@@ -347,6 +347,7 @@ SOLVERS: dict[str, dict[str, Any]] = {
     "BlendedPairwise": {"rule": _RULE, "lazy": False, "J": 2.0},
     "Conjugate": {"order": 1, "rule": _RULE, "delta": 0.01},
     "ConvergingComposite": {"batch": None},
+    "Conic": {},
     "Corrective": {"m": 2, "accuracy": 0.03, "max_pool": 2000, "max_age": 200, "max_rank": 100},
     "FrankWolfe": {"rule": _RULE},
     "FullyCorrective": {"rule": _RULE, "accuracy": 0.01, "inner": 20},

@@ -116,7 +116,7 @@ def test_answers_are_spot_checked_against_the_set():
         job(K).compute(Question(9, V, 0.5, 3), range(1))
 
 
-@pytest.mark.parametrize("block", [0, -1, 2.0, True])
+@pytest.mark.parametrize("block", [0, -1, 2.5, True])
 def test_bad_blocks(block):
     with pytest.raises(ValueError, match="block must be an integer >= 1"):
         job(wp.sets.Simplex(6), block=block)

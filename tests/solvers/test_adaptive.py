@@ -41,14 +41,6 @@ def test_repeated_answers_show_a_polytope():
     assert k < 20  # before the gap was measured a second time
 
 
-def test_callables_between_few_vertices_get_newton_steps():
-    K = hidden(wp.sets.Simplex(30))
-    f = wp.objectives.Function(lambda x: F.evaluate(x)[:2], convex=True)
-    res = wp.minimize(f, K, tol=1e-8)
-    assert res.success
-    assert res.method == "fcfw"
-
-
 def test_a_method_that_is_fast_keeps_its_turn():
     res = wp.minimize(F, hidden(wp.sets.L2Ball(30, 0.05)), tol=1e-8)
     assert res.success

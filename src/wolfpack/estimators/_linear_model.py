@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +28,7 @@ from ..problem.checks import (
 from ..regularizers import ElasticNet, Euclidean, Regularizer, Shifted, SquaredNorm
 from ..regularizers.pairs import composite_problem
 from ..solvers import ConvergingComposite
+from ..solvers.composite import Policies, StepBound
 from ..solvers.composite.accelerated import State, Tuned
 from ._common import (
     FLOATS,
@@ -229,21 +230,27 @@ class Stream:
     def __init__(self) -> None:
         self.state: State | None = None
         self.beta = 0.0
+        self.noise = 0.0
 
     def step(self, G: FiniteSum, H: Regularizer, start: Array | None) -> None:
         """Make one round with the gradient of ``G``, the first from ``start``, or from 0.
 
-        beta grows to the largest smoothness constant of the minibatches so far.
+        beta grows to the largest smoothness constant of the minibatches so far. Steps are bounded
+        by the inverse of the largest noise, that of a row over their number: the variance of a few
+        rows of least squares grows with y, and the iterates would diverge.
         """
         assert G.shape is not None
         if self.state is None:
             self.start = np.zeros(G.shape) if start is None else start
         self.beta = max(self.beta, G.L)
+        self.noise = max(self.noise, G.row_smoothness() / G.n)
         beta = self.beta or H.mu
+        bound = StepBound(1.0 / self.noise) if self.noise > 0.0 else None
+        solver = replace(_SOLVER, policies=Policies(bound=bound))
         problem = composite_problem(G, H, Shifted(Euclidean(), self.start), beta)
         gradients = _Now(G)
-        state = self.state or _SOLVER.init(problem, self.start, gradients)
-        self.state = _SOLVER.step(problem, state._replace(tuned=Tuned(beta, beta)), gradients)
+        state = self.state or solver.init(problem, self.start, gradients)
+        self.state = solver.step(problem, state._replace(tuned=Tuned(beta, beta)), gradients)
 
 
 class _Now(ExactGradients):

@@ -22,7 +22,6 @@ _BEST_VERTICES = 16  # asked for in a round on polytopes that list them
 _BARRIER_VERTICES = 64  # the same for objectives of which Newton steps weigh them
 _INTERIOR = 20_000  # dimension up to which interior points are tried
 _INTERIOR_ENTRIES = 200_000  # entries of the matrix of f up to which they are tried
-_FEW = 200  # dimension up to which differences of gradients make do as a Hessian
 _Named = tuple[str, dict[str, Any]]
 _COMPOSITE_SETTINGS = ("batch", "beta", "sampling", "variance_reduction", "scale", "w")
 _NOISE_OPTIONS = ("smoothing", "sampling", "kappa", "theta", "order", "max_m")
@@ -157,9 +156,7 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
         return Choice(method, options, reason, facts, fallbacks)
 
     best = {"m": _BEST_VERTICES} if K.has("k_best") else {}
-    # Newton steps between few vertices take a gradient for each of them where f is a callable.
-    differences = objective.joint and not best and K.dimension <= _FEW
-    keeper: _Named = ("fcfw", {}) if differences else ("corrective", best)
+    keeper: _Named = ("corrective", best)
 
     convex = settings.get("convex")
     if (objective.convex if convex is None else convex) is False:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, all_finite, is_foreign, library
+from ..arrays import Array, is_foreign, library
 from ..gradients import automatic_batch
 from ..objectives import Batches, Objective, Stochastic
 from ..objectives._matrix import has_rows
@@ -79,10 +79,9 @@ def automatic_scales(G: Objective, H: Regularizer) -> Array | None:
     if not usable or is_foreign(G.like):
         return None
     assert isinstance(G, FiniteSum)
-    curvatures: Array = G.column_curvatures().astype(np.float64) + H.mu
-    if not all_finite(curvatures):
+    scales = G.even_scales(H.mu)
+    if scales is None:
         return None
-    scales: Array = np.exp2(-np.rint(0.5 * np.log2(curvatures)))
     return scales if scales.max() > _MIN_SPREAD * scales.min() else None
 
 

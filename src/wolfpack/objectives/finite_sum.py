@@ -157,9 +157,15 @@ class FiniteSum(LinearModel):
             return None
         return int(self.A.nnz) if issparse(self.A) else self.A.shape[0] * self.A.shape[1]
 
-    def column_curvatures(self) -> Array:
-        """Return a bound on the second derivative of f along each column's coefficient."""
-        return self.loss_smoothness * squares(self.A, 0)
+    def even_scales(self, mu: float) -> Array | None:
+        r"""Return powers of 2 near :math:`1/\sqrt{h_j + \mu}`, None where one is not finite.
+
+        :math:`h_j` bounds the second derivative of f along the coefficient of column j.
+        """
+        curvatures = self.loss_smoothness * squares(self.A, 0).astype(np.float64) + mu
+        if not np.isfinite(curvatures).all():
+            return None
+        return np.exp2(-np.round(0.5 * np.log2(curvatures)))
 
     def check_batch(self, batch: int) -> int:
         """Return ``batch`` as an integer between 1 and n, or explain what is wrong."""
