@@ -6,7 +6,11 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from wolfpack.solvers.parts.barycentric import minimize_quadratic
+from wolfpack.solvers.parts.barycentric import minimize_weights
+
+
+def minimize_quadratic(G: np.ndarray, c: np.ndarray, w: np.ndarray, tol: float) -> np.ndarray:
+    return minimize_weights(G, G @ w + c, w, tol)[0]
 
 
 def reference(root: np.ndarray, c: np.ndarray) -> float:

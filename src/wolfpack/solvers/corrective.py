@@ -171,7 +171,7 @@ class Corrective(Solver[State]):
         tol = max(self.accuracy * gap, rounding)
         here = Corrected(hull.weights, x, at)
         found = correct(kind, problem, hull, here, int(places[0]), tol)
-        hull = hull.reweighted(found.weights)
+        hull = hull.reweighted(found.weights)._replace(face=found.face)
         perturbed = places[len(places) - len(rungs) :]
         new = perturbed >= known
         state = state._replace(

@@ -50,7 +50,7 @@ from ..problem import Problem
 from ..problem.checks import checked, count, positive
 from ..smoothing import Oracles
 from .parts.active_set import ActiveSetMethod, State, ask_oracle, hessian_product
-from .parts.barycentric import minimize_quadratic
+from .parts.barycentric import minimize_weights
 from .parts.correction import correction_kind, metric_of
 from .parts.domain import shortened
 from .parts.hull import Hull
@@ -94,7 +94,8 @@ class FullyCorrective(ActiveSetMethod):
         G, w, scores = active.gram, active.weights, active.scores(g)
         assert G is not None
         tol = 4.0 * epsilon(g) * float(abs(scores).max())
-        active = active.pruned(minimize_quadratic(G, scores - G @ w, w, tol))
+        weights, face = minimize_weights(G, scores, w, tol, active.face)
+        active = active._replace(face=face).pruned(weights)
         return state.moved(problem, active, state.memory, state.k)
 
     def _descend(self, problem: Problem, state: State) -> State:
@@ -125,9 +126,7 @@ class FullyCorrective(ActiveSetMethod):
         G = to_host(reshape(space.stack(u), flat) @ reshape(space.stack(Hu), flat).T)
         G = 0.5 * (G + G.T)
         tol = 4.0 * epsilon(x) * float(abs(scores).max())
-        # G w is an error of differences of gradients, which must not act as a slope
-        c = scores - G @ active.weights
-        weights = minimize_quadratic(G, c, active.weights, tol)
+        weights, _ = minimize_weights(G, scores, active.weights, tol)
         d = active.point(weights) - x
         gamma, memory = self.stride(problem, state._replace(k=state.k + 1), d)
 

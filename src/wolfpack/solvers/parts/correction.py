@@ -27,7 +27,7 @@ import numpy as np
 from ...arrays import Array, epsilon
 from ...problem import Evaluation, Problem, tick
 from .armijo import descend
-from .barycentric import CANDIDATES, minimize_weights
+from .barycentric import Face, minimize_weights
 from .domain import shortened
 from .hull import Hull, Metric
 from .projected_gradient import Motion, Probe, Space, minimize, rounding_of
@@ -36,16 +36,20 @@ from .step_rules import SearchLine, Secant
 CorrectionKind: TypeAlias = Literal["quadratic", "newton", "gradient"]
 
 _RULE = Secant(tol=0.1)
+CANDIDATES = 64
+"""Points outside the support that a Newton step takes into account."""
+
 _NEWTON_STEPS = 10
 _GRADIENT_STEPS = 200
 
 
 class Corrected(NamedTuple):
-    """Weights, the point that they make, and f there."""
+    """Weights, the point that they make, f there, and the face that the correction ends with."""
 
     weights: Array
     x: Array
     at: Evaluation
+    face: Face | None = None
 
     @property
     def value(self) -> float:
@@ -91,7 +95,8 @@ def _quadratic(problem: Problem, hull: Hull, at: Evaluation, clean: int, tol: fl
     w_start = (1.0 - gamma) * w
     w_start[clean] += gamma
     slopes = r + gamma * (G[clean] - Gw)
-    return _at(problem, hull, minimize_weights(G, slopes, w_start, tol))
+    weights, face = minimize_weights(G, slopes, w_start, tol, hull.face)
+    return _at(problem, hull, weights)._replace(face=face)
 
 
 def _frank_wolfe_step(problem: Problem, hull: Hull, here: Corrected, clean: int) -> Corrected:
@@ -143,7 +148,8 @@ def _newton(problem: Problem, hull: Hull, here: Corrected, tol: float) -> Correc
         working = np.concatenate([np.flatnonzero(used), best])
         gram = _gram(problem, hull, here.x, working, images)
         tip = np.zeros(len(w))
-        tip[working] = minimize_weights(0.5 * (gram + gram.T), r[working], w[working], 0.1 * tol)
+        gram = 0.5 * (gram + gram.T)
+        tip[working], _ = minimize_weights(gram, r[working], w[working], 0.1 * tol)
         there = _search(problem, hull, here, tip)
         if there is here:
             break
@@ -183,7 +189,7 @@ def _gradient(problem: Problem, hull: Hull, here: Corrected, tol: float) -> Corr
     best = minimize(
         space, start, lambda m: _settled(m.at.gradient, m.x, tol), _GRADIENT_STEPS, slack
     )
-    return best.at.details
+    return best.at.details._replace(face=space.face)
 
 
 class _HullSpace(Space[Corrected]):
@@ -197,7 +203,7 @@ class _HullSpace(Space[Corrected]):
         self.tol = 0.1 * tol
         assert hull.gram is not None
         self.gram = hull.gram
-        self.last = hull.weights
+        self.last, self.face = hull.weights, hull.face
         self.rounding = rounding
 
     def evaluate(self, x: Array) -> Probe[Corrected]:
@@ -207,7 +213,9 @@ class _HullSpace(Space[Corrected]):
     def project(self, y: Array, gradient: Array, L: float) -> Array:
         # starts at the last answer, which is feasible; y need not be
         slopes = (1.0 / L) * gradient + self.gram @ (self.last - y)
-        self.last = minimize_weights(self.gram, slopes, self.last, self.tol / L)
+        self.last, self.face = minimize_weights(
+            self.gram, slopes, self.last, self.tol / L, self.face
+        )
         return self.last
 
     def dot(self, a: Array, b: Array) -> float:

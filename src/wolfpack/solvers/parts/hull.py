@@ -21,6 +21,7 @@ import numpy as np
 
 from ...arrays import Array, inner, to_host
 from ...atoms import Atoms, join, weighted
+from .barycentric import Face
 
 Metric = Callable[[Array], Array]
 """The product d -> B d with a symmetric positive semidefinite B."""
@@ -35,7 +36,8 @@ class Hull(NamedTuple):
     ``origin`` is v_0, the starting point, which keeps position 0 also when it has lost its weight;
     ``atoms`` is the batch v_1, v_2, ..., and ``keys`` are digests of their identities. The origin
     and each atom have a weight in ``weights``, and in ``idle`` the number of rounds without weight.
-    ``gram`` is <v_i, B v_j>, for methods that start with a metric B.
+    ``gram`` is <v_i, B v_j>, for methods that start with a metric B, and ``face`` its factor at the
+    points that had weight after the last correction.
     """
 
     origin: Array
@@ -44,6 +46,7 @@ class Hull(NamedTuple):
     weights: Array
     idle: Array
     gram: Array | None = None
+    face: Face | None = None
 
     @classmethod
     def start(cls, x0: Array, metric: Metric | None = None) -> Hull:
@@ -199,12 +202,12 @@ class Hull(NamedTuple):
         return self._only(stays)
 
     def _grown(self, added: Atoms, keys: tuple[str, ...]) -> Hull:
-        """Return the hull with new vertices of weight 0, without a Gram matrix."""
+        """Return the hull with new vertices of weight 0, without their part of a Gram matrix."""
         new = len(keys) - len(self.keys)
         atoms = join([added] if self.atoms is None else [self.atoms, added])
         weights = np.concatenate([self.weights, np.zeros(new)])
         idle = np.concatenate([self.idle, np.zeros(new, dtype=int)])
-        return Hull(self.origin, atoms, keys, weights, idle)
+        return Hull(self.origin, atoms, keys, weights, idle, face=self.face)
 
     def _only(self, stays: Array) -> Hull:
         """Return the hull of the points where ``stays`` is True; the origin is one of them."""
@@ -212,9 +215,10 @@ class Hull(NamedTuple):
             return self
         kept = np.flatnonzero(stays)
         atoms = None if self.atoms is None or len(kept) == 1 else self.atoms.take(kept[1:] - 1)
-        gram = None if self.gram is None else self.gram[np.ix_(kept, kept)]
+        gram = None if self.gram is None else self.gram[kept][:, kept]
+        face = None if self.face is None else self.face.only(kept, len(stays))
         keys = tuple(self.keys[i - 1] for i in kept[1:])
-        return Hull(self.origin, atoms, keys, self.weights[kept], self.idle[kept], gram)
+        return Hull(self.origin, atoms, keys, self.weights[kept], self.idle[kept], gram, face)
 
 
 def _bordered(gram: Array, rows: Array) -> Array:
