@@ -10,7 +10,7 @@ import pytest
 from wolfpack.atoms import Dense, OneHot
 from wolfpack.solvers.parts.armijo import descend
 from wolfpack.solvers.parts.barycentric import minimize_weights
-from wolfpack.solvers.parts.hull import Hull
+from wolfpack.solvers.parts.hull import Hull, Metric
 from wolfpack.solvers.parts.scales import Scales
 from wolfpack.solvers.parts.stall import Stall
 
@@ -62,8 +62,7 @@ def one_hots(*index: int) -> OneHot:
     return OneHot(np.array(index), 1.0, (5,))
 
 
-def identity(d: np.ndarray) -> np.ndarray:
-    return d
+identity = Metric(lambda v: v.to_dense())
 
 
 def test_a_hull_knows_what_it_has_and_grows_its_gram_matrix():

@@ -160,17 +160,19 @@ class Corrective(Solver[State]):
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         x, at, kind = state.x, state.at, state.kind
         vertices, rungs = state.answers.vertices, state.answers.rungs
-        scores = state.hull.scores(at.gradient)
-        hull = state.hull.trimmed(self.max_pool - self.m, self.max_age, scores)
+        hull, limit = state.hull, self.max_pool - self.m
+        if hull.overfull(limit, self.max_age):
+            hull = hull.trimmed(limit, self.max_age, hull.scores(at.gradient))
         known = len(hull.weights)
         hull, places = hull.extend(vertices, metric_of(kind, problem, x))
-        clean = float(vertices.take(0).dot(at.gradient))
+        scores = hull.scores(at.gradient)
+        clean = float(scores[places[0]])
         gap = min(inner(at.gradient, x) - clean, at.value - state.stall.bound)
         # the tolerance must exceed the rounding error of the slopes
         rounding = 16.0 * epsilon(x) * max(abs(clean), float(abs(scores).max()))
         tol = max(self.accuracy * gap, rounding)
         here = Corrected(hull.weights, x, at)
-        found = correct(kind, problem, hull, here, int(places[0]), tol)
+        found = correct(kind, problem, hull, here, int(places[0]), tol, scores)
         hull = hull.reweighted(found.weights)._replace(face=found.face)
         perturbed = places[len(places) - len(rungs) :]
         new = perturbed >= known

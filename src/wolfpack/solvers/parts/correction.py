@@ -19,6 +19,7 @@ There are three kinds, by what f knows:
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -28,6 +29,7 @@ from ...arrays import Array, epsilon
 from ...problem import Evaluation, Problem, tick
 from .armijo import descend
 from .barycentric import Face, minimize_weights
+from .carried import evaluate
 from .domain import shortened
 from .hull import Hull, Metric
 from .projected_gradient import Motion, Probe, Space, minimize, rounding_of
@@ -65,28 +67,41 @@ def correction_kind(problem: Problem, x: Array) -> CorrectionKind:
 
 
 def metric_of(kind: CorrectionKind, problem: Problem, x: Array) -> Metric | None:
-    """Return the metric d -> B d in which a hull keeps its Gram matrix, None for none."""
-    if kind == "quadratic":
-        return partial(problem.objective.hessian_product, x)
-    return (lambda d: d) if kind == "gradient" else None
+    """Return the metric in which a hull keeps its Gram matrix, None for none."""
+    if kind == "gradient":
+        return Metric(lambda v: v.to_dense())
+    if kind == "newton":
+        return None
+    f = problem.objective
+    carrier, image = f.carrier(x), None
+    if carrier is not None and f.image_shape is not None and math.prod(f.image_shape) <= x.size:
+        image = lambda v: carrier.of_vertex(v)[0]  # noqa: E731
+    return Metric(partial(f.hessian_of_vertex, x), image, getattr(f, "weight", 1.0))
 
 
 def correct(
-    kind: CorrectionKind, problem: Problem, hull: Hull, here: Corrected, clean: int, tol: float
+    kind: CorrectionKind,
+    problem: Problem,
+    hull: Hull,
+    here: Corrected,
+    clean: int,
+    tol: float,
+    scores: Array,
 ) -> Corrected:
     """Return a point of the hull where f is nearly minimal, to the tolerance ``tol`` of the slopes.
 
-    ``here`` is the point to start from, ``clean`` the position of the clean vertex in the hull.
+    ``here`` is the point to start from, ``clean`` the position of the clean vertex in the hull,
+    ``scores`` are <grad f(x), v_i> there.
     """
     if kind == "quadratic":
-        return _quadratic(problem, hull, here.at, clean, tol)
+        return _quadratic(problem, hull, scores, clean, tol)
     start = _frank_wolfe_step(problem, hull, here, clean)
     descent = _newton if kind == "newton" else _gradient
     return descent(problem, hull, start, tol)
 
 
-def _quadratic(problem: Problem, hull: Hull, at: Evaluation, clean: int, tol: float) -> Corrected:
-    G, w, r = hull.gram, hull.weights, hull.scores(at.gradient)
+def _quadratic(problem: Problem, hull: Hull, r: Array, clean: int, tol: float) -> Corrected:
+    G, w = hull.gram, hull.weights
     assert G is not None
     Gw = G @ w
     descent = float(r @ w - r[clean])
@@ -127,7 +142,7 @@ def _search(problem: Problem, hull: Hull, here: Corrected, tip: Array) -> Correc
 
 def _at(problem: Problem, hull: Hull, weights: Array) -> Corrected:
     x = hull.point(weights)
-    return Corrected(weights, x, problem.evaluate(x))
+    return Corrected(weights, x, evaluate(problem, hull, weights, x))
 
 
 def _settled(r: Array, w: Array, tol: float) -> bool:

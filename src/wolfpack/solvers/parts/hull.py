@@ -20,11 +20,27 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import Array, inner, to_host
-from ...atoms import Atoms, join, weighted
+from ...atoms import Atoms, Dense, join, weighted
 from .barycentric import Face
 
-Metric = Callable[[Array], Array]
-"""The product d -> B d with a symmetric positive semidefinite B."""
+
+class Metric(NamedTuple):
+    """A symmetric positive semidefinite matrix B, known by what it makes of vertices.
+
+    Attributes
+    ----------
+    product : callable
+        v -> B v.
+    image : callable or None
+        v -> A v, if B is ``weight`` times A'A and images are no longer than vertices.
+    weight : float
+        The factor of A'A.
+    """
+
+    product: Callable[[Atoms], Array]
+    image: Callable[[Atoms], Array] | None = None
+    weight: float = 1.0
+
 
 PURGE = 1e-15
 """Weight up to which a vertex counts as having none."""
@@ -37,7 +53,8 @@ class Hull(NamedTuple):
     ``atoms`` is the batch v_1, v_2, ..., and ``keys`` are digests of their identities. The origin
     and each atom have a weight in ``weights``, and in ``idle`` the number of rounds without weight.
     ``gram`` is <v_i, B v_j>, for methods that start with a metric B, and ``face`` its factor at the
-    points that had weight after the last correction.
+    points that had weight after the last correction. ``images`` holds A v_i, row by row, where the
+    metric has images.
     """
 
     origin: Array
@@ -47,12 +64,13 @@ class Hull(NamedTuple):
     idle: Array
     gram: Array | None = None
     face: Face | None = None
+    images: Array | None = None
 
     @classmethod
     def start(cls, x0: Array, metric: Metric | None = None) -> Hull:
         """Return the hull of ``x0`` alone, with a Gram matrix if a metric is given."""
-        gram = None if metric is None else np.array([[inner(x0, metric(x0))]])
-        return cls(x0, None, (), np.ones(1), np.zeros(1, dtype=int), gram)
+        hull = cls(x0, None, (), np.ones(1), np.zeros(1, dtype=int))
+        return hull if metric is None else hull._measured(Dense(x0, x0.shape), metric)
 
     @property
     def first(self) -> int:
@@ -94,13 +112,7 @@ class Hull(NamedTuple):
         key = digest(atom.key())
         if key in self.keys:
             return self, 1 + self.keys.index(key)
-        grown = self._grown(atom, (*self.keys, key))
-        if self.gram is not None:
-            assert metric is not None
-            image = metric(atom.to_dense())
-            row = np.append(self.scores(image), float(atom.dot(image)))
-            grown = grown._replace(gram=_bordered(self.gram, row[None, :]))
-        return grown, len(self.weights)
+        return self._grown(atom, (*self.keys, key), metric), len(self.weights)
 
     def extend(self, answers: Atoms, metric: Metric | None = None) -> tuple[Hull, Array]:
         """Return the hull with a batch of answers, and the position of each of them.
@@ -117,15 +129,7 @@ class Hull(NamedTuple):
             positions[i] = known[key]
         if not new:
             return self, positions
-        grown = self._grown(answers.take(np.array(new)), tuple(known))
-        if self.gram is not None:
-            assert metric is not None
-            assert grown.atoms is not None
-            vertices = grown.atoms.take(slice(len(self.keys), None)).to_dense()
-            count = vertices.shape[0]
-            rows = np.array([grown.scores(metric(vertices[i, ...])) for i in range(count)])
-            grown = grown._replace(gram=_bordered(self.gram, rows))
-        return grown, positions
+        return self._grown(answers.take(np.array(new)), tuple(known), metric), positions
 
     def admit(self, atom: Atoms, value: float, scores: Array) -> tuple[Hull, int]:
         """Return the hull with ``atom`` and its position, or that of a known vertex as good.
@@ -183,14 +187,17 @@ class Hull(NamedTuple):
         stays[0] = True
         return hull._only(stays)
 
+    def overfull(self, limit: int, max_age: float) -> bool:
+        """Tell whether `trimmed` would forget a point."""
+        return len(self.weights) > limit or (max_age < np.inf and self.idle.max() > max_age)
+
     def trimmed(self, limit: int, max_age: float, scores: Array) -> Hull:
         """Return the hull without what has been idle too long, and within the limit.
 
         Over the limit, idle points with the largest scores go first, since they are the least
         useful. Points with weight always stay, and so does the origin.
         """
-        fits = len(self.weights) <= limit
-        if fits and (max_age == np.inf or self.idle.max() <= max_age):
+        if not self.overfull(limit, max_age):
             return self
         fixed = self.weights > 0
         fixed[0] = True
@@ -201,13 +208,31 @@ class Hull(NamedTuple):
             stays[np.argsort(order, kind="stable")[last:]] = False
         return self._only(stays)
 
-    def _grown(self, added: Atoms, keys: tuple[str, ...]) -> Hull:
-        """Return the hull with new vertices of weight 0, without their part of a Gram matrix."""
+    def _grown(self, added: Atoms, keys: tuple[str, ...], metric: Metric | None) -> Hull:
+        """Return the hull with new vertices of weight 0."""
         new = len(keys) - len(self.keys)
         atoms = join([added] if self.atoms is None else [self.atoms, added])
         weights = np.concatenate([self.weights, np.zeros(new)])
         idle = np.concatenate([self.idle, np.zeros(new, dtype=int)])
-        return Hull(self.origin, atoms, keys, weights, idle, face=self.face)
+        grown = self._replace(atoms=atoms, keys=keys, weights=weights, idle=idle)
+        if self.gram is None:
+            return grown
+        assert metric is not None
+        return grown._measured(added, metric)
+
+    def _measured(self, added: Atoms, metric: Metric) -> Hull:
+        """Return the hull with the part of the Gram matrix that its last points, ``added``, need."""
+        count = added.count or 1
+        each = [added] if added.count is None else [added.take(i) for i in range(count)]
+        if metric.image is None:
+            rows, images = np.array([self.scores(metric.product(v)) for v in each]), None
+        else:
+            found = np.array([metric.image(v).reshape(-1) for v in each])
+            images = found if self.images is None else np.concatenate([self.images, found])
+            rows = metric.weight * (found @ images.T)
+        if self.gram is None:
+            return self._replace(gram=rows, images=images)
+        return self._replace(gram=_bordered(self.gram, rows), images=images)
 
     def _only(self, stays: Array) -> Hull:
         """Return the hull of the points where ``stays`` is True; the origin is one of them."""
@@ -218,7 +243,9 @@ class Hull(NamedTuple):
         gram = None if self.gram is None else self.gram[kept][:, kept]
         face = None if self.face is None else self.face.only(kept, len(stays))
         keys = tuple(self.keys[i - 1] for i in kept[1:])
-        return Hull(self.origin, atoms, keys, self.weights[kept], self.idle[kept], gram, face)
+        images = None if self.images is None else self.images[kept]
+        weights, idle = self.weights[kept], self.idle[kept]
+        return Hull(self.origin, atoms, keys, weights, idle, gram, face, images)
 
 
 def _bordered(gram: Array, rows: Array) -> Array:
