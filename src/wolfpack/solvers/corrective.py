@@ -66,6 +66,7 @@ from .parts.scales import Scales
 from .parts.stall import Stall
 
 _FIRST_RUNG = -3
+_SPARE = 64
 _NO_RUNGS = np.zeros(0, dtype=int)
 
 
@@ -118,7 +119,8 @@ class Corrective(Solver[State]):
     accuracy : float
         Of a correction, as a fraction of the gap, in (0, 1).
     max_pool : int
-        Vertices to remember at most. Those with weight are kept in any case.
+        Vertices to remember at most, and no more than 64 and twice those with weight. Those with
+        weight are kept in any case.
     max_age : int
         Rounds after which a vertex without weight is forgotten.
     max_rank : int
@@ -160,7 +162,8 @@ class Corrective(Solver[State]):
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         x, at, kind = state.x, state.at, state.kind
         vertices, rungs = state.answers.vertices, state.answers.rungs
-        hull, limit = state.hull, self.max_pool - self.m
+        hull = state.hull
+        limit = min(self.max_pool - self.m, _SPARE + 2 * int(np.count_nonzero(hull.weights)))
         if hull.overfull(limit, self.max_age):
             hull = hull.trimmed(limit, self.max_age, hull.scores(at.gradient))
         known = len(hull.weights)

@@ -51,12 +51,19 @@ class Face(NamedTuple):
         The number sigma.
     age : int
         Points that entered or left since the factor was computed anew.
+    ones : array
+        R^-T 1.
+    used : array of one int
+        How many columns of R have points in them. The next correction changes R in its place if
+        these are the points of this face, and a copy otherwise.
     """
 
     order: Array
     R: Array
     shift: float
     age: int
+    ones: Array
+    used: Array
 
     def only(self, kept: Array, count: int) -> Face:
         """Return the face for a hull that keeps the points ``kept`` of ``count``."""
@@ -158,12 +165,15 @@ class _Face:
             self.factor(np.flatnonzero(used))
             return
         self._order = np.zeros(len(known.R), dtype=int)
-        self.n = len(known.order)
-        self._order[: self.n] = known.order
-        self.R, self.shift, self.age = known.R.copy(order="F"), known.shift, known.age
+        n = self.n = len(known.order)
+        self._order[:n] = known.order
+        self.R, self.shift, self.age = known.R, known.shift, known.age
+        self.ones, self.used = known.ones.copy(), known.used
+        if known.used[0] != n or not known.R.flags.writeable:
+            self._make_room(n, len(known.R))
+            self.R[:n, :n], self._order[:n] = known.R[:n, :n], known.order
         self.has = np.zeros(len(gram), dtype=bool)
         self.has[known.order[stays]] = True
-        self._solve_ones()
         if not stays.all():
             self.remove(np.flatnonzero(~stays))
         for point in np.flatnonzero(used & ~self.has):
@@ -176,7 +186,7 @@ class _Face:
 
     def frozen(self) -> Face:
         """Return what the next correction begins with."""
-        return Face(self.order.copy(), self.R, self.shift, self.age)
+        return Face(self.order.copy(), self.R, self.shift, self.age, self.ones, self.used)
 
     def factor(self, points: Array) -> None:
         """Compute the factor of these points anew."""
@@ -213,10 +223,10 @@ class _Face:
         """Let a point enter: one more column of R."""
         n = self.n
         if n == len(self.R):
-            R, order = self.R, self._order
+            R, order, ones = self.R, self._order, self.ones
             self._make_room(n)
             self.R[:n, :n], self._order[:n] = R, order
-            self._solve_ones()
+            self.ones = np.append(ones, np.zeros(len(self.R) - n))
         column = np.zeros(len(self.R))
         column[:n] = self.gram[point, self.order] + self.shift
         column = blas.dtrsv(self.R, column, trans=1, overwrite_x=1)
@@ -228,6 +238,7 @@ class _Face:
         self._order[n] = point
         self.has[point] = True
         self.n, self.age = n + 1, self.age + 1
+        self.used[0] = self.n
 
     def remove(self, gone: Array) -> None:
         """Let the points at these places of the order leave.
@@ -257,10 +268,10 @@ class _Face:
         self.has[leaving[leaving >= 0]] = False
         self._solve_ones()
 
-    def _make_room(self, n: int) -> None:
-        """Make a factor without points that has room for n, and for more to enter."""
-        size = n + max(_ROOM, n // 16)
-        self.R = np.eye(size, order="F")
+    def _make_room(self, n: int, size: int = 0) -> None:
+        """Make a factor for n points, without them, of ``size`` or with room for more to enter."""
+        size = size or n + max(_ROOM, n // 16)
+        self.R, self.used = np.eye(size, order="F"), np.array([n])
         self._order = np.zeros(size, dtype=int)
 
     def _solve_ones(self) -> None:

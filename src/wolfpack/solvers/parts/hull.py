@@ -42,8 +42,54 @@ class Metric(NamedTuple):
     weight: float = 1.0
 
 
+_ROOM = 16
+
 PURGE = 1e-15
 """Weight up to which a vertex counts as having none."""
+
+
+class Gram(NamedTuple):
+    """A symmetric matrix that grows by rows and columns without being copied every time.
+
+    The matrix is the first ``size`` rows and columns of ``buffer``. States are values, so what an
+    earlier one has must not change: ``used`` holds how much of the buffer has been written to, and
+    only the matrix that has all of this grows in its place. Others are copied.
+    """
+
+    buffer: Array
+    used: Array
+    size: int
+
+    @classmethod
+    def empty(cls) -> Gram:
+        """Return the matrix of no points."""
+        return cls(np.empty((0, 0)), np.zeros(1, dtype=int), 0)
+
+    @property
+    def matrix(self) -> Array:
+        """The matrix itself."""
+        return self.buffer[: self.size, : self.size]
+
+    def bordered(self, rows: Array) -> Gram:
+        """Return the matrix with the rows, and columns, of new points."""
+        old, size = self.size, rows.shape[1]
+        grown = self
+        if self.used[0] != old or size > len(self.buffer):
+            grown = self._copied(self.matrix, size)
+        grown.buffer[old:size, :size], grown.buffer[:old, old:size] = rows, rows[:, :old].T
+        grown.used[0] = size
+        return grown._replace(size=size)
+
+    def only(self, kept: Array) -> Gram:
+        """Return the matrix of the points ``kept``."""
+        return self._copied(self.matrix[kept][:, kept], len(kept))
+
+    def _copied(self, matrix: Array, size: int) -> Gram:
+        """Return a copy with room for ``size`` points and more."""
+        room = size + max(_ROOM, size // 8)
+        buffer, own = np.zeros((room, room)), len(matrix)
+        buffer[:own, :own] = matrix
+        return Gram(buffer, np.array([own]), own)
 
 
 class Hull(NamedTuple):
@@ -52,8 +98,8 @@ class Hull(NamedTuple):
     ``origin`` is v_0, the starting point, which keeps position 0 also when it has lost its weight;
     ``atoms`` is the batch v_1, v_2, ..., and ``keys`` are digests of their identities. The origin
     and each atom have a weight in ``weights``, and in ``idle`` the number of rounds without weight.
-    ``gram`` is <v_i, B v_j>, for methods that start with a metric B, and ``face`` its factor at the
-    points that had weight after the last correction. ``images`` holds A v_i, row by row, where the
+    ``products`` holds <v_i, B v_j>, for methods that start with a metric B, and ``face`` its factor
+    at the points that had weight after the last correction. ``images`` holds A v_i, row by row, where the
     metric has images.
     """
 
@@ -62,7 +108,7 @@ class Hull(NamedTuple):
     keys: tuple[str, ...]
     weights: Array
     idle: Array
-    gram: Array | None = None
+    products: Gram | None = None
     face: Face | None = None
     images: Array | None = None
 
@@ -71,6 +117,11 @@ class Hull(NamedTuple):
         """Return the hull of ``x0`` alone, with a Gram matrix if a metric is given."""
         hull = cls(x0, None, (), np.ones(1), np.zeros(1, dtype=int))
         return hull if metric is None else hull._measured(Dense(x0, x0.shape), metric)
+
+    @property
+    def gram(self) -> Array | None:
+        """The matrix of all <v_i, B v_j>, None without a metric."""
+        return None if self.products is None else self.products.matrix
 
     @property
     def first(self) -> int:
@@ -215,7 +266,7 @@ class Hull(NamedTuple):
         weights = np.concatenate([self.weights, np.zeros(new)])
         idle = np.concatenate([self.idle, np.zeros(new, dtype=int)])
         grown = self._replace(atoms=atoms, keys=keys, weights=weights, idle=idle)
-        if self.gram is None:
+        if self.products is None:
             return grown
         assert metric is not None
         return grown._measured(added, metric)
@@ -230,9 +281,8 @@ class Hull(NamedTuple):
             found = np.array([metric.image(v).reshape(-1) for v in each])
             images = found if self.images is None else np.concatenate([self.images, found])
             rows = metric.weight * (found @ images.T)
-        if self.gram is None:
-            return self._replace(gram=rows, images=images)
-        return self._replace(gram=_bordered(self.gram, rows), images=images)
+        start = Gram.empty() if self.products is None else self.products
+        return self._replace(products=start.bordered(rows), images=images)
 
     def _only(self, stays: Array) -> Hull:
         """Return the hull of the points where ``stays`` is True; the origin is one of them."""
@@ -240,20 +290,14 @@ class Hull(NamedTuple):
             return self
         kept = np.flatnonzero(stays)
         atoms = None if self.atoms is None or len(kept) == 1 else self.atoms.take(kept[1:] - 1)
-        gram = None if self.gram is None else self.gram[kept][:, kept]
+        products = None if self.products is None else self.products.only(kept)
         face = None if self.face is None else self.face.only(kept, len(stays))
         keys = tuple(self.keys[i - 1] for i in kept[1:])
         images = None if self.images is None else self.images[kept]
         weights, idle = self.weights[kept], self.idle[kept]
-        return Hull(self.origin, atoms, keys, weights, idle, gram, face, images)
+        return Hull(self.origin, atoms, keys, weights, idle, products, face, images)
 
 
-def _bordered(gram: Array, rows: Array) -> Array:
-    """Return the Gram matrix with the rows, and columns, of new points."""
-    old, size = len(gram), rows.shape[1]
-    out = np.empty((size, size))
-    out[:old, :old], out[old:], out[:old, old:] = gram, rows, rows[:, :old].T
-    return out
 
 
 def digest(key: Hashable) -> str:
