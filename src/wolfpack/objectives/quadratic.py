@@ -171,7 +171,7 @@ class Quadratic(Objective):
             return 0.0 if self.Q == 1.0 else (2.0 if rounded else 1.0) * unit
         return unit * (MODEL if self._is_operator else accumulation(self.c.shape[0]) + 1.0)
 
-    @property
+    @cached_property
     def _is_operator(self) -> bool:
         return not (isinstance(self.Q, float) or has_rows(self.Q))
 

@@ -34,7 +34,7 @@ Symbols
 
 Cost of a round
     m oracle calls, which may run in parallel. Quadratics: one gradient and m products with the
-    Hessian; otherwise a few gradients more (`parts.correction`). Memory: P_k and its Gram matrix.
+    Hessian, or gradients where f is a callable; otherwise a few gradients more (`parts.correction`). Memory: P_k and its Gram matrix.
 
 Sources
     C. Holloway, An extension of the Frank and Wolfe method of feasible directions, Mathematical
@@ -55,12 +55,21 @@ import numpy as np
 
 from ..arrays import Array, epsilon, inner, norm
 from ..atoms import Atoms, join
-from ..problem import Evaluation, Problem, Region, Solver
+from ..problem import Evaluation, NonFiniteError, Problem, Region, Solver
 from ..problem.checks import between, checked, count
 from ..smoothing import Oracles
 from .low_rank import LowRankCorrective
 from .parts.average import Average
-from .parts.correction import Corrected, CorrectionKind, correct, correction_kind, metric_of
+from .parts.correction import (
+    EUCLIDEAN,
+    Corrected,
+    CorrectionKind,
+    correct,
+    correction_kind,
+    is_affine,
+    is_predicted,
+    metric_of,
+)
 from .parts.hull import Hull
 from .parts.scales import Scales
 from .parts.stall import Stall
@@ -84,7 +93,10 @@ class Answers(NamedTuple):
 
 
 class State(NamedTuple):
-    """Iterate with its evaluation and hull, the oracles' answers to it, and what is remembered."""
+    """Iterate with its evaluation and hull, the oracles' answers to it, and what is remembered.
+
+    ``anchor`` is the gradient at the starting point, where gradients are affine.
+    """
 
     k: int
     x: Array
@@ -95,6 +107,7 @@ class State(NamedTuple):
     average: Average
     stall: Stall
     kind: CorrectionKind
+    anchor: Array | None = None
 
     stalled = property(attrgetter("stall.reached"))
     alpha = property(attrgetter("answers.alpha"))
@@ -143,19 +156,22 @@ class Corrective(Solver[State]):
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         at, kind = problem.evaluate(x0), correction_kind(problem, x0)
-        vertex = oracles.lmo(at.gradient)
+        vertex, anchor = oracles.lmo(at.gradient), None
+        if kind == "gradient" and is_affine(problem, x0, at.gradient, vertex):
+            kind, anchor = "affine", at.gradient
         bound = problem.dual_bound(at.gradient, at.dual, vertex)
         reach = norm(vertex.to_dense() - x0) or problem.set.diameter
         state = State(
             k=0,
             x=x0,
             at=at,
-            hull=Hull.start(x0, metric_of(kind, problem, x0)),
+            hull=Hull.start(x0, metric_of(kind, problem, x0, anchor)),
             answers=Answers(join([vertex]), _NO_RUNGS, math.nan, self.m),
             scales=Scales.start(_FIRST_RUNG, reach),
             average=Average.start(at),
             stall=Stall.beyond_rounding(at.value, bound, x0),
             kind=kind,
+            anchor=anchor,
         )
         return self._ask(problem, state, oracles) if self.m > 1 else state
 
@@ -167,7 +183,13 @@ class Corrective(Solver[State]):
         if hull.overfull(limit, self.max_age):
             hull = hull.trimmed(limit, self.max_age, hull.scores(at.gradient))
         known = len(hull.weights)
-        hull, places = hull.extend(vertices, metric_of(kind, problem, x))
+        try:
+            hull, places = hull.extend(vertices, metric_of(kind, problem, x, state.anchor))
+        except NonFiniteError:
+            if kind != "affine":
+                raise
+            kind, hull = "gradient", hull.measured_anew(EUCLIDEAN)
+            hull, places = hull.extend(vertices, EUCLIDEAN)
         scores = hull.scores(at.gradient)
         clean = float(scores[places[0]])
         gap = min(inner(at.gradient, x) - clean, at.value - state.stall.bound)
@@ -176,6 +198,9 @@ class Corrective(Solver[State]):
         tol = max(self.accuracy * gap, rounding)
         here = Corrected(hull.weights, x, at)
         found = correct(kind, problem, hull, here, int(places[0]), tol, scores)
+        if kind == "affine" and not is_predicted(problem, hull, scores, found, at.value):
+            kind, hull = "gradient", hull.measured_anew(EUCLIDEAN)
+            found = correct(kind, problem, hull, here, int(places[0]), tol, scores)
         hull = hull.reweighted(found.weights)._replace(face=found.face)
         perturbed = places[len(places) - len(rungs) :]
         new = perturbed >= known
@@ -186,6 +211,7 @@ class Corrective(Solver[State]):
             hull=hull,
             scales=state.scales.learned(rungs, new, new & (hull.weights[perturbed] > 0)),
             average=state.average.updated(found.at),
+            kind=kind,
         )
         return self._ask(problem, state, oracles)
 

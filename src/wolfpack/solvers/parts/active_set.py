@@ -19,6 +19,10 @@ from .stall import Stall
 from .step_rules import LineSearch, Memory, Rule, SearchLine, Stride, as_rule
 
 
+STALLED_AFTER = 100
+"""Rounds without progress after which a run has stalled, or as many as it has active vertices."""
+
+
 class State(NamedTuple):
     """Iterate with its evaluation, then what is known of the oracle, then what is remembered.
 
@@ -56,7 +60,9 @@ class State(NamedTuple):
         k: int,
     ) -> State:
         """Return the state of round k at a point that was evaluated, without an answer."""
-        stall = self.stall.updated(at.value, self.bound)
+        # a pass over a large active set takes as many rounds, and need not show in f before its end
+        limit = max(STALLED_AFTER, len(active.weights))
+        stall = self.stall._replace(limit=limit).updated(at.value, self.bound)
         return State(k, x, at, None, self.bound, active, memory, stall, self.phi, carried)
 
 

@@ -20,8 +20,8 @@ Sources
 
 from __future__ import annotations
 
+import copy
 import math
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import blas, lapack
@@ -38,38 +38,58 @@ _ROOM = 16
 _PANEL = 32
 
 
-class Face(NamedTuple):
-    """The factor of the points with weight, to begin the next correction with.
+class Face:
+    """The factor of the points with weight, with which the next correction begins.
 
-    Attributes
+    Faces that grew out of each other share a factor. It knows how many columns have been written
+    to, and a correction changes it in its place only if these are the points of its own face;
+    otherwise it changes a copy.
+
+    Parameters
     ----------
     order : array of int
         Positions of the points in the hull, in order of entrance; -1 for one that is gone.
     R : array
-        The upper triangular factor, with an identity beyond the points.
+        The upper triangular factor.
     shift : float
         The number sigma.
     age : int
         Points that entered or left since the factor was computed anew.
     ones : array
         R^-T 1.
-    used : array of one int
-        How many columns of R have points in them. The next correction changes R in its place if
-        these are the points of this face, and a copy otherwise.
+    room : int
+        Points for which there is room; beyond those of the face R is an identity.
     """
 
-    order: Array
-    R: Array
-    shift: float
-    age: int
-    ones: Array
-    used: Array
+    def __init__(
+        self, order: Array, R: Array, shift: float, age: int, ones: Array, room: int
+    ) -> None:
+        self.order, self.shift, self.age, self.ones = order, shift, age, ones
+        n = len(order)
+        self.buffer, self.written = np.eye(room, order="F"), [n]
+        self.buffer[:n, :n] = R[:n, :n]
+
+    @classmethod
+    def sharing(cls, face: _Face) -> Face:
+        """Return the face whose factor a correction has made."""
+        self = cls.__new__(cls)
+        self.order, self.shift, self.age = face.order.copy(), face.shift, face.age
+        self.ones, self.buffer, self.written = face.ones[: face.n].copy(), face.R, face.written
+        return self
+
+    def saved_fields(self) -> dict[str, object]:
+        """Return what a checkpoint keeps, by the names of the constructor's arguments."""
+        n, names = len(self.order), ("order", "shift", "age", "ones")
+        kept: dict[str, object] = {name: getattr(self, name) for name in names}
+        return kept | {"R": np.array(self.buffer[:n, :n]), "room": len(self.buffer)}
 
     def only(self, kept: Array, count: int) -> Face:
         """Return the face for a hull that keeps the points ``kept`` of ``count``."""
         place = np.full(count + 1, -1)
         place[kept] = np.arange(len(kept))
-        return self._replace(order=place[self.order])
+        moved = copy.copy(self)
+        moved.order = place[self.order]
+        return moved
 
 
 def minimize_weights(
@@ -164,14 +184,14 @@ class _Face:
         if known is None or stays is None or 2 * stays.sum() < used.sum() or known.age >= REFRESH:
             self.factor(np.flatnonzero(used))
             return
-        self._order = np.zeros(len(known.R), dtype=int)
-        n = self.n = len(known.order)
-        self._order[:n] = known.order
-        self.R, self.shift, self.age = known.R, known.shift, known.age
-        self.ones, self.used = known.ones.copy(), known.used
-        if known.used[0] != n or not known.R.flags.writeable:
-            self._make_room(n, len(known.R))
-            self.R[:n, :n], self._order[:n] = known.R[:n, :n], known.order
+        n, room = len(known.order), len(known.buffer)
+        self.n, self.shift, self.age = n, known.shift, known.age
+        self.R, self.written = known.buffer, known.written
+        if known.written[0] != n:
+            self._make_room(n, room)
+            self.R[:n, :n] = known.buffer[:n, :n]
+        self._order, self.ones = np.zeros(room, dtype=int), np.zeros(room)
+        self._order[:n], self.ones[:n] = known.order, known.ones
         self.has = np.zeros(len(gram), dtype=bool)
         self.has[known.order[stays]] = True
         if not stays.all():
@@ -186,7 +206,7 @@ class _Face:
 
     def frozen(self) -> Face:
         """Return what the next correction begins with."""
-        return Face(self.order.copy(), self.R, self.shift, self.age, self.ones, self.used)
+        return Face.sharing(self)
 
     def factor(self, points: Array) -> None:
         """Compute the factor of these points anew."""
@@ -238,7 +258,7 @@ class _Face:
         self._order[n] = point
         self.has[point] = True
         self.n, self.age = n + 1, self.age + 1
-        self.used[0] = self.n
+        self.written[0] = self.n
 
     def remove(self, gone: Array) -> None:
         """Let the points at these places of the order leave.
@@ -271,7 +291,7 @@ class _Face:
     def _make_room(self, n: int, size: int = 0) -> None:
         """Make a factor for n points, without them, of ``size`` or with room for more to enter."""
         size = size or n + max(_ROOM, n // 16)
-        self.R, self.used = np.eye(size, order="F"), np.array([n])
+        self.R, self.written = np.eye(size, order="F"), [n]
         self._order = np.zeros(size, dtype=int)
 
     def _solve_ones(self) -> None:

@@ -7,10 +7,15 @@ ends when no point of the hull promises more than ``tol``: with slopes
 :math:`r_i = \langle\nabla f(x), v_i\rangle`, mean r - min r <= tol and, over points with weight,
 max r - mean r <= tol. That is the correction of Lacoste-Julien and Jaggi (2015, Algorithm 4).
 
-There are three kinds, by what f knows:
+There are four kinds, by what f knows:
 
 - *quadratic*: the Gram matrix of the Hessian grows with the hull, and one quadratic program over
   the weights is the whole correction: one gradient.
+- *affine*: f has gradients only, and they have been affine so far. Then f is a quadratic, and the
+  difference of the gradients at a vertex and at the starting point is the product of its Hessian
+  with their difference, up to rounding. The rest is as before. Each round compares the gradients
+  that it finds with those that a quadratic has; where they differ the kind is *gradient* from then
+  on.
 - *newton*: f has products with its Hessian. The same program for the quadratic model at x, on the
   support and the most promising points, then a line search; two or three times.
 - *gradient*: otherwise, accelerated projected gradient steps over the hull in the Euclidean metric,
@@ -25,8 +30,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ...arrays import Array, epsilon
-from ...problem import Evaluation, Problem, tick
+from ...arrays import Array, all_finite, epsilon, norm, same_type
+from ...atoms import Atoms
+from ...problem import Evaluation, NonFiniteError, Problem, tick
 from .armijo import descend
 from .barycentric import Face, minimize_weights
 from .carried import evaluate
@@ -35,14 +41,20 @@ from .hull import Hull, Metric
 from .projected_gradient import Motion, Probe, Space, minimize, rounding_of
 from .step_rules import SearchLine, Secant
 
-CorrectionKind: TypeAlias = Literal["quadratic", "newton", "gradient"]
+CorrectionKind: TypeAlias = Literal["quadratic", "affine", "newton", "gradient"]
 
 _RULE = Secant(tol=0.1)
 CANDIDATES = 64
 """Points outside the support that a Newton step takes into account."""
 
+_AFFINE = 1e4
+"""Rounding units by which gradients that are called affine may differ from that."""
+
 _NEWTON_STEPS = 10
 _GRADIENT_STEPS = 200
+
+
+EUCLIDEAN = Metric(lambda v: v.to_dense())
 
 
 class Corrected(NamedTuple):
@@ -66,10 +78,52 @@ def correction_kind(problem: Problem, x: Array) -> CorrectionKind:
     return "newton" if f.curvature(x, x) is None else "quadratic"
 
 
-def metric_of(kind: CorrectionKind, problem: Problem, x: Array) -> Metric | None:
-    """Return the metric in which a hull keeps its Gram matrix, None for none."""
+def is_affine(problem: Problem, x: Array, g: Array, vertex: Atoms) -> bool:
+    """Tell whether grad f in the middle of x and a vertex is the mean of those at the ends.
+
+    ``g`` is the gradient at x. This takes two gradients.
+    """
+    v = same_type(vertex.to_dense(), x)
+    tip, middle = problem.gradient(v), problem.gradient(0.5 * (x + v))
+    error = norm(middle - 0.5 * (g + tip))
+    return error <= _AFFINE * epsilon(x) * (norm(g) + norm(tip))  # also False for NaN
+
+
+def is_predicted(
+    problem: Problem, hull: Hull, scores: Array, found: Corrected, value: float
+) -> bool:
+    """Tell whether f has at ``found`` the slopes of the quadratic that the Gram matrix makes of it.
+
+    ``scores`` and ``value`` are those of f at the hull's own point.
+    """
+    assert hull.gram is not None
+    change = hull.gram @ (found.weights - hull.weights)
+    error = hull.scores(found.at.gradient) - scores - change
+    size = float(abs(scores).max() + abs(change).max())
+    eps = epsilon(found.x)
+    lower = found.value <= value + 4.0 * eps * abs(value)
+    return lower and float(np.ptp(error)) <= math.sqrt(eps) * size
+
+
+def metric_of(
+    kind: CorrectionKind, problem: Problem, x: Array, anchor: Array | None = None
+) -> Metric | None:
+    """Return the metric in which a hull keeps its Gram matrix, None for none.
+
+    ``anchor`` is the gradient at the hull's origin, for the kind *affine*.
+    """
+    if kind == "affine":
+
+        def difference(v: Atoms) -> Array:
+            point = same_type(v.to_dense(), x)
+            found = problem.gradient(point) - anchor
+            if not all_finite(found):
+                raise NonFiniteError("f returned a NaN or infinite gradient", point)
+            return found
+
+        return Metric(difference, centred=True)
     if kind == "gradient":
-        return Metric(lambda v: v.to_dense())
+        return EUCLIDEAN
     if kind == "newton":
         return None
     f = problem.objective
@@ -93,7 +147,7 @@ def correct(
     ``here`` is the point to start from, ``clean`` the position of the clean vertex in the hull,
     ``scores`` are <grad f(x), v_i> there.
     """
-    if kind == "quadratic":
+    if kind in ("quadratic", "affine"):
         return _quadratic(problem, hull, scores, clean, tol)
     start = _frank_wolfe_step(problem, hull, here, clean)
     descent = _newton if kind == "newton" else _gradient

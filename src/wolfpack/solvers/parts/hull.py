@@ -13,13 +13,14 @@ for later corrections (`Hull.reweighted`), up to an age and a number of vertices
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Hashable
 from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Array, inner, to_host
+from ...arrays import Array, inner, same_type, to_host
 from ...atoms import Atoms, Dense, join, weighted
 from .barycentric import Face
 
@@ -35,11 +36,15 @@ class Metric(NamedTuple):
         v -> A v, if B is ``weight`` times A'A and images are no longer than vertices.
     weight : float
         The factor of A'A.
+    centred : bool
+        Whether the Gram matrix is that of the points less the origin of the hull, of which
+        ``product`` is then the product.
     """
 
     product: Callable[[Atoms], Array]
     image: Callable[[Atoms], Array] | None = None
     weight: float = 1.0
+    centred: bool = False
 
 
 _ROOM = 16
@@ -48,48 +53,53 @@ PURGE = 1e-15
 """Weight up to which a vertex counts as having none."""
 
 
-class Gram(NamedTuple):
+class Gram:
     """A symmetric matrix that grows by rows and columns without being copied every time.
 
-    The matrix is the first ``size`` rows and columns of ``buffer``. States are values, so what an
-    earlier one has must not change: ``used`` holds how much of the buffer has been written to, and
-    only the matrix that has all of this grows in its place. Others are copied.
+    States are values, so what an earlier one has must not change: matrices that grew out of each
+    other share a buffer, which knows how many rows have been written to, and only the matrix that
+    has all of them grows in its place. Others are copied.
+
+    Parameters
+    ----------
+    matrix : array
+        The matrix, which is copied.
+    room : int
+        Points for which there is room.
     """
 
-    buffer: Array
-    used: Array
-    size: int
+    def __init__(self, matrix: Array, room: int) -> None:
+        self.size = len(matrix)
+        self._buffer, self._written = np.zeros((room, room)), [self.size]
+        self._buffer[: self.size, : self.size] = matrix
 
-    @classmethod
-    def empty(cls) -> Gram:
-        """Return the matrix of no points."""
-        return cls(np.empty((0, 0)), np.zeros(1, dtype=int), 0)
+    def saved_fields(self) -> dict[str, object]:
+        """Return what a checkpoint keeps, by the names of the constructor's arguments."""
+        return {"matrix": np.array(self.matrix), "room": len(self._buffer)}
 
     @property
     def matrix(self) -> Array:
         """The matrix itself."""
-        return self.buffer[: self.size, : self.size]
+        return self._buffer[: self.size, : self.size]
 
     def bordered(self, rows: Array) -> Gram:
         """Return the matrix with the rows, and columns, of new points."""
         old, size = self.size, rows.shape[1]
-        grown = self
-        if self.used[0] != old or size > len(self.buffer):
-            grown = self._copied(self.matrix, size)
-        grown.buffer[old:size, :size], grown.buffer[:old, old:size] = rows, rows[:, :old].T
-        grown.used[0] = size
-        return grown._replace(size=size)
+        room = len(self._buffer) if size <= len(self._buffer) else _with_room(size)
+        own = self._written[0] == old and room == len(self._buffer)
+        grown = copy.copy(self) if own else Gram(self.matrix, room)
+        grown.size = grown._written[0] = size
+        grown._buffer[old:size, :size] = rows
+        grown._buffer[:old, old:size] = rows[:, :old].T
+        return grown
 
     def only(self, kept: Array) -> Gram:
         """Return the matrix of the points ``kept``."""
-        return self._copied(self.matrix[kept][:, kept], len(kept))
+        return Gram(self.matrix[kept][:, kept], _with_room(len(kept)))
 
-    def _copied(self, matrix: Array, size: int) -> Gram:
-        """Return a copy with room for ``size`` points and more."""
-        room = size + max(_ROOM, size // 8)
-        buffer, own = np.zeros((room, room)), len(matrix)
-        buffer[:own, :own] = matrix
-        return Gram(buffer, np.array([own]), own)
+
+def _with_room(size: int) -> int:
+    return size + max(_ROOM, size // 8)
 
 
 class Hull(NamedTuple):
@@ -192,7 +202,11 @@ class Hull(NamedTuple):
 
     def direction(self, x: Array, source: int | None, target: int | None) -> Array:
         """Return target - source, None standing for x itself."""
+        if source is None and target and self.atoms is not None:
+            return same_type(self.atoms.take(target - 1).add_scaled(x, -1.0, 1.0), x)
         tip = x if target is None else self.vertex(target)
+        if source and self.atoms is not None:
+            return same_type(self.atoms.take(source - 1).add_scaled(tip, 1.0, -1.0), x)
         return tip - (x if source is None else self.vertex(source))
 
     def max_step(self, source: int | None, target: int | None) -> float:
@@ -239,8 +253,9 @@ class Hull(NamedTuple):
         return hull._only(stays)
 
     def overfull(self, limit: int, max_age: float) -> bool:
-        """Tell whether `trimmed` would forget a point."""
-        return len(self.weights) > limit or (max_age < np.inf and self.idle.max() > max_age)
+        """Tell whether `trimmed` would forget enough points to be worth a copy of the rest."""
+        count = len(self.weights)
+        return count > limit or 16 * int(np.count_nonzero(self.idle > max_age)) > count
 
     def trimmed(self, limit: int, max_age: float, scores: Array) -> Hull:
         """Return the hull without what has been idle too long, and within the limit.
@@ -277,12 +292,23 @@ class Hull(NamedTuple):
         each = [added] if added.count is None else [added.take(i) for i in range(count)]
         if metric.image is None:
             rows, images = np.array([self.scores(metric.product(v)) for v in each]), None
+            if metric.centred:
+                rows -= rows[:, :1]
         else:
             found = np.array([metric.image(v).reshape(-1) for v in each])
             images = found if self.images is None else np.concatenate([self.images, found])
             rows = metric.weight * (found @ images.T)
-        start = Gram.empty() if self.products is None else self.products
+        start = Gram(np.empty((0, 0)), 0) if self.products is None else self.products
         return self._replace(products=start.bordered(rows), images=images)
+
+    def measured_anew(self, metric: Metric) -> Hull:
+        """Return the hull with the Gram matrix of another metric."""
+        origin = Dense(self.origin, self.origin.shape)
+        bare = self._replace(products=None, face=None, images=None)
+        if self.atoms is None:
+            return bare._measured(origin, metric)
+        start = Hull.start(self.origin, metric)._grown(self.atoms, self.keys, metric)
+        return start._replace(weights=self.weights, idle=self.idle)
 
     def _only(self, stays: Array) -> Hull:
         """Return the hull of the points where ``stays`` is True; the origin is one of them."""
