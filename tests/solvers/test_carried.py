@@ -38,6 +38,11 @@ def classification() -> tuple[wp.objectives.Logistic, wp.sets.L1Ball]:
 CASES = {"quadratic": enclosing_ball, "least squares": regression, "logistic": classification}
 
 
+@pytest.fixture(autouse=True)
+def _carry_small_matrices(monkeypatch):
+    monkeypatch.setattr(_carrier, "WORTH", 2**14)
+
+
 @pytest.fixture
 def products(monkeypatch):
     """Count the full products with the matrix."""

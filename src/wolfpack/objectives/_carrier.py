@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ._base import LinearModel
     from .quadratic import Quadratic
 
-WORTH = 2**15
+WORTH = 2**17
 """Entries of a matrix from which carrying a product is faster than computing it."""
 
 

@@ -230,7 +230,7 @@ class Corrective(Solver[State]):
             mean = problem.dual_bound(average.y, average.dual, found.average, averaged=True)
             bound = max(bound, mean)
             vertices.insert(1, found.average)
-        reach = max(scales.reach, norm(found.clean.to_dense() - state.x))
+        reach = max(scales.reach, norm(found.clean.add_scaled(state.x, -1.0, 1.0)))
         return state._replace(
             answers=Answers(join(vertices), found.rungs, found.alpha, self.m),
             stall=state.stall.updated(at.value, bound),

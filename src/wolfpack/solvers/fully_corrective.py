@@ -13,7 +13,7 @@ Iteration
         x_{k+1} \approx \arg\min \{ f(x) : x \in \operatorname{conv}(S_k \cup \{v_k\}) \},
         \qquad S_{k+1} = \{v : w_{k+1}(v) > 0\}.
 
-    For quadratics the correction is exact, by an active-set method on the weights (`parts.weights`)
+    For quadratics the correction is exact, by an active-set method on the weights (`parts.barycentric`)
     with a Gram matrix that grows by one row a round. Otherwise it consists of Newton steps: the
     same method minimises the quadratic model of f on the hull, the step rule says how far to go
     towards its minimiser, until
@@ -29,8 +29,8 @@ Symbols
     S_k and w_k ``state.active``, v_k ``state.vertex``.
 
 Cost of a round
-    One oracle call. Quadratics: one gradient, one product with the Hessian, a few Cholesky
-    factorisations of order |S|. Otherwise each Newton step takes a gradient, a line search and |S|
+    One oracle call. Quadratics: one gradient, one product with the Hessian, a few triangular solves
+    of order |S|. Otherwise each Newton step takes a gradient, a line search and |S|
     products with the Hessian, which are differences of gradients where f does not know them.
 
 Sources

@@ -181,6 +181,9 @@ class Hull(NamedTuple):
         Answers that are known already, or that occur twice, are kept once. ``metric`` is needed
         where there is a Gram matrix.
         """
+        if len(answers) == 1:
+            hull, position = self.add(answers.take(0), metric)
+            return hull, np.array([position])
         known = {key: 1 + i for i, key in enumerate(self.keys)}
         new, positions = [], np.empty(len(answers), dtype=int)
         for i, key in enumerate(map(digest, answers.keys())):
