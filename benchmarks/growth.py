@@ -10,12 +10,14 @@ several runs where runs are short. The figure goes to FOLDER/growth.png.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,9 @@ Series = list[tuple[float, float]]
 def enclosing_ball(n: int) -> tuple[Any, Any]:
     """Return the dual of the smallest ball around n points in 64 dimensions."""
     points = np.random.default_rng(0).integers(0, 17, (n, 64)) / 16.0
-    return wp.objectives.Quadratic(2.0 * points @ points.T, -(points**2).sum(axis=1)), wp.sets.Simplex(n)
+    return wp.objectives.Quadratic(
+        2.0 * points @ points.T, -(points**2).sum(axis=1)
+    ), wp.sets.Simplex(n)
 
 
 def sparse_simplex(n: int = 500, d: int = 5000, used: int = 200) -> tuple[Any, Any]:
@@ -65,7 +69,7 @@ def rounds(f: Any, K: Any, blocks: int, **options: Any) -> tuple[Series, Series]
     res = wp.minimize(f, K, callback=look, progress=False, **options)
     ends = np.linspace(0, res.nit, blocks + 1).astype(int)
     by_round, by_size = [], []
-    for a, b in zip(ends, ends[1:], strict=False):
+    for a, b in itertools.pairwise(ends):
         cost = 1e6 * (stamps[b] - stamps[a]) / max(1, b - a)
         by_round.append((float(b), cost))
         by_size.append((float(np.mean(sizes[a : b + 1])), cost))
@@ -87,7 +91,11 @@ def lasso_path() -> None:
     rng = np.random.default_rng(0)
     A, truth = rng.standard_normal((200, 1000)), np.zeros(1000)
     truth[:20] = rng.standard_normal(20)
-    f, x, last = wp.objectives.LeastSquares(A, A @ truth + 0.1 * rng.standard_normal(200)), None, 1.0
+    f, x, last = (
+        wp.objectives.LeastSquares(A, A @ truth + 0.1 * rng.standard_normal(200)),
+        None,
+        1.0,
+    )
     for radius in np.linspace(0.5, 15.0, 29):
         start = None if x is None else x * (radius / last)
         K = wp.sets.L1Ball(1000, radius)
@@ -140,11 +148,14 @@ def whole_calls() -> dict[str, float]:
 
 def growth() -> dict[str, Series]:
     """Return microseconds a round against what grows, by panel."""
+
+    def some_rounds(f: Any, K: Any) -> None:
+        wp.minimize(f, K, method="away", tol=0.0, max_rounds=150, progress=False)
+
     away = []
     for n in (250, 500, 1000, 2000):
         f, K = enclosing_ball(n)
-        one = {"method": "away", "tol": 0.0, "max_rounds": 150, "progress": False}
-        away.append((float(n), 1e6 / 150 * seconds(lambda f=f, K=K: wp.minimize(f, K, **one), 2)))
+        away.append((float(n), 1e6 / 150 * seconds(partial(some_rounds, f, K), 2)))
     by_round, _ = rounds(*sparse_simplex(), 12, method="corrective", tol=1e-8, max_rounds=480)
     _, by_size = rounds(*projection(100), 12, method="corrective", tol=1e-7, max_rounds=650)
     long, _ = rounds(*slow_regression(), 12, method="bpcg", tol=0.0, max_rounds=20_000)

@@ -362,5 +362,5 @@ def test_a_pool_has_no_more_than_twice_the_vertices_with_weight():
 
     wp.minimize(f, wp.sets.Birkhoff(12), method="corrective", m=12, max_rounds=40, callback=look)
     assert max(size for size, _ in sizes) > 64
-    for (_, used), (size, _) in zip(sizes, sizes[1:], strict=False):
+    for (_, used), (size, _) in itertools.pairwise(sizes):
         assert size <= 64 + 2 * used + 12

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ._base import LinearModel
     from .quadratic import Quadratic
 
+_FEW = 16
+
 WORTH = 2**17
 """Entries of a matrix from which carrying a product is faster than computing it."""
 
@@ -40,6 +42,14 @@ class Carrier(ABC):
     size: float  # the Frobenius norm of the matrix
 
     def product(self, x: Array) -> Array:
+        """Return M x, from the columns of the entries of x that are not zero if these are few."""
+        if x.ndim == 1 and type(self.matrix) is np.ndarray:
+            positions = np.flatnonzero(x)
+            if _FEW * len(positions) < len(x):
+                return x[positions] @ self.transpose[positions]
+        return self.full_product(x)
+
+    def full_product(self, x: Array) -> Array:
         """Return M x."""
         return matmul(self.matrix, x)
 
@@ -54,8 +64,8 @@ class Carrier(ABC):
 
     def error(self, length: float, terms: int | None = None) -> float:
         """Return a bound on the error of M x for x of this norm, as a sum of so many columns."""
-        terms = self.matrix.shape[1] if terms is None else terms
-        return UNIT * (accumulation(terms) + 1.0) * self.size * length
+        count: int = self.matrix.shape[1] if terms is None else terms
+        return UNIT * (accumulation(count) + 1.0) * self.size * length
 
     @abstractmethod
     def evaluate(self, x: Array, product: Array, drift: float) -> Evaluation:
@@ -120,10 +130,12 @@ def by_columns(A: Matrix, At: Matrix, v: Atoms) -> tuple[Array, int] | None:
     if entries is None:
         return None
     positions, values = entries
-    (n, d), terms = A.shape, len(positions)
+    d, terms = A.shape[1], len(positions)
     columns = v.size // d
     if issparse(A):
-        return _sparse_row(A, int(positions[0]), float(values[0])) if A is At and terms == 1 else None
+        return (
+            _sparse_row(A, int(positions[0]), float(values[0])) if A is At and terms == 1 else None
+        )
     if columns > 1:
         return _by_entries(A, positions, values, columns)
     if 4 * terms > d:

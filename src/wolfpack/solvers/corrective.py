@@ -34,7 +34,8 @@ Symbols
 
 Cost of a round
     m oracle calls, which may run in parallel. Quadratics: one gradient and m products with the
-    Hessian, or gradients where f is a callable; otherwise a few gradients more (`parts.correction`). Memory: P_k and its Gram matrix.
+    Hessian, or gradients where f is a callable; otherwise a few gradients more
+    (`parts.correction`). Memory: P_k and its Gram matrix.
 
 Sources
     C. Holloway, An extension of the Frank and Wolfe method of feasible directions, Mathematical

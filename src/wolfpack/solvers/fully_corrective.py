@@ -13,10 +13,10 @@ Iteration
         x_{k+1} \approx \arg\min \{ f(x) : x \in \operatorname{conv}(S_k \cup \{v_k\}) \},
         \qquad S_{k+1} = \{v : w_{k+1}(v) > 0\}.
 
-    For quadratics the correction is exact, by an active-set method on the weights (`parts.barycentric`)
-    with a Gram matrix that grows by one row a round. Otherwise it consists of Newton steps: the
-    same method minimises the quadratic model of f on the hull, the step rule says how far to go
-    towards its minimiser, until
+    For quadratics the correction is exact, by an active-set method on the weights
+    (`parts.barycentric`) with a Gram matrix that grows by one row a round. Otherwise it consists of
+    Newton steps: the same method minimises the quadratic model of f on the hull, the step rule says
+    how far to go towards its minimiser, until
     :math:`\max_{v\in S}\langle\nabla f, v\rangle - \min_{v\in S}\langle\nabla f, v\rangle` is at
     most ``accuracy`` times the Frank-Wolfe gap, or ``inner`` steps are taken.
 

@@ -18,7 +18,6 @@ from .hull import Hull
 from .stall import Stall
 from .step_rules import LineSearch, Memory, Rule, SearchLine, Stride, as_rule
 
-
 STALLED_AFTER = 100
 """Rounds without progress after which a run has stalled, or as many as it has active vertices."""
 

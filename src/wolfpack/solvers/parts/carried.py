@@ -102,10 +102,11 @@ def _of_point(carrier: Carrier, active: Hull, i: int) -> tuple[Array, float]:
 
 def evaluate(problem: Problem, hull: Hull, weights: Array, x: Array) -> Evaluation:
     """Return f at the point x of a hull, from the images of its points where these are known."""
-    carrier = None if hull.images is None else problem.objective.carrier(x)
+    carrier = problem.objective.carrier(x)
     if carrier is None:
         return problem.evaluate(x)
-    assert hull.images is not None
+    if hull.images is None:
+        return problem.evaluate_product(carrier, x, carrier.product(x), 0.0)
     assert problem.objective.image_shape is not None
     z = (weights @ hull.images).reshape(problem.objective.image_shape)
     # x and z are sums over the points, and the images have errors of their own

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Array, inner, same_type, to_host
+from ...arrays import Array, inner, to_host
 from ...atoms import Atoms, Dense, join, weighted
 from .barycentric import Face
 
@@ -109,8 +109,8 @@ class Hull(NamedTuple):
     ``atoms`` is the batch v_1, v_2, ..., and ``keys`` are digests of their identities. The origin
     and each atom have a weight in ``weights``, and in ``idle`` the number of rounds without weight.
     ``products`` holds <v_i, B v_j>, for methods that start with a metric B, and ``face`` its factor
-    at the points that had weight after the last correction. ``images`` holds A v_i, row by row, where the
-    metric has images.
+    at the points that had weight after the last correction. ``images`` holds A v_i, row by row,
+    where the metric has images.
     """
 
     origin: Array
@@ -205,11 +205,12 @@ class Hull(NamedTuple):
 
     def direction(self, x: Array, source: int | None, target: int | None) -> Array:
         """Return target - source, None standing for x itself."""
-        if source is None and target and self.atoms is not None:
-            return same_type(self.atoms.take(target - 1).add_scaled(x, -1.0, 1.0), x)
+        double = type(x) is np.ndarray and x.dtype == np.float64
+        if double and source is None and target and self.atoms is not None:
+            return self.atoms.take(target - 1).add_scaled(x, -1.0, 1.0)
         tip = x if target is None else self.vertex(target)
-        if source and self.atoms is not None:
-            return same_type(self.atoms.take(source - 1).add_scaled(tip, 1.0, -1.0), x)
+        if double and source and self.atoms is not None:
+            return self.atoms.take(source - 1).add_scaled(tip, 1.0, -1.0)
         return tip - (x if source is None else self.vertex(source))
 
     def max_step(self, source: int | None, target: int | None) -> float:
@@ -290,7 +291,7 @@ class Hull(NamedTuple):
         return grown._measured(added, metric)
 
     def _measured(self, added: Atoms, metric: Metric) -> Hull:
-        """Return the hull with the part of the Gram matrix that its last points, ``added``, need."""
+        """Return the hull with the products of its last points, ``added``, in the Gram matrix."""
         count = added.count or 1
         each = [added] if added.count is None else [added.take(i) for i in range(count)]
         if metric.image is None:
@@ -325,8 +326,6 @@ class Hull(NamedTuple):
         images = None if self.images is None else self.images[kept]
         weights, idle = self.weights[kept], self.idle[kept]
         return Hull(self.origin, atoms, keys, weights, idle, products, face, images)
-
-
 
 
 def digest(key: Hashable) -> str:
