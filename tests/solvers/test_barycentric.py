@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.linalg import lapack
 
-from wolfpack.solvers.parts.barycentric import minimize_weights
+from wolfpack.solvers.parts.barycentric import _Face, minimize_weights
 
 
 def minimize_quadratic(G: np.ndarray, c: np.ndarray, w: np.ndarray, tol: float) -> np.ndarray:
@@ -107,6 +107,18 @@ def test_an_earlier_face_is_not_changed_by_a_later_correction():
     np.testing.assert_array_equal(target[0], target[2])
     for name, value in first.saved_fields().items():
         np.testing.assert_array_equal(value, before[name])
+
+
+def test_a_face_that_others_have_grown_from_still_solves_its_own_equations():
+    first = _Face(np.eye(9), None, np.arange(9) < 4).frozen()
+    slopes, used = np.array([1.0, -2.0, 3.0, 0.5]), np.arange(9) < 4
+    before = _Face(np.eye(9), first, used).descent(slopes)
+    np.testing.assert_allclose(before, slopes.mean() - slopes)
+    for added in (4, 5, 6):  # the first one grows in the place of the face, the others in copies
+        grown, five = _Face(np.eye(9), first, used), np.append(slopes, 0.0)
+        grown.add(added)
+        np.testing.assert_allclose(grown.descent(five), five.mean() - five, atol=1e-11)
+        np.testing.assert_array_equal(_Face(np.eye(9), first, used).descent(slopes), before)
 
 
 def test_a_face_follows_points_that_move_and_go():

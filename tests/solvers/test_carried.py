@@ -12,6 +12,8 @@ from wolfpack.objectives._carrier import Carrier, by_columns
 from wolfpack.problem import Problem
 from wolfpack.smoothing import Oracles
 from wolfpack.solvers.parts import carried
+from wolfpack.solvers.parts.carried import Carried, shift
+from wolfpack.solvers.parts.hull import Hull
 
 METHODS = {"away": wp.solvers.AwayStep, "pairwise": wp.solvers.Pairwise}
 METHODS["bpcg"] = wp.solvers.BlendedPairwise
@@ -110,6 +112,24 @@ def test_drift_is_bounded_and_counted(method, name, monkeypatch):
     assert max(drifts) > 0
     assert max(errors) > 1e-16  # there is something to bound
     assert drifts[-1] > drifts[0]
+
+
+@pytest.mark.parametrize(("source", "target"), [(None, 2), (1, None), (1, 2)])
+def test_a_step_scales_the_error_that_is_there(source, target):
+    f, K = enclosing_ball()
+    hull = Hull.start(K.start()).extend(OneHot(np.array([5, 8]), 1.0, (240,)))[0]
+    hull = hull.pruned(np.array([0.3, 0.4, 0.3]))
+    x, carrier = hull.point(), f.carrier(K.start())
+    assert carrier is not None
+    e = np.linspace(0.0, 1e-3, 240)
+    at = Carried(f.Q @ x + e, float(np.linalg.norm(e)), 1.0)
+    along = shift(carrier, at, hull, source, target)
+    x_next = hull.transfer(0.25, source, target).point()
+    d = hull.direction(x, source, target)
+    _, found = along.step(Problem(f, K), x, d, 0.25, x_next)
+    error = np.linalg.norm(found.product - f.Q @ x_next)
+    assert error <= found.error
+    assert found.error == pytest.approx(error, rel=1e-6)
 
 
 def test_a_drift_beyond_the_limit_is_replaced(monkeypatch):
