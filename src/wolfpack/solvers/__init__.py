@@ -12,6 +12,7 @@ from .corrective import Corrective
 from .descending import Descending
 from .frank_wolfe import FrankWolfe
 from .fully_corrective import FullyCorrective
+from .integer import BranchAndBound
 from .lazy import LazyFrankWolfe
 from .low_rank import LowRankCorrective
 from .momentum import Momentum
@@ -27,6 +28,7 @@ __all__ = [
     "AwayStep",
     "Backtracking",
     "BlendedPairwise",
+    "BranchAndBound",
     "Conic",
     "Conjugate",
     "ConvergingComposite",
