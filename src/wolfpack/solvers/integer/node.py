@@ -185,11 +185,15 @@ def solve_node(problem: Problem, node: Node, aim: Aim, costs: PseudoCosts, rules
     aim = aim._replace(fun=min(aim.fun, search.fun))
     low, high, entry = K.low[K.integer], K.high[K.integer], -1
     if relaxed.bound < aim.cutoff:
-        low, high = relaxed.tightened(aim)
-        if (low > high).any():
+        tight = relaxed.tightened(aim)
+        if (tight[0] > tight[1]).any():
             relaxed.bound = max(relaxed.bound, aim.cutoff)
         else:
-            entry = _branching_entry(relaxed, x, low, high, aim, costs, rules)
+            # Where tighter bounds leave nothing fractional, the old ones are branched on, so that
+            # the part that is left is solved as a node of its own.
+            fractional = (fractions(np.clip(x, *tight))[0] > 0).any()
+            low, high = tight if fractional else (low, high)
+            entry = _branching_entry(relaxed, np.clip(x, low, high), aim, costs, rules)
     vertices, weights = relaxed.heaviest()
     return Outcome(
         bound=max(node.bound, relaxed.bound),
@@ -355,21 +359,12 @@ def _largest(x: Array) -> tuple[float, float]:
 
 
 def _branching_entry(
-    relaxed: _Relaxation,
-    x: Array,
-    low: Array,
-    high: Array,
-    aim: Aim,
-    costs: PseudoCosts,
-    rules: Rules,
+    relaxed: _Relaxation, x: Array, aim: Aim, costs: PseudoCosts, rules: Rules
 ) -> int:
-    """Return the integer entry to branch on, -1 if the node needs no branches."""
-    x = np.clip(x, low, high)
+    """Return the integer entry to branch on, -1 if x has no fractional one."""
     down, up = fractions(x)
     if not (down > 0).any():
-        # Integral, or tightened to be: the part that is left may still need to be solved.
-        moved = (low < high).any() and (np.clip(x, low, high) != x).any()
-        return int(np.argmax(high - low)) if moved else -1
+        return -1
     away = np.minimum(down, up)
     if rules.branching == "fractional" or not costs.counts.any():
         entry = int(away.argmax())
