@@ -27,6 +27,7 @@ from .choose import as_set
 from .config import Config, ConstrainedSettings, as_checkpoint
 from .execute import PreparedRun, concluded, execute
 from .fingerprint import constrained_fingerprint
+from .start import search_start
 
 DEFAULT_NODES = 1_000_000
 """Limit on nodes of a call that sets no limit."""
@@ -191,8 +192,29 @@ def minimize_integer(
     if config.checkpoint is not None:
         config = config.identified(constrained_fingerprint(objective, region))
     task = prepare_integer(config, settings, objective, region, Counts())
-    view = Options(callback, progress, began=began, checks=checks)
+    start, space = task.start, task.problem
+    assert isinstance(space, Problem)
+    hull = space.set
+    assert isinstance(hull, IntegerHull)
+    view = Options(
+        callback,
+        progress,
+        began=began,
+        checks=checks,
+        search=lambda: search_start(space, hull, start),
+    )
     return concluded(execute(config, task, view, engine), raise_on_failure)
+
+
+def check_integer(K: Set, **settings: Any) -> None:
+    """Raise for arguments that `minimize_integer` would refuse, without running it."""
+    positions = _positions(settings.pop("integrality", None), K)
+    own = ("gap", "rtol", "branching", "search", "batch")
+    BranchAndBound(**{name: settings.pop(name) for name in own if name in settings})
+    optional(whole(0))(settings.get("max_nodes"), "max_nodes")
+    integer = np.zeros(K.dimension, dtype=bool)
+    integer[list(positions)] = True
+    IntegerHull(K, integer)
 
 
 def prepare_integer(

@@ -51,6 +51,9 @@ _ROUNDS = 400
 _CANDIDATES = 8
 """Entries that strong branching tries."""
 
+_DEEP = 64
+"""Answers to random directions, whose mean is a start deep inside a node."""
+
 _PROBES = 4
 """Rounds of the relaxations that strong branching makes."""
 
@@ -177,8 +180,12 @@ def solve_node(problem: Problem, node: Node, aim: Aim, costs: PseudoCosts, rules
         return Outcome(
             np.inf, np.inf, np.inf, -1, 0, 0, 1, 0.0, nothing, nothing, node.low, node.high, *empty
         )
-    relaxed = _Relaxation(Problem(problem.objective, K, problem.L, counts, problem.convex), node)
-    search = _Search(relaxed.problem, aim.fun)
+    part = Problem(problem.objective, K, problem.L, counts, problem.convex)
+    try:
+        relaxed = _Relaxation(part, node)
+    except NonFiniteError:
+        return _unsolved(part, node)
+    search = Search(relaxed.problem, aim.fun)
     relaxed.run(aim, rules.sigma)
     search.look(relaxed, bool(node.number % 4 == 0 or node.depth < 4))
     x = relaxed.flat[K.integer]
@@ -213,6 +220,34 @@ def solve_node(problem: Problem, node: Node, aim: Aim, costs: PseudoCosts, rules
     )
 
 
+def _unsolved(problem: Problem, node: Node) -> Outcome:
+    """Return the outcome of a node where no point with a finite f was found.
+
+    It is branched on its widest entry. A single point has the value infinity.
+    """
+    K: Any = problem.set
+    low, high = K.low[K.integer], K.high[K.integer]
+    wide, counts = high - low, problem.counts
+    single = bool((K.low == K.high).all())
+    middle = 0.5 * (K.low + K.high)
+    return Outcome(
+        bound=np.inf if single else node.bound,
+        value=np.inf,
+        fun=np.inf,
+        entry=int(wide.argmax()) if (wide > 0).any() else -1,
+        nfev=counts.nfev,
+        njev=counts.njev,
+        nlmo=counts.nlmo,
+        rounding=counts.rounding,
+        x=middle,
+        point=np.full(len(middle), np.nan),
+        low=low,
+        high=high,
+        vertices=node.vertices,
+        weights=node.weights,
+    )
+
+
 def _inside(node: Node, region: IntegerRegion) -> Array:
     """Return which vertices of the node above satisfy this node's bounds."""
     entries = node.vertices[:, region.integer]
@@ -243,16 +278,25 @@ class _Relaxation:
         inside = _inside(self.node, self.K)
         known, weights = self.node.vertices[inside], self.node.weights[inside]
         if not len(known):
-            state = self.solver.init(problem, self._new_start(), self.oracles)
+            state = self._begun(self._new_start())
             self.inherited = len(state.hull.weights)
             return state
         total = float(weights.sum())
         weights = weights / total if total > 0 else np.full(len(known), 1.0 / len(known))
-        state = self.solver.init(problem, (weights @ known).reshape(shape), self.oracles)
+        state = self._begun((weights @ known).reshape(shape))
         atoms = Dense(known.reshape(-1, *shape), shape)
         hull, _ = state.hull.extend(atoms, metric_of(state.kind, problem, state.x))
         self.inherited = len(hull.weights)
         return state._replace(hull=hull)
+
+    def _begun(self, x0: Array) -> RelaxationState:
+        """Return the first state, from a point deep inside the node where f is infinite at x0."""
+        try:
+            return self.solver.init(self.problem, x0, self.oracles)
+        except NonFiniteError:
+            g = np.random.default_rng(0).standard_normal((_DEEP, *self.K.shape))
+            self.problem.counts.ask(_DEEP)
+            return self.solver.init(self.problem, self.K._lmo(g).mean(), self.oracles)
 
     def _new_start(self) -> Array:
         """Return a vertex of the node near to where the relaxation above had its solution."""
@@ -440,7 +484,7 @@ def split(
     )
 
 
-class _Search:
+class Search:
     """Integer points that are found beside the bound: vertices, roundings and their neighbours."""
 
     def __init__(self, problem: Problem, best: float) -> None:
@@ -451,23 +495,23 @@ class _Search:
     def look(self, relaxed: _Relaxation, thoroughly: bool) -> None:
         """Try the vertices of a relaxation, then what is near to its solution."""
         for vertex in relaxed.new_vertices()[:6]:
-            self._try(vertex)
+            self.try_point(vertex)
         x, K = relaxed.flat, self.K
         down, _ = fractions(x[K.integer])
         if not (down > 0).any():
             whole = x.copy()
             whole[K.integer] = np.round(whole[K.integer])
             if self._contains(whole):
-                self._try(whole)
+                self.try_point(whole)
         elif thoroughly:
-            self._round(x)
+            self.round(x)
         if self.point is not None and (thoroughly or self.fun < self.best):
             self._polish()
             self._descend()
             if self.fun < self.best and K.integer.all():
                 self._exchange()
 
-    def _try(self, point: Array) -> bool:
+    def try_point(self, point: Array) -> bool:
         """Keep a point of K if it is the best; return whether it is."""
         try:
             value = float(self.problem.value(point.reshape(self.K.shape)))
@@ -482,7 +526,7 @@ class _Search:
         outside = float(self.K.violation(point.reshape(self.K.shape)))
         return outside <= 1e-9 * max(1.0, self.K.radius)
 
-    def _round(self, x: Array) -> None:
+    def round(self, x: Array) -> None:
         """Try the integer point of K nearest to x among those that round each entry up or down."""
         K = self.K
         low, high = np.floor(x[K.integer] + FRACTIONAL), np.ceil(x[K.integer] - FRACTIONAL)
@@ -493,7 +537,7 @@ class _Search:
         c = np.zeros(K.dimension)
         c[K.integer] = low + high - 2.0 * x[K.integer]
         self.problem.counts.ask()
-        self._try(near._lmo(c.reshape(K.shape)).to_dense().reshape(-1))
+        self.try_point(near._lmo(c.reshape(K.shape)).to_dense().reshape(-1))
 
     def _polish(self) -> None:
         """Minimise over the other entries with the integers of the best point fixed."""
@@ -517,7 +561,7 @@ class _Search:
         found = relaxed.flat.copy()
         found[K.integer] = whole
         if self._contains(found):
-            self._try(found)
+            self.try_point(found)
 
     def _descend(self) -> None:
         """Follow the oracle's answers to the gradient at the best point while they are better."""
@@ -528,7 +572,7 @@ class _Search:
             except NonFiniteError:
                 return
             self.problem.counts.ask()
-            if not self._try(self.K._lmo(gradient).to_dense().reshape(-1)):
+            if not self.try_point(self.K._lmo(gradient).to_dense().reshape(-1)):
                 return
 
     def _exchange(self, tries: int = 40) -> None:
@@ -544,7 +588,7 @@ class _Search:
         moved = point.copy()
         for j, step in move:
             moved[j] += step
-        return self._contains(moved) and self._try(moved)
+        return self._contains(moved) and self.try_point(moved)
 
 
 def _moves(g: Array, point: Array, K: Any) -> list[tuple[tuple[int, float], ...]]:

@@ -37,10 +37,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ...arrays import Array
-from ...problem import Evaluation, Problem, Solver
+from ...problem import Evaluation, NonFiniteError, Problem, Solver
 from ...problem.checks import checked, choice, count, nonnegative, optional
 from .job import TreeOracles
-from .node import Aim, Node, Outcome, PseudoCosts, Rules, split
+from .node import Aim, Node, Outcome, PseudoCosts, Rules, Search, split
 
 SEARCHES = ("best", "depth", "hybrid")
 BRANCHINGS = ("pseudo-cost", "fractional", "strong")
@@ -116,13 +116,25 @@ class BranchAndBound(Solver[State]):
 
     def init(self, problem: Problem, x0: Array, oracles: TreeOracles) -> State:
         K: Any = problem.set
-        vertex = oracles.lmo(problem.evaluate(x0).gradient).to_dense()
-        x = vertex.astype(np.float64)
+        first = problem.evaluate(x0)
+        vertex = oracles.lmo(first.gradient)
+        bound = problem.dual_bound(first.gradient, first.dual, vertex)
+        x = self._first_point(problem, x0, vertex.to_dense())
         low, high = K.low[K.integer], K.high[K.integer]
         none = np.zeros((0, K.dimension)), np.zeros(0)
-        root = Node(low, high, -math.inf, 0, 0, -1, 0, 0.0, *none)
+        root = Node(low, high, bound, 0, 0, -1, 0, 0.0, *none)
         costs = PseudoCosts.none(len(low))
         return State(0, x, problem.evaluate(x), (root,), math.inf, costs, 1, ())
+
+    def _first_point(self, problem: Problem, x0: Array, vertex: Array) -> Array:
+        """Return an integer point where f is finite: the vertex, or one near to x0."""
+        search = Search(problem, math.inf)
+        search.try_point(vertex.reshape(-1).astype(np.float64))
+        if search.point is None:
+            search.round(x0.reshape(-1))
+        if search.point is None:
+            raise NonFiniteError("f is not finite at any integer point that was tried, nor", x0)
+        return search.point.reshape(problem.set.shape)
 
     def step(self, problem: Problem, state: State, oracles: TreeOracles) -> State:
         chosen, rest = self._select(state, oracles.max_nodes - state.k)
