@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import time
 from pathlib import Path
 
@@ -19,7 +20,7 @@ import numpy as np
 from pages import insert, origin, table, where
 
 import wolfpack as wp
-from wolfpack.report.machine import SYSTEM, versions
+from wolfpack.report.machine import SYSTEM, processor, versions
 
 GAPS = (1e-2, 1e-3)
 
@@ -203,7 +204,8 @@ def main() -> None:
             print(" | ".join(row), flush=True)
     head = ["problem", "wanted", "s", "gap", "nodes", "oracle calls", "f"]
     head += ["SCIP: s", "gap", "nodes", "f"]
-    facts = versions((*SYSTEM, "numpy", "scipy", "pyscipopt"))
+    facts = {"processor": processor(), "cores": str(os.cpu_count()), "system": SYSTEM}
+    facts |= versions(("numpy", "scipy", "pyscipopt"))
     text = f"{table(head, rows)}\n\n{origin()} {where(facts)}."
     if options.page:
         insert(options.page, "integer", text)
