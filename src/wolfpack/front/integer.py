@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Array, is_foreign
+from ..arrays import Array, as_float_array, is_foreign
 from ..engines import EngineLike, Policy
 from ..loop import Callback, Limits, Result, Status
 from ..loop.checkpoint import Checkpoint
@@ -109,9 +109,11 @@ def minimize_integer(
     seed : int
         Accepted for symmetry with the other front doors: nothing here is random.
     branching : {"pseudo-cost", "fractional", "strong"}
-        Which entry a node is branched on; see `wolfpack.solvers.BranchAndBound`.
+        Which entry a node is branched on: the one that has raised bounds most so far, the most
+        fractional one, or the best of a few that are tried.
     search : {"best", "depth", "hybrid"}
-        Which node comes next.
+        Which node comes next: the one of the smallest bound, the deepest one, or a part of the node
+        solved last while there is one.
     batch : int, optional
         Nodes solved in a round.
     sigma : float, optional
@@ -272,16 +274,13 @@ def _positions(integrality: ArrayLike | None, K: Set) -> tuple[int, ...]:
 
 def _flags(integrality: ArrayLike, K: Set) -> Array:
     """Return which entries are integers, flat."""
-    try:
-        flags = np.asarray(integrality)
-        marked = np.broadcast_to(flags.astype(np.float64), K.shape)
-    except (TypeError, ValueError):
-        marked = np.array([np.nan])
-    if not np.isin(marked, (0.0, 1.0)).all():
+    marked = as_float_array(integrality, "integrality")
+    if marked.shape not in ((), K.shape) or not np.isin(marked, (0.0, 1.0)).all():
         raise ValueError(
             f"integrality must be 0 or 1, or an array of them of shape {K.shape}, found "
             f"{shown(integrality)}"
         )
+    marked = np.broadcast_to(marked, K.shape)
     flags = marked.reshape(-1) == 1.0
     return flags | K.integer if isinstance(K, MixedInteger) else flags
 

@@ -19,7 +19,7 @@ from ..loop.schedule import Schedule
 from ..objectives import Objective, as_objective
 from ..problem import Counts
 from ..problem.checks import checked, flag, optional, shown
-from ..solvers import BranchAndBound
+from ..solvers.integer import BranchAndBound
 from .choose import as_set
 from .config import Config, ConstrainedSettings, OtherProblem, as_checkpoint
 from .execute import PreparedRun, concluded, execute

@@ -12,7 +12,6 @@ from .corrective import Corrective
 from .descending import Descending
 from .frank_wolfe import FrankWolfe
 from .fully_corrective import FullyCorrective
-from .integer import BranchAndBound
 from .lazy import LazyFrankWolfe
 from .low_rank import LowRankCorrective
 from .momentum import Momentum
@@ -28,7 +27,6 @@ __all__ = [
     "AwayStep",
     "Backtracking",
     "BlendedPairwise",
-    "BranchAndBound",
     "Conic",
     "Conjugate",
     "ConvergingComposite",
