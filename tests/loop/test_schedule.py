@@ -49,18 +49,10 @@ def test_a_number_is_a_number():
 
 
 def test_units_are_passes():
-    due = rounds(Schedule("auto", unit=10), 0.1, 1000)
+    due = rounds(Schedule("auto", unit=10, patient=False), 1.0, 1000)
     assert (due % 10 == 0).all()
-    assert due[:33].tolist() == list(range(0, 330, 10))
-    assert rounds(Schedule("auto", unit=10), 1.0, 1000)[:7].tolist() == [
-        0,
-        10,
-        20,
-        40,
-        80,
-        160,
-        320,
-    ]
+    assert due[:41].tolist() == list(range(0, 410, 10))
+    assert due[41] == 420
 
 
 def test_the_end_is_expected_by_two_laws():

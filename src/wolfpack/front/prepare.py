@@ -43,7 +43,6 @@ from .plan import carried_out
 
 _SHRINK = 0.5  # factor by which steps shrink when a run with fixed blocks stalls
 _SEARCH_FACTOR = 1.5  # safety factor of a beta that is searched from minibatches
-_ROUND_NUMBERS = 16_000  # what a round costs besides its rows, in entries of the data that it reads
 
 
 def prepare_constrained(
@@ -121,8 +120,7 @@ def prepare_composite(
         if scales is not None:
             result.x, result.scale = like(scales, result.x) * result.x, scales
 
-    unit = _once_per_pass(solver, gradients)
-    schedule = Schedule("auto", unit, _price_of_certificate(unit, gradients, y0))
+    schedule = Schedule("auto", _once_per_pass(solver, gradients), patient=False)
     if config.record_every not in (None, "auto"):
         schedule = Schedule(config.record_every)
     task = PreparedRun(problem, solver, y0, gradients, conclude)
@@ -305,14 +303,6 @@ def _once_per_pass(solver: StochasticComposite, gradients: Gradients) -> int:
     if callable(solver.batch) or solver.batch == "auto":
         return math.isqrt(gradients.per_pass)  # the first pass, when batches grow like k
     return max(1, gradients.per_pass // int(gradients.batch))
-
-
-def _price_of_certificate(unit: int, gradients: Gradients, y0: Array) -> float:
-    """Return what a certificate costs, a pass over the data, in units of about one pass."""
-    if gradients.exact:
-        return 1.0
-    fixed = unit * _ROUND_NUMBERS / math.prod(y0.shape)  # in rows
-    return gradients.per_pass / (gradients.per_pass + fixed)
 
 
 def _add_noise_level(

@@ -241,9 +241,8 @@ class Course:
     def _expect(self, k: int) -> None:
         """Note where the run may end, by the gaps of round k and of a power of two before it."""
         schedule, tracker = self.options.schedule, self.tracker
-        units = k // schedule.unit
-        if schedule.every == "auto" and units > 1:
-            before = schedule.unit << (units.bit_length() - 2)
+        if schedule.every == "auto" and schedule.patient and k > 1:
+            before = 1 << (k.bit_length() - 2)
             gap0 = tracker.history.gap_at(before)
             goal = self.limits.goal(tracker.fun)
             self._expected = expected(k, tracker.gap, before, gap0, goal)
@@ -332,7 +331,7 @@ class Course:
     def _price(self) -> float:
         """Return the declared cost of certifying the state, in rounds."""
         if isinstance(self.problem, CompositeProblem):
-            return self.options.schedule.price * float(self.problem.objective.has_values)
+            return float(self.problem.objective.has_values)
         calls = self._calls + self._proof_calls + (self.state.at is None)
         if calls == 0:
             return 0.0

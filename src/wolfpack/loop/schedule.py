@@ -39,13 +39,13 @@ class Schedule:
         Rounds from one certificate to the next.
     unit : int
         Rounds that count as one for "auto".
-    price : float
-        For composite problems, the cost of a certificate, in units.
+    patient : bool
+        Whether "auto" limits the cost to a tenth from the first rounds on, or only the delay.
     """
 
     every: int | str = "auto"
     unit: int = 1
-    price: float = 1.0
+    patient: bool = True
 
     def __post_init__(self) -> None:
         either(count, "auto")(self.every, "record_every")
@@ -60,7 +60,7 @@ class Schedule:
             k //= self.unit
         if price == 0.0 or k & (k - 1) == 0:
             return True
-        least = _power_above(_SHARE * price)
+        least = _power_above(_SHARE * price) if self.patient else 1
         grown = int(min(k / _DELAY, math.sqrt(2.0 * price * k)))
         spacing = max(least, 1 << max(0, grown.bit_length() - 1))
         return k % spacing == 0
