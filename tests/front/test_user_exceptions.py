@@ -159,7 +159,7 @@ def test_gradients_of_other_kinds_are_converted_or_refused():
     series = wp.minimize(lambda x: (float(x @ x), pandas.Series(2.0 * x)), K)
     assert series.success
     assert series.fun == wp.minimize(lambda x: (float(x @ x), 2.0 * x), K).fun
-    with pytest.raises(ValueError, match="the gradient of f must be a dense array .* sparse"):
+    with pytest.raises(ValueError, match=r"the gradient of f must be a dense array .* sparse"):
         wp.minimize(lambda x: (float(x @ x), sparse.coo_array(2.0 * x)), K)
 
 
