@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import fields, replace
 from functools import partial
 from inspect import signature
@@ -337,7 +337,7 @@ def _violation(K: Set, x: Array) -> float:
 
 
 @contextlib.contextmanager
-def _allowed(deadline: float | None = None, max_lmo: float | None = None) -> Iterator[None]:
+def _allowed(deadline: float | None = None, max_lmo: float | None = None) -> Generator[None]:
     """Replace limits of the run under way within the context."""
     counts = under_way()
     if counts is None or not counts.limited:
