@@ -6,17 +6,17 @@ points give n (n - 1) without another evaluation.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..arrays import Array, inners
-from ..problem import Evaluation, Problem
+from .slopes import Smooth
 
 
 class Sample(NamedTuple):
     """A point and the evaluation of f there."""
 
     x: Array
-    at: Evaluation
+    at: Any
 
 
 class Breach(NamedTuple):
@@ -27,9 +27,9 @@ class Breach(NamedTuple):
     depth: float
 
 
-def breach(problem: Problem, one: Sample, other: Sample) -> Breach | None:
+def breach(smooth: Smooth, one: Sample, other: Sample) -> Breach | None:
     """Return the deeper of two breaches of convexity, None if there is none beyond rounding."""
-    found = problem.violation(one.at, one.x, other.at, other.x)
+    found = smooth.violation(one.at, one.x, other.at, other.x)
     if found is None or found.what != "convexity":
         return None
     step = other.x - one.x
@@ -43,16 +43,16 @@ def breach(problem: Problem, one: Sample, other: Sample) -> Breach | None:
 class Tangents:
     """Samples of f, each compared with all others; the oldest but the first are forgotten."""
 
-    def __init__(self, problem: Problem, most: int = 12) -> None:
-        self.problem = problem
+    def __init__(self, smooth: Smooth, most: int = 12) -> None:
+        self.smooth = smooth
         self.most = most
         self.samples: list[Sample] = []
 
-    def add(self, x: Array, at: Evaluation) -> Breach | None:
+    def add(self, x: Array, at: Any) -> Breach | None:
         """Take a sample, and return the deepest breach that it shows."""
         new = Sample(x, at)
         found = [
-            b for b in (breach(self.problem, old, new) for old in self.samples) if b is not None
+            b for b in (breach(self.smooth, old, new) for old in self.samples) if b is not None
         ]
         if len(self.samples) >= self.most:
             del self.samples[1]

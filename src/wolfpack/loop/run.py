@@ -388,11 +388,21 @@ def _message(status: Status, state: Any, tracker: Tracker, monitor: Monitor) -> 
             floor = tracker.stationarity
         remarks.append(f"The floor is about {floor:.1e} here.")
     if tracker.contradicted and monitor.found is None:
-        remarks.append(
-            "A lower bound rose above a value of f: the oracle's answers are not minimisers over "
-            "K, or f is not convex, or its gradient is wrong. No gap can be certified."
-        )
+        composite = isinstance(tracker.problem, CompositeProblem)
+        remarks.append(_CONTRADICTION["G" if composite else "f"])
     return " ".join(remarks)
+
+
+_CONTRADICTION = {
+    "f": (
+        "A lower bound rose above a value of f: the oracle's answers are not minimisers over K, or "
+        "f is not convex, or its gradient is wrong. No gap can be certified."
+    ),
+    "G": (
+        "A lower bound rose above a value of F: G is not convex, or its gradient is wrong, or "
+        "the minimisation step of H is. No gap can be certified."
+    ),
+}
 
 
 def _outside(error: NonFiniteError) -> str:
