@@ -87,6 +87,9 @@ class Function(Objective):
 
 
 def _checked(value: Array, gradient: Array, x: Array) -> Evaluation:
+    plain = type(value) is float and type(x) is np.ndarray is type(gradient)
+    if plain and gradient.dtype == np.float64 and gradient.shape == x.shape:  # as it mostly is
+        return conjugate_evaluation(value, x, gradient.copy())
     if not (is_foreign(value) and not value.shape):
         number = as_float(value)
         if math.isnan(number) and not is_number(value):
