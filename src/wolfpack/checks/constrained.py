@@ -7,6 +7,7 @@ handed out, a few values and answers at points that the run itself would not hav
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import Any
@@ -19,7 +20,7 @@ from .audit import Audit
 from .convexity import Sample
 from .finding import Finding
 from .oracle import Witness
-from .search import curvatures, oracle_trail, projected_trail
+from .search import curvatures, oracle_trail, projected_trail, sample
 from .slopes import disproof
 
 RIVALS = 3
@@ -27,6 +28,9 @@ RIVALS = 3
 
 QUESTIONS = 6
 """Oracle calls that the search may take, on sets without a cheap projection."""
+
+SIDES = 4
+"""Random directions that it also takes on such sets where the gradient vanishes."""
 
 EVALUATIONS, SHARE = 8, 0.1
 """Evaluations that the search for it may take: a few, and a part of those that the run has made."""
@@ -48,6 +52,7 @@ class ConstrainedAudit(Audit):
         self.problem, self._lmo = problem, lmo
         self.foreign = not problem.set.tested
         self.witness = Witness(problem.set, compares=self.foreign)
+        self._single = False  # whether the oracle has answered everything with one point
 
     @property
     def active(self) -> bool:
@@ -62,6 +67,11 @@ class ConstrainedAudit(Audit):
     @property
     def remark(self) -> str:
         """What is to be said of an oracle that is inexact but not wrong."""
+        if self._single and self.foreign:
+            return (
+                "The oracle answered every direction with the same point: either K is that point, "
+                "or the oracle ignores its argument and the gap means nothing."
+            )
         return self.witness.remark
 
     def begin(self, x: Array, at: Evaluation, vertex: Any) -> Finding | None:
@@ -119,9 +129,29 @@ class ConstrainedAudit(Audit):
             known = _distinct(known + [self._ask(u, x) for u in directions])
         if not self._projects and len(known) == 1:
             known = _distinct(known + self._opposite(x, at.gradient))
+            self._single = len(known) == 1
         elif self.foreign and self._takes_all_signs(at.gradient):
             known = _distinct([*known, self._ask(_across(known, x), x)])
-        return sorted(known, key=lambda point: -norm(point - x))
+        known.sort(key=lambda point: -norm(point - x))
+        if self.convexity and not self._projects and self._flat(Sample(x, at)):
+            return [*self._sideways(x), *known]
+        return known
+
+    def _sideways(self, x: Array) -> list[Array]:
+        """Return answers to random directions, for a point where the gradient vanishes.
+
+        The run may have reached it along a line on which f is convex, a saddle for instance. There
+        gradients nearby have all signs, so that directions need not be like those before. Where an
+        oracle refuses one, nothing is proved.
+        """
+        rng = np.random.Generator(np.random.Philox(key=12))
+        found: list[Array] = []
+        for _ in range(SIDES):
+            u = like(rng.standard_normal(tuple(x.shape)), x)
+            self.problem.counts.ask()
+            with contextlib.suppress(Exception):
+                found.append(point_of(self.problem.set.lmo(u), x))
+        return found
 
     def _takes_all_signs(self, g: Array) -> bool:
         """Tell whether the run has asked directions with entries of both signs, g among them."""
@@ -171,8 +201,8 @@ class ConstrainedAudit(Audit):
     def _search(self, best: Sample, answers: list[Array]) -> Finding | None:
         """Look for values below tangents, with as many evaluations as the run can afford."""
         most = EVALUATIONS + int(SHARE * self.problem.counts.nfev)
-        for sample in chain([best], islice(self._samples(best, answers), most)):
-            found = self._seen(sample)
+        for one in chain([best], islice(self._samples(best, answers), most)):
+            found = self._seen(one)
             if found is not None:
                 return found
         return None
@@ -188,6 +218,9 @@ class ConstrainedAudit(Audit):
                     known.append(point_of(self._lmo(g), best.x))
                 return min(known, key=lambda point: inner(g, point))
 
+            if self._flat(best):
+                for side in answers[:SIDES]:
+                    yield sample(problem, 0.5 * (best.x + side))
             for rival in answers[:RIVALS]:
                 yield from oracle_trail(problem, best, rival, target)
             return

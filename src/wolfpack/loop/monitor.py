@@ -126,6 +126,11 @@ class Monitor:
                 self.remarks.append(audit.remark)
         return Status.CONTRADICTION if self.found is not None else status
 
+    def skip(self) -> None:
+        """Say that there was no time for the last check."""
+        if self.audit is not None and self.found is None:
+            self.remarks.append("The time was over before the last check of what is your own.")
+
     def _explain(self, states: tuple[Any, Any], rounds: str) -> None:
         """Find out what a value below a tangent proves."""
         audit = self.audit or self._audit(None)

@@ -195,8 +195,10 @@ class Course:
                 self.monitor.remarks.append(text)
                 return self._close(Status.MAX_ROUNDS, x0)
             status = self._close(Status(reached.limit), x0)
-            late = reached.limit == "max_seconds"  # nothing more is paid for
-            return status if late else self.monitor.verdict(status, self.state)
+            if reached.limit == "max_seconds":  # nothing more is paid for
+                self.monitor.skip()
+                return status
+            return self.monitor.verdict(status, self.state)
 
     def _rounds(self, compared: int) -> Status:
         problem, solver, oracles, tracker = self.problem, self.solver, self.oracles, self.tracker
