@@ -51,7 +51,10 @@ def execute(
     """Run a task, from its start or on from ``options.origin``; the clock began with the call."""
     choice = _choose_engine(config, task, engine)
     if isinstance(choice.engine, RankEngine) and choice.engine.follows:
-        return choice.engine.follow()
+        result = choice.engine.follow()
+        if task.conclude is not None:
+            task.conclude(result)
+        return result
     if config.checkpoint is not None:
         options = replace(options, saver=Saver(config.checkpoint, config))
     log = None

@@ -60,6 +60,8 @@ class Result(OptimizeResult):
     plan : Plan
         Only with ``method="auto"``: the methods that were used and the rounds in which they took
         turns. ``minimize(f, K, method=res.plan)`` repeats the run to the same bits.
+    nodes, open_nodes : int
+        Only of `minimize_integer`: the nodes of the tree that were solved, and that are left.
     """
 
     x: Array
@@ -84,6 +86,9 @@ class Result(OptimizeResult):
     # only with convex=False
     stationarity: float
     starts: list[Result]
+    # only of minimize_integer
+    nodes: int
+    open_nodes: int
     # only of minimize_composite
     beta: float
     mu: float
