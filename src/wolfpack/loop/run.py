@@ -383,18 +383,22 @@ class Course:
 
 def _message(status: Status, state: Any, tracker: Tracker, monitor: Monitor) -> str:
     """Return why the run ended, and what was remarked along the way."""
-    remarks = [status.advice, *monitor.remarks]
+    composite = isinstance(tracker.problem, CompositeProblem)
+    contradicts = status is Status.CONTRADICTION and composite  # `check` is for f and K
+    remarks = [_COMPOSITE_CONTRADICTION if contradicts else status.advice, *monitor.remarks]
     if status is Status.STALLED:
         floor = max(tracker.floor(), tracker.gap)
         if tracker.stationarity is not None:
             floor = tracker.stationarity
         remarks.append(f"The floor is about {floor:.1e} here.")
     if tracker.contradicted and monitor.found is None:
-        composite = isinstance(tracker.problem, CompositeProblem)
         remarks.append(_CONTRADICTION["G" if composite else "f"])
     return " ".join(remarks)
 
 
+_COMPOSITE_CONTRADICTION = (
+    "The gradients and values of this run contradict each other, so no gap can be certified."
+)
 _CONTRADICTION = {
     "f": (
         "A lower bound rose above a value of f: the oracle's answers are not minimisers over K, or "
