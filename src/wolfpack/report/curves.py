@@ -101,4 +101,3 @@ def _band(axes: Axes, run: Result, x: str, name: str, color: str) -> None:
     axes.plot(at[known], best, color=color, label=f"{name}: best value")
     axes.plot(at[known], bound[known], color=color, linestyle="--", label=f"{name}: lower bound")
     axes.fill_between(at[known], bound[known], best, color=color, alpha=0.15, linewidth=0)
-
