@@ -28,7 +28,7 @@ from ..smoothing import Oracles
 from .checkpoint import Saver, Snapshot
 from .guard import guarded
 from .monitor import Monitor
-from .progress import Progress
+from .progress import Progress, RoundTable
 from .result import Callback, Result
 from .schedule import CLOSED_FORM_CALLS, Schedule, expected
 from .status import Status
@@ -69,6 +69,8 @@ class Options:
         that the user has chosen.
     checks : bool
         Whether f and K are checked, where they are not the library's own.
+    verbose : bool
+        Print a table of rounds instead of a progress line.
     """
 
     callback: Callback | None = None
@@ -79,6 +81,7 @@ class Options:
     began: float = field(default_factory=time.perf_counter)
     search: Callable[[], tuple[Array, str]] | None = None
     checks: bool = True
+    verbose: bool = False
 
     def __post_init__(self) -> None:
         optional(function)(self.callback, "callback")
@@ -172,7 +175,11 @@ class Course:
 
     def __post_init__(self) -> None:
         limits = self.limits
-        self.progress = Progress(self.options.progress, limits.max_rounds)
+        self.progress: Progress | RoundTable
+        if self.options.verbose:
+            self.progress = RoundTable()
+        else:
+            self.progress = Progress(self.options.progress, limits.max_rounds)
         self._observe = getattr(self.solver, "observe", None)
         self._calls: int = getattr(self.solver, "certificate_calls", 0)
         proofs: int = getattr(self.solver, "certificate_proofs", 0)

@@ -143,6 +143,11 @@ class Objective(ABC):
         ),
     )
 
+    def __repr__(self) -> str:
+        parts = [] if self.shape is None else [f"x of shape {tuple(self.shape)}"]
+        parts += [f"{self.n:,} observations"] if self.n > 1 else []
+        return f"{type(self).__name__}({', '.join(parts)})"
+
     @abstractmethod
     def evaluate(self, x: Array) -> Evaluation:
         """Return value, gradient and dual point at ``x``."""
