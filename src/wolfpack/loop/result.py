@@ -16,7 +16,9 @@ from scipy.optimize import OptimizeResult
 from ..arrays import Array, LowRank, to_host
 from ..engines import EngineLog
 from ..files import replacing, write_text
-from ..problem.checks import as_path, shown
+from ..problem import CapabilityError
+from ..problem.checks import as_path, count, optional, shown
+from .active import Mixture, active_of, reduced
 from .history import History
 from .status import Status
 
@@ -124,6 +126,37 @@ class Result(OptimizeResult):
             for name, value in rows.items()
         )
         return f"<table>{cells}</table><p>{escape(str(self.message))}</p>"
+
+    @property
+    def active(self) -> Mixture | None:
+        """The vertices that the method keeps and their weights, None where it keeps none.
+
+        ``res.active.vertices`` and ``res.active.weights`` make up the last iterate, and
+        ``res.active.distance`` is how far that is from ``res.x``, which is the best iterate.
+        """
+        return active_of(self.get("state"), self.x)
+
+    def decompose(self, max_vertices: int | None = None) -> Mixture:
+        """Return ``x`` as a mixture of few vertices: at most d + 1 in dimension d.
+
+        Parameters
+        ----------
+        max_vertices : int, optional
+            A smaller limit. The mixture is then near to ``x`` at the ``distance`` that it names.
+
+        Raises
+        ------
+        CapabilityError
+            If the method kept no vertices.
+        """
+        limit = optional(count)(max_vertices, "max_vertices")
+        found = self.active
+        if found is None:
+            raise CapabilityError(
+                f"method {self.get('method')!r} kept no vertices, so that x cannot be decomposed: "
+                "use 'corrective', 'bpcg', 'away', 'pairwise' or 'fcfw'"
+            )
+        return reduced(found, self.x, limit)
 
     def plot(self, x: str = "round", *, kind: str = "gap", ax: Any = None) -> Any:
         """Draw the certified gap, or the band that holds the minimum, and return Matplotlib's axes.
