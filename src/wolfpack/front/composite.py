@@ -19,7 +19,7 @@ from ..problem import MirrorMap, Solver
 from ..problem.checks import checked, choice, count, either, extent, flag, optional, positive, shown
 from ..problem.checks import seed as seed_kind
 from ..regularizers import Regularizer
-from ..solvers import ConvergingComposite, SearchedComposite, StochasticComposite
+from ..solvers import ConvergingComposite, NewtonComposite, SearchedComposite, StochasticComposite
 from .choose_composite import choose_composite
 from .config import CompositeSettings, Config, as_checkpoint
 from .execute import concluded, execute
@@ -35,7 +35,11 @@ def _converging(batch: Any = None) -> Solver[Any]:
     return ConvergingComposite(batch)
 
 
-METHODS = {"accelerated": _accelerated, "converging": _converging}
+def _newton(batch: Any = None) -> Solver[Any]:
+    return NewtonComposite(batch)
+
+
+METHODS = {"accelerated": _accelerated, "converging": _converging, "newton": _newton}
 """The methods of `minimize_composite`; their parameters are their options."""
 _LEFT_OPEN = object()
 _BETAS = ("stable", "search")

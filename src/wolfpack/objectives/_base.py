@@ -248,6 +248,18 @@ class Objective(ABC):
         """
         return None
 
+    def hessian_blocks(self, dual: Array, free: Array) -> list[tuple[Array, Array]] | None:
+        """Return the Hessian where the gradient of the loss is ``dual``, None when unknown.
+
+        It is a list of pairs, positions in the flattened x and the matrix of their second
+        derivatives, all others being zero. ``free`` tells the entries of x that matter.
+        """
+        return None
+
+    def hessian_passes(self, free: Array) -> float:
+        """Return the price of a Newton step in `hessian_blocks`, in gradients; infinite if none."""
+        return math.inf
+
     def image_metric(self, x: Array) -> Callable[[Sequence[Array]], Array] | None:
         """Return the function from images of vectors u_i to all <u_i, Hess f(x) u_j>, else None.
 

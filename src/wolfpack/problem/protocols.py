@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..arrays import Array
 from .evaluation import Evaluation
+from .face import Face
 from .polyhedron import Polyhedron, QuadraticForm
 from .rounding import Minorant
 
@@ -255,6 +256,10 @@ class SimpleTerm(Protocol):
 
     def prox(self, g: Array, lam: float) -> Array:
         """Return the minimiser of <g, y> + H(y) + (lam/2) ||y||^2."""
+        ...
+
+    def face(self, y: Array) -> Face | None:
+        """Return the part of H's domain around ``y`` on which H is quadratic, None if unknown."""
         ...
 
     def has(self, capability: str) -> bool:

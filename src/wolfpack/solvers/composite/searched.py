@@ -73,6 +73,13 @@ class Images(NamedTuple):
     first: Evaluation | None = None
 
 
+class Leap(NamedTuple):
+    """When the next Newton step is tried, and how many have failed since the last good one."""
+
+    due: int = 0
+    failures: int = 0
+
+
 class SearchState(NamedTuple):
     """Iterates of the search (y_k is ``x``) with their images, and what was evaluated."""
 
@@ -84,6 +91,7 @@ class SearchState(NamedTuple):
     tuned: Tuned
     reading: Reading
     at: CompositeEvaluation | None = None
+    leap: Leap = Leap()
 
     m = property(attrgetter("reading.m"))
     rows = property(attrgetter("reading.rows"))
@@ -181,6 +189,7 @@ def _attempt(problem: CompositeProblem, state: SearchState, beta: float, rows: i
         ),
         tuned=state.tuned,
         reading=state.reading._replace(rows=state.reading.rows + rows),
+        leap=state.leap,
     )
     return Trial(following, v, curvature)
 

@@ -1,0 +1,167 @@
+r"""Algorithm 1 with exact gradients, restarted at Newton steps.
+
+Problem
+    min F(y) = G(y) + H(y) as in `wolfpack.solvers.composite.searched`, G a loss of few coordinates
+    (or many, of which few are not zero in the end), H a ridge, an elastic net or a box with a ridge.
+
+Iteration
+    Rounds are those of `SearchedComposite`. In some of them Algorithm 1 restarts at a better point:
+
+    .. math::
+
+        &p = \arg\min_u \langle \nabla G(y_k), u\rangle + H(u) + \tfrac{\beta_k}{2}
+            \|u - y_k\|^2 \\
+        &\Delta = -\bigl[\nabla^2 G(p) + \nabla^2 H(p)\bigr]^{-1} (\nabla G(p) + \nabla H(p))
+            \quad \text{on the face of } p \\
+        &y_{k+1} = z_{k+1} = \text{the point of the face next to } p + t \Delta,
+            \qquad t = 1, \tfrac12, \tfrac14, \dots
+
+    The face of p is the set of points between its zeros and signs (or its bounds), where H is a
+    quadratic function; without zeros or bounds p = y_k. This is Algorithm 1's first round after a
+    restart with the metric :math:`w(y) = \tfrac12 \|y - p\|^2_{\nabla^2 G(p)}` in place of
+    the Euclidean one. t is halved until F is lower by 1e-4 of what the slope promises.
+
+Guarantee
+    F(y_{k+1}) <= F(y_k), up to rounding, so that what Theorem C3 says of the rounds since a restart
+    holds. Near the minimum of a smooth F, or once the face is that of the minimum, Newton steps
+    converge quadratically. When they are tried is a heuristic.
+
+Certificate
+    As in `SearchedComposite`: gradients at y_k prove bounds by Fenchel's inequality.
+
+Cost of a round
+    A Newton step costs a pass over the data, another one where H has faces, and the products and the
+    factorisation of the Hessian on the face. It is tried when so much work has been done in rounds
+    since the last one, at once where it is cheap, and less often after failures.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from ...arrays import Array, epsilon, inner
+from ...gradients import Gradients
+from ...problem import CompositeProblem, Face
+from .accelerated import GradientAverage
+from .searched import Images, Leap, SearchedComposite, SearchState
+
+_CHEAP = 6.0  # passes that a Newton step may cost without waiting for rounds of the same cost
+_HALVINGS = 8
+_DESCENT = 1e-4
+
+
+@dataclass(frozen=True)
+class NewtonComposite(SearchedComposite):
+    """Algorithm 1 for exact gradients, with a searched beta and Newton steps at restarts."""
+
+    name: ClassVar[str] = "newton"
+
+    def init(self, problem: CompositeProblem, y0: Array, gradients: Gradients) -> Any:
+        state = super().init(problem, y0, gradients)
+        if problem.regularizer.structured:
+            return state
+        passes = problem.objective.hessian_passes(np.ones(y0.shape, bool))
+        return state._replace(leap=Leap(due=_wait(passes)))
+
+    def step(self, problem: CompositeProblem, state: Any, gradients: Gradients) -> Any:
+        if state.k >= state.leap.due:
+            return _leap(problem, state, gradients) or super().step(
+                problem, _put_off(state), gradients
+            )
+        return super().step(problem, state, gradients)
+
+
+def _wait(passes: float) -> int:
+    """Return for how many rounds to wait before a Newton step of this price."""
+    return 0 if passes <= _CHEAP else math.ceil(min(passes, 1e9))
+
+
+def _put_off(state: SearchState) -> SearchState:
+    failures = state.leap.failures + 1
+    return state._replace(leap=Leap(state.k + 2 ** min(failures + 1, 20), failures))
+
+
+def _leap(
+    problem: CompositeProblem, state: SearchState, gradients: Gradients
+) -> SearchState | None:
+    """Return the state after a Newton step, None where it is too dear or does not descend."""
+    G: Any = problem.objective
+    H, half = problem.regularizer, gradients.per_pass // 2
+    rows = state.reading.rows + 4 * half
+    problem.counts.check_rows(rows)
+    y, image = state.x, state.images.y
+    if state.at is None:
+        problem.counts.evaluated(0, 1)
+        at = G.evaluate_image(image)
+        smooth, gradient, dual = at.value, at.gradient, at.dual
+    else:
+        smooth, gradient, dual = state.at.smooth, state.at.gradient, state.at.dual
+    value, beta = smooth + H.value(y), state.tuned.beta
+    if H.structured:
+        y = H.prox(gradient - beta * y, beta)
+        image = G.image(y)
+        problem.counts.evaluated(0, 1)
+        at = G.evaluate_image(image)
+        gradient, dual, before = at.gradient, at.dual, value
+        value = at.value + H.value(y)
+        if not value <= before + _noise(before, y):
+            return None
+    face = H.face(y)
+    if face is None or G.hessian_passes(face.free) > max(_CHEAP, state.k - state.leap.due + 1.0):
+        return None
+    slopes = np.where(face.free, gradient + face.gradient, 0.0)
+    move = _newton_step(G, dual, face, slopes)
+    if move is None:
+        return None
+    promised = inner(slopes, move)
+    image_move, t = G.image(move), 1.0
+    for _ in range(_HALVINGS):
+        following, moved = y + t * move, image + t * image_move
+        if face.bounded:
+            inside = np.clip(following, face.low, face.high)
+            if not np.array_equal(inside, following):
+                following, moved = inside, G.image(inside)
+        problem.counts.evaluated(1, 0)
+        found = G.image_value(moved) + H.value(following)
+        if found <= value + _DESCENT * t * promised + _noise(value, y):
+            slope = problem.shift(following)
+            leap = Leap(state.k + 1)
+            return SearchState(
+                k=state.k + 1,
+                x=following,
+                z=following,
+                images=Images(moved, moved),
+                model=GradientAverage(0.0 * y, 0.0, 0.0, slope),
+                tuned=state.tuned,
+                reading=state.reading._replace(rows=rows),
+                leap=leap,
+            )
+        t *= 0.5
+    return None
+
+
+def _newton_step(G: Any, dual: Array, face: Face, slopes: Array) -> Array | None:
+    """Return the Newton step on a face, None where the Hessian is not known or not definite."""
+    blocks = G.hessian_blocks(dual, face.free)
+    if blocks is None:
+        return None
+    ridge, flat = np.broadcast_to(face.ridge, slopes.shape).reshape(-1), slopes.reshape(-1)
+    move = np.zeros_like(flat)
+    for places, matrix in blocks:
+        if not len(places):
+            continue
+        shifted = matrix + np.diag(ridge[places])
+        try:
+            move[places] = -cho_solve(cho_factor(shifted, overwrite_a=True), flat[places])
+        except LinAlgError:
+            return None
+    return move.reshape(slopes.shape) if np.isfinite(move).all() else None
+
+
+def _noise(value: float, y: Array) -> float:
+    return 4.0 * epsilon(y) * abs(value)
