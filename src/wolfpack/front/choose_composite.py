@@ -41,8 +41,8 @@ def choose_composite(G: Objective, H: Regularizer, given: dict[str, Any]) -> Cho
         options = {"scale": "auto"}
         units = "; columns have different units, which the run scales and the answer does not show"
 
-    def chosen(reason: str, **more: Any) -> Choice:
-        return Choice("accelerated", {**more, **options}, reason + units, facts)
+    def chosen(reason: str, method: str = "accelerated", **more: Any) -> Choice:
+        return Choice(method, {**more, **options}, reason + units, facts)
 
     if isinstance(G, Stochastic | Batches):
         return chosen("gradients are random, with a constant beta")
@@ -53,6 +53,11 @@ def choose_composite(G: Objective, H: Regularizer, given: dict[str, Any]) -> Cho
             f"the data have {sizes} entries, of which small batches with reduced variance need "
             "fewer passes",
             variance_reduction=True,
+        )
+    if isinstance(G, FiniteSum) and _newton_pays(G, H, given):
+        return chosen(
+            "gradients are exact, and Newton steps on the coordinates that are not zero are cheap",
+            method="newton",
         )
     return chosen(
         "gradients are exact, so that each round can test the beta it finds", beta="search"
@@ -83,6 +88,15 @@ def automatic_scales(G: Objective, H: Regularizer) -> Array | None:
     if scales is None:
         return None
     return scales if scales.max() > _MIN_SPREAD * scales.min() else None
+
+
+def _newton_pays(G: FiniteSum, H: Regularizer, given: dict[str, Any]) -> bool:
+    """Tell whether Newton steps can be tried: Hessians are known, and small or may become so."""
+    if given.get("w") is not None or H.norm != "l2" or not H.has("face") or is_foreign(G.like):
+        return False
+    if not has_rows(G.A) or G.shape is None or not G.has_curvatures:
+        return False
+    return H.structured or G.hessian_passes(np.ones(G.shape, bool)) < np.inf
 
 
 def _sampling_pays(G: FiniteSum, H: Regularizer, sizes: int | None) -> bool:

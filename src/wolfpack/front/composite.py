@@ -176,8 +176,8 @@ def minimize_composite(
         given = {"w": w, "batch": batch, "beta": beta, "sampling": sampling}
         given |= {"variance_reduction": reduction}
         given |= {} if scale is _LEFT_OPEN else {"scale": scale}
-        method, smooth = "accelerated", as_smooth(G, beta)
-        choice = choose_composite(smooth, H, given)
+        choice = choose_composite(as_smooth(G, beta), H, given)
+        method = choice.method
         beta = choice.options.get("beta", beta)
         reduction = choice.options.get("variance_reduction", reduction)
         scale = choice.options.get("scale", scale)

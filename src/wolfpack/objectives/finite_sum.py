@@ -72,6 +72,11 @@ class FiniteSum(LinearModel):
         """
         return None
 
+    @property
+    def has_curvatures(self) -> bool:
+        """Whether `curvatures` is known."""
+        return type(self).curvatures is not FiniteSum.curvatures
+
     def hessian_blocks(self, dual: Array, free: Array) -> list[Block] | None:
         return None if is_foreign(dual) else hessian_blocks(self, dual, free)
 
@@ -232,6 +237,10 @@ class RowLoss(FiniteSum):
     def unit_curvature(self, slopes: Array) -> Array | None:
         """Return the second derivatives of all phi_i, from their derivatives, None if unknown."""
         return None
+
+    @property
+    def has_curvatures(self) -> bool:
+        return type(self).unit_curvature is not RowLoss.unit_curvature
 
     def curvatures(self, dual: Array) -> Array | None:
         found = self.unit_curvature(dual / self.weight)

@@ -125,6 +125,10 @@ class Weighted(FiniteSum):
     def offset_size(self) -> float:
         return float(self.weights.max()) * self.base.offset_size
 
+    @property
+    def has_curvatures(self) -> bool:
+        return self.base.has_curvatures
+
     def curvatures(self, dual: Array) -> Array | None:
         scale = self.base.weight * np.where(self._column > 0, self._column, 1.0)
         found = self.base.unit_curvature(dual / scale)
