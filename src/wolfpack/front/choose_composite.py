@@ -44,8 +44,24 @@ def choose_composite(G: Objective, H: Regularizer, given: dict[str, Any]) -> Cho
     def chosen(reason: str, method: str = "accelerated", **more: Any) -> Choice:
         return Choice(method, {**more, **options}, reason + units, facts)
 
-    if isinstance(G, Stochastic | Batches):
+    if isinstance(G, Stochastic):
         return chosen("gradients are random, with a constant beta")
+    if isinstance(G, Batches) and not set(asked) - {"batch"}:
+        if not G.has_values:
+            return chosen(
+                "the data are read once, and the steps are as long as their noise allows",
+                method="converging",
+                beta="stable",
+            )
+        return chosen(
+            "the data can be read again, and without variance reduction the noise of minibatches "
+            "would end the run early",
+            variance_reduction="svrg",
+        )
+    if asked == ["batch"] and isinstance(G, FiniteSum) and _takes_table(G, H):
+        return chosen(
+            "with small batches alone the run would end at a noise floor", variance_reduction=True
+        )
     if asked:
         return chosen(f"{' and '.join(asked)} given")
     if scales is None and isinstance(G, FiniteSum) and _sampling_pays(G, H, sizes):
@@ -70,7 +86,9 @@ def _asked(G: Objective, given: dict[str, Any]) -> list[str]:
     batch = getattr(G, "batch", None) if batch is None else batch
     whole = batch is None or (isinstance(batch, int | np.integer) and batch == G.n)
     names = ("beta", "sampling", "variance_reduction")
-    return [name for name in names if given.get(name) is not None] + ([] if whole else ["batch"])
+    asked = [name for name in names if given.get(name) is not None]
+    growing = callable(batch) or isinstance(batch, str)
+    return asked + ([] if whole else ["a batch that changes" if growing else "batch"])
 
 
 def automatic_scales(G: Objective, H: Regularizer) -> Array | None:
@@ -88,6 +106,11 @@ def automatic_scales(G: Objective, H: Regularizer) -> Array | None:
     if scales is None:
         return None
     return scales if scales.max() > _MIN_SPREAD * scales.min() else None
+
+
+def _takes_table(G: FiniteSum, H: Regularizer) -> bool:
+    """Tell whether variance reduction is possible: with a table of slopes in place."""
+    return has_rows(G.A) and library(G.like) != "jax"
 
 
 def _newton_pays(G: FiniteSum, H: Regularizer, given: dict[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from ..gradients import REDUCTIONS, SAMPLINGS
 from ..loop import Callback, Limits, Result
 from ..loop.checkpoint import Checkpoint
 from ..loop.run import Options
-from ..objectives import Objective
+from ..objectives import Batches, Objective
 from ..problem import MirrorMap, Solver
 from ..problem.checks import checked, choice, count, either, extent, flag, optional, positive, shown
 from ..problem.checks import seed as seed_kind
@@ -182,7 +182,7 @@ def minimize_composite(
         reduction = choice.options.get("variance_reduction", reduction)
         scale = choice.options.get("scale", scale)
         remark = choice.remark
-    reduction = _reduction(reduction)
+    reduction = _reduction(reduction, isinstance(G, Batches))
     name, solver = make_solver(method, {"batch": batch, **options}, METHODS, _COMMON_OPTIONS)
     if not isinstance(solver, StochasticComposite):
         raise TypeError(f"method must be a name or a composite solver, found {shown(method)}")
@@ -210,8 +210,11 @@ def minimize_composite(
     return concluded(execute(config, task, view), raise_on_failure)
 
 
-def _reduction(given: Any) -> str | None:
-    """Return the name of a control variate, None for none."""
+def _reduction(given: Any, in_turn: bool) -> str | None:
+    """Return the name of a control variate, None for none; sources in turn have one kind."""
     if given is None or isinstance(given, bool | np.bool_):
-        return REDUCTIONS[0] if given else None
-    return either(flag, *REDUCTIONS)(given, "variance_reduction")
+        return REDUCTIONS[in_turn] if given else None
+    name = either(flag, *REDUCTIONS)(given, "variance_reduction")
+    if in_turn and name == "saga":
+        raise TypeError("variance_reduction='saga' needs a finite sum with its rows, found Batches")
+    return name

@@ -282,10 +282,7 @@ class StochasticComposite:
         if state.seen.count > 1:
             bound = max(bound, problem.dual_bound(state.seen.gradient, state.seen.dual))
         if state.reading.variate is not None:
-            theta = gradients.table(state.reading.variate)
-            # The sum A' theta is computed again, so that rounding errors do not add up.
-            gradient = gradients.objective.pull_back(theta[None])[0]
-            bound = max(bound, problem.dual_bound(gradient, theta))
+            bound = max(bound, problem.dual_bound(*gradients.known(state.reading.variate)))
         return bound
 
     def finish(
