@@ -98,6 +98,9 @@ def prepare_composite(
         smooth, scales = _rescaled(smooth, settings.scale)
     y0 = settings.y0 if settings.y0 is None or scales is None else settings.y0 / scales
     y0, w = _first_point(smooth, simple, y0, settings.w)
+    if isinstance(smooth, FiniteSum) and type(y0) is np.ndarray and y0.dtype == np.float64:
+        # Products of a matrix in single precision with y in double would convert it each time.
+        smooth = smooth.in_double or smooth
     if config.checkpoint is not None or config.fingerprint is not None:
         config = config.identified(composite_fingerprint(given, H, y0))
     assert isinstance(config.solver, StochasticComposite)

@@ -146,6 +146,9 @@ class SearchedComposite(StochasticComposite):
             return _restarted(problem, following)
         return following
 
+    def rounds_to_floor(self, problem: CompositeProblem, gradients: Gradients) -> float:
+        return math.inf
+
     def observe(self, problem: CompositeProblem, state: Any) -> Any:
         at = problem.evaluate(state.x)
         if math.isinf(at.value):
