@@ -58,10 +58,6 @@ def choose_composite(G: Objective, H: Regularizer, given: dict[str, Any]) -> Cho
             "would end the run early",
             variance_reduction="svrg",
         )
-    if asked == ["batch"] and isinstance(G, FiniteSum) and _takes_table(G, H):
-        return chosen(
-            "with small batches alone the run would end at a noise floor", variance_reduction=True
-        )
     if asked:
         return chosen(f"{' and '.join(asked)} given")
     if scales is None and isinstance(G, FiniteSum) and _sampling_pays(G, H, sizes):
@@ -86,9 +82,7 @@ def _asked(G: Objective, given: dict[str, Any]) -> list[str]:
     batch = getattr(G, "batch", None) if batch is None else batch
     whole = batch is None or (isinstance(batch, int | np.integer) and batch == G.n)
     names = ("beta", "sampling", "variance_reduction")
-    asked = [name for name in names if given.get(name) is not None]
-    growing = callable(batch) or isinstance(batch, str)
-    return asked + ([] if whole else ["a batch that changes" if growing else "batch"])
+    return [name for name in names if given.get(name) is not None] + ([] if whole else ["batch"])
 
 
 def automatic_scales(G: Objective, H: Regularizer) -> Array | None:
@@ -106,11 +100,6 @@ def automatic_scales(G: Objective, H: Regularizer) -> Array | None:
     if scales is None:
         return None
     return scales if scales.max() > _MIN_SPREAD * scales.min() else None
-
-
-def _takes_table(G: FiniteSum, H: Regularizer) -> bool:
-    """Tell whether variance reduction is possible: with a table of slopes in place."""
-    return has_rows(G.A) and library(G.like) != "jax"
 
 
 def _newton_pays(G: FiniteSum, H: Regularizer, given: dict[str, Any]) -> bool:

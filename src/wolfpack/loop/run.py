@@ -395,9 +395,9 @@ class Course:
 
     def _is_at_noise_floor(self, gap: float) -> bool:
         """Tell whether random gradients have kept a run from its goal for three of four rounds."""
-        rows = self.tracker.history.rows
+        rows, goal = self.tracker.history.rows, self.limits.goal(self.tracker.fun)
         least = getattr(self.solver, "rounds_to_floor", None)
-        if least is None or len(rows) % _LOOK_EVERY or not math.isfinite(gap):
+        if least is None or len(rows) % _LOOK_EVERY or not 0.0 < goal < gap < math.inf:
             return False
         assert isinstance(self.problem, CompositeProblem)
         k = self.state.k
@@ -406,7 +406,7 @@ class Course:
         table = self.tracker.history
         past = int(np.searchsorted(table["round"], 0.25 * k, side="right")) - 1
         left = gap / table["gap"][past]
-        return left > _LASTING and self.limits.goal(self.tracker.fun) < gap * left**_HOPELESS
+        return left > _LASTING and goal < gap * left**_HOPELESS
 
 
 def _message(status: Status, course: Course, tracker: Tracker, monitor: Monitor) -> str:

@@ -114,7 +114,7 @@ def _leap(
     face = H.face(y)
     if face is None or G.hessian_passes(face.free) > max(_CHEAP, state.k - state.leap.due + 1.0):
         return None
-    slopes = np.where(face.free, gradient + face.gradient, 0.0)
+    slopes = np.where(face.free, gradient + face.gradient, 0.0).astype(y.dtype, copy=False)
     move = _newton_step(G, dual, face, slopes)
     if move is None:
         return None
@@ -123,7 +123,7 @@ def _leap(
     for _ in range(_HALVINGS):
         following, moved = y + t * move, image + t * image_move
         if face.bounded:
-            inside = np.clip(following, face.low, face.high)
+            inside = np.clip(following, face.low, face.high).astype(y.dtype, copy=False)
             if not np.array_equal(inside, following):
                 following, moved = inside, G.image(inside)
         problem.counts.evaluated(1, 0)
