@@ -235,8 +235,10 @@ def _solver_and_gradients(
             if batch is None:
                 plain = type(solver) is StochasticComposite
                 return (SearchedComposite() if plain else solver), ExactGradients(G, seed)
-    elif searched and isinstance(G, FiniteSum) and (batch or G.batch) == G.n:
-        return SearchedComposite(), ExactGradients(G, seed)
+    elif isinstance(G, FiniteSum) and (batch or G.batch) == G.n:
+        if searched or isinstance(solver, SearchedComposite):
+            exact = type(solver)() if isinstance(solver, SearchedComposite) else SearchedComposite()
+            return exact, ExactGradients(G, seed)
     # Batches that grow begin with few draws.
     fixed = not callable(batch) and batch != "auto"
     size: Any = batch if fixed else 1

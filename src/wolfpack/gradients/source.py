@@ -53,7 +53,8 @@ def make_gradients(
         return Minibatches(G, size, seed, sampling, reduction)
     if sampling not in (None, "uniform"):
         raise TypeError(
-            f"sampling needs a finite sum with its rows at hand, found {type(G).__name__}"
+            f"samplings like {sampling!r} need a finite sum with its rows at hand, found "
+            f"{type(G).__name__}"
         )
     again = isinstance(G, Batches) and G.has_values
     if reduction is not None and not again:
