@@ -378,7 +378,7 @@ def problems() -> dict[str, Callable[[], Problem]]:
         "simplex": lambda: plain(mean_squares, *gaussian(400, 200, 23), reg.SimplexRidge(200, 1e-3)),
         "entropy": lambda: plain(mean_squares, *gaussian(400, 200, 24), reg.Entropy(200, 1e-3)),
         "box": lambda: plain(
-            mean_squares, *gaussian(600, 200, 25, 0.5), reg.BoxRidge(0.0, 1.0, mu=1e-3),
+            mean_squares, *gaussian(600, 200, 25, 0.5), reg.BoxRidge(np.zeros(200), 1.0, mu=1e-3),
             bounds=(0.0, 1.0),
         ),
         "signal, total variation": lambda: plain(

@@ -15,6 +15,7 @@ from ..regularizers import Regularizer
 from .choose import Choice
 
 _MIN_SPREAD = 16.0  # smaller ratios of units cost few rounds, and a ridge gives some of them back
+_CHEAP_STEP = 8.0  # passes that a Newton step on all coordinates may cost, to be better than samples
 _MANY_ENTRIES = 2**23  # with fewer entries a pass costs less than the rounds that would save it
 
 
@@ -60,13 +61,16 @@ def choose_composite(G: Objective, H: Regularizer, given: dict[str, Any]) -> Cho
         )
     if asked:
         return chosen(f"{' and '.join(asked)} given")
-    if scales is None and isinstance(G, FiniteSum) and _sampling_pays(G, H, sizes):
+    newton = isinstance(G, FiniteSum) and _newton_pays(G, H, given)
+    small = newton and G.hessian_passes(np.ones(G.shape, bool)) <= _CHEAP_STEP
+    large = scales is None and isinstance(G, FiniteSum) and _sampling_pays(G, H, sizes)
+    if large and not small:
         return chosen(
             f"the data have {sizes} entries, of which small batches with reduced variance need "
             "fewer passes",
             variance_reduction=True,
         )
-    if isinstance(G, FiniteSum) and _newton_pays(G, H, given):
+    if newton:
         return chosen(
             "gradients are exact, and Newton steps on the coordinates that are not zero are cheap",
             method="newton",

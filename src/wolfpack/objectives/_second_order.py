@@ -19,24 +19,34 @@ Block: TypeAlias = tuple[Array, Array]
 _LARGEST = 2000  # rows of a block
 _PER_ROW = 1.0 / 16.0  # what a product of matrices takes of the time of products with vectors
 _PER_SPARSE_ROW = 2.5  # the same for sparse ones, which have to be collected
+_ROWS_PER_COLUMN = 40.0  # at least so many rows are sampled for each column of a block
 _FACTOR = 1.0 / 48.0  # what an elimination takes
 
 
 def hessian_blocks(f: FiniteSum, dual: Array, free: Array) -> list[Block] | None:
-    """Return the Hessian of f at the entries ``free``, as blocks that do not interact."""
-    curvatures = f.curvatures(dual)
+    """Return the Hessian of f at the entries ``free``, as blocks that do not interact.
+
+    Where it would cost more than a pass over the data it is that of a sample of the rows.
+    """
+    curvatures, A = f.curvatures(dual), f.A if issparse(f.A) else entries(f.A)
     if curvatures is None:
         return None
+    stride = _stride(f, free)
+    if stride > 1:
+        # one row of every ``stride``, so that no order of the rows can hide a part of them
+        places = np.arange(0, f.n - stride + 1, stride)
+        rows = places + np.random.default_rng(0).integers(0, stride, len(places))
+        A, curvatures = A[rows], (f.n / len(rows)) * curvatures[rows]
     d, q = free.shape[0], free.size // free.shape[0]
     columns = [np.flatnonzero(part) for part in free.reshape(d, q).T]
     if curvatures.ndim == 3:
-        return [_joint(f.A, curvatures, columns)]
+        return [_joint(A, curvatures, columns)]
     blocks: list[Block] = []
     known: tuple[Array, Array, Array] | None = None
     for a, (chosen, weights) in enumerate(zip(columns, curvatures.reshape(-1, q).T, strict=True)):
         # outputs of least squares share a matrix
         if known is None or not all(map(np.array_equal, known[:2], (chosen, weights))):
-            part = _columns(f.A, chosen)
+            part = _columns(A, chosen)
             known = chosen, weights, _gram(part, weights, part)
         blocks.append((q * chosen + a, known[2]))
     return blocks
@@ -44,21 +54,33 @@ def hessian_blocks(f: FiniteSum, dual: Array, free: Array) -> list[Block] | None
 
 def hessian_passes(f: FiniteSum, free: Array) -> float:
     """Return what a Newton step costs, in passes, by a model of what was measured."""
+    products, factor, largest = _prices(f, free)
+    return products / _stride(f, free) + factor if largest <= _LARGEST else np.inf
+
+
+def _stride(f: FiniteSum, free: Array) -> int:
+    """Return of how many rows one is used: so many that products cost a pass, but not too many."""
+    products, _, largest = _prices(f, free)
+    return max(1, int(min(products, f.n / max(_ROWS_PER_COLUMN * largest, 1.0))))
+
+
+def _prices(f: FiniteSum, free: Array) -> tuple[float, float, float]:
+    """Return the prices of all products and of the factors, in passes, and the largest block."""
     if not has_rows(f.A):
-        return np.inf
+        return np.inf, np.inf, np.inf
     d, q = free.shape[0], free.size // free.shape[0]
     sizes = free.reshape(d, q).sum(axis=0).astype(float)
     joint = f.joint_outputs
     blocks = np.array([sizes.sum()]) if joint else sizes
-    if blocks.max() > _LARGEST:
-        return np.inf
     if issparse(f.A):
         of_rows = np.diff(f.A.indptr).astype(float)
         squares = float(of_rows @ of_rows) * (blocks / (d * (q if joint else 1))) ** 2
         products, pass_ = _PER_SPARSE_ROW * float(squares.sum()), float(f.A.nnz) * q
     else:
         products, pass_ = _PER_ROW * f.n * float(blocks @ blocks), float(f.n * d * q)
-    return float((products + _FACTOR * (blocks**3).sum()) / max(pass_, 1.0))
+    pass_ = max(pass_, 1.0)
+    factor = _FACTOR * float((blocks**3).sum()) / pass_
+    return float(products / pass_), factor, float(blocks.max())
 
 
 def _joint(A: Matrix, curvatures: Array, columns: list[Array]) -> Block:
@@ -75,9 +97,7 @@ def _joint(A: Matrix, curvatures: Array, columns: list[Array]) -> Block:
 
 
 def _columns(A: Matrix, chosen: Array) -> Matrix:
-    if len(chosen) == A.shape[1]:
-        return A if issparse(A) else entries(A)
-    return A[:, chosen] if issparse(A) else entries(A)[:, chosen]
+    return A if len(chosen) == A.shape[1] else A[:, chosen]
 
 
 def _gram(left: Matrix, weights: Array, right: Matrix) -> Array:

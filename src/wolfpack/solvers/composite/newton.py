@@ -83,7 +83,8 @@ def _wait(passes: float) -> int:
 
 def _put_off(state: SearchState) -> SearchState:
     failures = state.leap.failures + 1
-    return state._replace(leap=Leap(state.k + 2 ** min(failures + 1, 20), failures))
+    due = state.k + 2 ** min(failures + 1, 20)
+    return state._replace(leap=state.leap._replace(due=due, failures=failures))
 
 
 def _leap(
@@ -112,7 +113,7 @@ def _leap(
         if not value <= before + _noise(before, y):
             return None
     face = H.face(y)
-    if face is None or G.hessian_passes(face.free) > max(_CHEAP, state.k - state.leap.due + 1.0):
+    if face is None or G.hessian_passes(face.free) > max(_CHEAP, state.k - state.leap.last):
         return None
     slopes = np.where(face.free, gradient + face.gradient, 0.0).astype(y.dtype, copy=False)
     move = _newton_step(G, dual, face, slopes)
@@ -130,7 +131,7 @@ def _leap(
         found = G.image_value(moved) + H.value(following)
         if found <= value + _DESCENT * t * promised + _noise(value, y):
             slope = problem.shift(following)
-            leap = Leap(state.k + 1)
+            leap = Leap(state.k + 1, state.k + 1)
             return SearchState(
                 k=state.k + 1,
                 x=following,

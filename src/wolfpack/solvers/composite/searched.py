@@ -74,9 +74,10 @@ class Images(NamedTuple):
 
 
 class Leap(NamedTuple):
-    """When the next Newton step is tried, and how many have failed since the last good one."""
+    """When the next Newton step is tried, the round after the last good one, and failures since."""
 
     due: int = 0
+    last: int = 0
     failures: int = 0
 
 
