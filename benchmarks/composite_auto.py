@@ -376,7 +376,7 @@ def problems() -> dict[str, Callable[[], Problem]]:
         "nuclear norm": lambda: plain(mean_squares, *outputs(21), reg.NuclearNorm(0.3, 1e-3)),
         "20 outputs": lambda: squares(*outputs(22), 1e-3),
         "simplex": lambda: plain(mean_squares, *gaussian(400, 200, 23), reg.SimplexRidge(200, 1e-3)),
-        "entropy": lambda: plain(mean_squares, *gaussian(400, 200, 24), reg.Entropy(200, 1e-3)),
+        "entropy": lambda: plain(mean_squares, *gaussian(400, 200, 24), reg.Entropy(1e-3)),
         "box": lambda: plain(
             mean_squares, *gaussian(600, 200, 25, 0.5), reg.BoxRidge(np.zeros(200), 1.0, mu=1e-3),
             bounds=(0.0, 1.0),
