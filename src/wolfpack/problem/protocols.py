@@ -59,6 +59,9 @@ class Objective(Protocol):
     n: int
     """Number of observations that one gradient reads."""
 
+    image_shape: tuple[int, ...] | None
+    """Shape of A x for f(x) = loss(A x), None for other functions."""
+
     variance: float | None
     """A bound on the variance of one random gradient, None when unknown."""
 
