@@ -112,7 +112,8 @@ def _newton_pays(G: FiniteSum, H: Regularizer, given: dict[str, Any]) -> bool:
         return False
     if not has_rows(G.A) or G.shape is None or not G.has_curvatures:
         return False
-    return H.structured or G.hessian_passes(np.ones(G.shape, bool)) < np.inf
+    face = H.face(np.zeros(G.shape))
+    return (face is not None and face.bounded) or G.hessian_passes(np.ones(G.shape, bool)) < np.inf
 
 
 def _sampling_pays(G: FiniteSum, H: Regularizer, sizes: int | None) -> bool:

@@ -20,6 +20,7 @@ _LARGEST = 2000  # rows of a block
 _PER_ROW = 1.0 / 16.0  # what a product of matrices takes of the time of products with vectors
 _PER_SPARSE_ROW = 2.5  # the same for sparse ones, which have to be collected
 _ROWS_PER_COLUMN = 40.0  # at least so many rows are sampled for each column of a block
+_CALLS = 25_000.0  # products of numbers in the time that the calls of a pass take
 _FACTOR = 1.0 / 48.0  # what an elimination takes
 
 
@@ -78,7 +79,7 @@ def _prices(f: FiniteSum, free: Array) -> tuple[float, float, float]:
         products, pass_ = _PER_SPARSE_ROW * float(squares.sum()), float(f.A.nnz) * q
     else:
         products, pass_ = _PER_ROW * f.n * float(blocks @ blocks), float(f.n * d * q)
-    pass_ = max(pass_, 1.0)
+    pass_ += _CALLS
     factor = _FACTOR * float((blocks**3).sum()) / pass_
     return float(products / pass_), factor, float(blocks.max())
 

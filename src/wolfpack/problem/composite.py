@@ -173,7 +173,8 @@ class CompositeProblem:
         step = y_next - y
         slope = inner(at.gradient, step)
         change = at_next.smooth - at.smooth - slope
-        noise = 1e3 * epsilon(y) * (abs(at.smooth) + abs(at_next.smooth) + abs(slope))
+        size = abs(at.smooth) + abs(at_next.smooth) + abs(slope) + self.loss_size
+        noise = 1e3 * epsilon(y) * size
         if change < -noise:
             return Violation("convexity")
         beta = at_next.beta

@@ -63,7 +63,8 @@ class NewtonComposite(SearchedComposite):
 
     def init(self, problem: CompositeProblem, y0: Array, gradients: Gradients) -> Any:
         state = super().init(problem, y0, gradients)
-        if problem.regularizer.structured:
+        face = problem.regularizer.face(y0)
+        if face is not None and face.bounded:
             return state
         passes = problem.objective.hessian_passes(np.ones(y0.shape, bool))
         return state._replace(leap=Leap(due=_wait(passes)))
@@ -102,8 +103,8 @@ def _leap(
         smooth, gradient, dual = at.value, at.gradient, at.dual
     else:
         smooth, gradient, dual = state.at.smooth, state.at.gradient, state.at.dual
-    value, beta = smooth + H.value(y), state.tuned.beta
-    if H.structured:
+    value, beta, face = smooth + H.value(y), state.tuned.beta, H.face(y)
+    if face is not None and face.bounded:
         y = H.prox(gradient - beta * y, beta)
         image = G.image(y)
         problem.counts.evaluated(0, 1)
@@ -112,7 +113,7 @@ def _leap(
         value = at.value + H.value(y)
         if not value <= before + _noise(before, y):
             return None
-    face = H.face(y)
+        face = H.face(y)
     if face is None or G.hessian_passes(face.free) > max(_CHEAP, state.k - state.leap.last):
         return None
     slopes = np.where(face.free, gradient + face.gradient, 0.0).astype(y.dtype, copy=False)
