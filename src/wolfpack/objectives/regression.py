@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _LARGEST_EXPONENT = {False: 709.0, True: 88.0}
 """What the exponential takes without overflow, and (True) in single precision."""
 
+_INSIDE = 1.0 - 1e-6
+"""Share of the largest slope that is the largest slope itself, up to rounding."""
+
 _log_mean = between(-700, 700, low_open=True, high_open=True)  # of which exp is a float
 
 
@@ -154,7 +157,7 @@ class Huber(RowLoss):
         return slopes * (residual - 0.5 * slopes), slopes
 
     def unit_curvature(self, slopes: Array) -> Array:
-        return 1.0 * (abs(slopes) < self.delta)
+        return 1.0 * (abs(slopes) < _INSIDE * self.delta)
 
     def unit_conjugate(self, theta: Array) -> Array:
         theta = clip(theta, -self.delta, self.delta)
@@ -207,7 +210,7 @@ class Quantile(RowLoss):
         return u * (residual - 0.5 * self.delta * u), -u
 
     def unit_curvature(self, slopes: Array) -> Array:
-        inside = (slopes > -self.q) & (slopes < 1.0 - self.q)
+        inside = (slopes > -_INSIDE * self.q) & (slopes < _INSIDE * (1.0 - self.q))
         return inside * (1.0 / self.delta)
 
     def unit_conjugate(self, theta: Array) -> Array:
