@@ -47,13 +47,13 @@ def test_hessians_are_differences_of_gradients(name, kind):
 
 
 def test_large_sums_use_a_sample_of_rows():
-    rows = RNG.standard_normal((200_000, 64))
+    rows = RNG.standard_normal((60_000, 64))
     G = o.Logistic(rows, np.sign(rows[:, 0]))
     at, free = G.evaluate(np.zeros(64)), np.ones(64, bool)
     ((_, sampled),) = G.hessian_blocks(at.dual, free)
     exact = 0.25 * rows.T @ rows / len(rows)
-    assert 0.0 < abs(sampled - exact).max() < 0.02
-    assert G.hessian_passes(free) < 1.2  # and all rows would take four passes
+    assert 0.0 < abs(sampled - exact).max() < 0.04
+    assert G.hessian_passes(free) < 1.5  # and all rows would take four passes
 
 
 def test_hessians_that_are_too_large_or_unknown():
