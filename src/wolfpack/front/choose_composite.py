@@ -15,7 +15,9 @@ from ..regularizers import Regularizer
 from .choose import Choice
 
 _MIN_SPREAD = 16.0  # smaller ratios of units cost few rounds, and a ridge gives some of them back
-_CHEAP_STEP = 8.0  # passes that a Newton step on all coordinates may cost, to be better than samples
+_CHEAP_STEP = (
+    8.0  # passes that a Newton step on all coordinates may cost, to be better than samples
+)
 _MANY_ENTRIES = 2**23  # with fewer entries a pass costs less than the rounds that would save it
 
 

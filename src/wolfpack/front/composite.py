@@ -92,20 +92,30 @@ def minimize_composite(
         The start, in the domain of H; by default the minimiser z0 of ``w`` where that is given,
         else that of H. It is never written to.
     method : str or solver object
-        "auto" chooses beta, variance reduction and the scale of columns where they are not given
-        (`wolfpack.explain` and ``message`` say how). "accelerated" is Algorithm 1 as printed: fast,
-        down to a neighbourhood that the variance of the gradients sets. "converging" has polynomial
-        weights, and goes to the minimum itself.
+        "auto" chooses what the next paragraph lists, where it is not given (`wolfpack.explain` and
+        ``message`` say how). "newton" is Algorithm 1 with a searched beta, restarted at Newton
+        steps. "accelerated" is Algorithm 1 as printed: fast, down to a neighbourhood that the
+        variance of the gradients sets. "converging" has polynomial weights, and goes to the minimum
+        itself.
     tol, rtol : float
         Stop when the certified gap is at most ``tol``, or at most ``rtol * |F(y)|``.
+    batch : int, callable or "auto", optional
+        Rows of a sum, calls of a random gradient, or minibatches of a source, averaged in a round:
+        a number, a function of the round, or a number that grows with the measured variance
+        ("auto", converging form). Such gradients are noisy, unless ``variance_reduction=True``.
+    max_rounds, max_seconds : optional
+        Limits, as in `minimize`; 100,000 rounds when none is given. See ``max_passes`` below.
+    callback, checkpoint, progress, raise_on_failure
+        As in `minimize`; `wolfpack.resume` takes G and H in place of f and K.
+    seed : int
+        Same seed, same bits.
+
+    Other Parameters
+    ----------------
     w : str or mirror map, optional
         "euclidean", "entropy", "same" (w = H), a map of `wolfpack.regularizers.mirrors`, or your
         own: an object with ``nu``, ``z0`` and ``prox(H, g, lam)``. H's own geometry by default.
         With ``y0`` it is shifted so that its minimiser is y0.
-    batch : int, callable or "auto", optional
-        Rows of a sum, calls of a random gradient, or minibatches of a source, averaged in a round:
-        a number, a function of the round, or a number that grows with the measured variance
-        ("auto", converging form).
     beta : float, "stable" or "search", optional
         Lipschitz constant of grad G in the norm of H and w. By default "search" for exact
         gradients, else G's own (always with method="accelerated"). Where G has
@@ -121,25 +131,19 @@ def minimize_composite(
         sigma^2, a bound on the variance of a round's gradient in the dual norm. By default what G
         declares, or the larger of two estimates from repeated draws, at the first and the best
         point.
-    seed : int
-        Same seed, same bits.
-    max_rounds, max_seconds : optional
-        Limits, as in `minimize`; 100,000 rounds when none is given.
-    callback, checkpoint, progress, raise_on_failure
-        As in `minimize`; `wolfpack.resume` takes G and H in place of f and K.
     **options
-        ``record_every``: evaluate F and certify every so many rounds; by default once per pass over
-        the data, and more seldom in long runs (see the guide on limits). ``max_passes``: limit on
-        the observations that rounds read, in passes over the data. ``sampling``, for finite sums:
-        "uniform", "importance", "shuffle", "blocks", "turns" or "windows" (see the guide).
+        ``max_passes``: limit on the observations that rounds read, in passes over the data.
         ``variance_reduction``: control variates from each row's gradient where it was last seen
-        (True or "saga"), or around an anchor that moves every two passes ("svrg"). It bounds the
-        steps as beta="stable" does. Without a batch it takes the smallest one that costs no
-        acceleration, or all rows with beta="search". ``scale``: "auto" (by default where
-        nothing says how gradients are taken) solves the same problem in other units where
-        columns differ much (a callback then sees u = y / s, and ``res.scale`` is
-        s); None never does; "columns", or positive numbers s, solve another problem: H acts on
-        u = y / s, and y = s u is returned. And the options of the method.
+        (True or "saga"), or around an anchor that moves every two passes ("svrg", also True for
+        `Batches`). It bounds the steps as beta="stable" does. Without a batch it takes the smallest
+        one that costs no acceleration, or all rows with beta="search". ``scale``: "auto" (by
+        default where nothing says how gradients are taken) solves the same problem in other units
+        where columns differ much (a callback then sees u = y / s, and ``res.scale`` is s); None
+        never does; "columns", or positive numbers s, solve another problem: H acts on u = y / s,
+        and y = s u is returned. ``sampling``, for finite sums: "uniform", "importance", "shuffle",
+        "blocks", "turns" or "windows" (see the guide). ``record_every``: evaluate F and certify
+        every so many rounds; by default once per pass over the data, and more seldom in long runs
+        (see the guide on limits). And the options of the method.
 
     Returns
     -------

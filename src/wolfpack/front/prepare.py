@@ -236,8 +236,8 @@ def _solver_and_gradients(
                 plain = type(solver) is StochasticComposite
                 return (SearchedComposite() if plain else solver), ExactGradients(G, seed)
     elif isinstance(G, FiniteSum) and (batch or G.batch) == G.n:
-        if searched or isinstance(solver, SearchedComposite):
-            exact = type(solver)() if isinstance(solver, SearchedComposite) else SearchedComposite()
+        exact = type(solver)() if isinstance(solver, SearchedComposite) else SearchedComposite()
+        if searched or type(solver) is type(exact):
             return exact, ExactGradients(G, seed)
     # Batches that grow begin with few draws.
     fixed = not callable(batch) and batch != "auto"

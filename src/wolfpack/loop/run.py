@@ -47,8 +47,8 @@ _LASTING = 0.5  # share of the gap that three quarters of the rounds leave where
 _HOPELESS = math.log(100.0) / math.log(4.0)  # a hundred times as many rounds, in factors of four
 
 NOISE = (
-    "The run has reached the noise floor of its gradients: in the last three quarters of the rounds "
-    "the gap has hardly shrunk, and a hundred times as many would not meet the tolerance. Pass "
+    "The run has reached the noise floor of its gradients: in the last three quarters of its "
+    "rounds the gap has hardly shrunk, and a hundred times as many would not meet the tolerance. Pass "
     "variance_reduction=True, a larger batch, method='converging', or no batch for exact gradients."
 )
 """What to say of a run at its noise floor."""

@@ -137,7 +137,7 @@ class Batches(Objective):
             self._rest = batches
 
     def count(self) -> None:
-        """Count the minibatches by a pass over the source, if F will be evaluated by such passes."""
+        """Count the minibatches by a pass over the source, if such passes will evaluate F."""
         if self.has_values and not self.counted:
             self.length, self.counted = sum(1 for _ in self._pairs()), True
 

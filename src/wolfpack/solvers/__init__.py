@@ -38,6 +38,7 @@ __all__ = [
     "LineSearch",
     "LowRankCorrective",
     "Momentum",
+    "NewtonComposite",
     "OpenLoop",
     "Pairwise",
     "ParallelFrankWolfe",

@@ -66,7 +66,6 @@ from ...problem.checks import count, either, shown
 from ...theory import unchecked
 from .policies import LOOK_EVERY, Policies, Spell, opposes
 
-
 _TIMES = 16.0  # rounds after which noise rules a run, in units of what halves its error
 
 

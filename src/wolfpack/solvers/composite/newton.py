@@ -2,7 +2,7 @@ r"""Algorithm 1 with exact gradients, restarted at Newton steps.
 
 Problem
     min F(y) = G(y) + H(y) as in `wolfpack.solvers.composite.searched`, G a loss of few coordinates
-    (or many, of which few are not zero in the end), H a ridge, an elastic net or a box with a ridge.
+    (or many, of which few are not zero in the end), H a ridge, an elastic net or a box and a ridge.
 
 Iteration
     Rounds are those of `SearchedComposite`. In some of them Algorithm 1 restarts at a better point:
@@ -30,8 +30,8 @@ Certificate
     As in `SearchedComposite`: gradients at y_k prove bounds by Fenchel's inequality.
 
 Cost of a round
-    A Newton step costs a pass over the data, another one where H has faces, and the products and the
-    factorisation of the Hessian on the face. It is tried when so much work has been done in rounds
+    A Newton step costs a pass over the data, another one where H has faces, and the products and
+    the factorisation of the Hessian on the face. It is tried when so much work has been done in rounds
     since the last one, at once where it is cheap, and less often after failures.
 """
 
