@@ -48,8 +48,9 @@ _HOPELESS = math.log(100.0) / math.log(4.0)  # a hundred times as many rounds, i
 
 NOISE = (
     "The run has reached the noise floor of its gradients: in the last three quarters of its "
-    "rounds the gap has hardly shrunk, and a hundred times as many would not meet the tolerance. Pass "
-    "variance_reduction=True, a larger batch, method='converging', or no batch for exact gradients."
+    "rounds the gap has hardly shrunk, and a hundred times as many would not meet the tolerance. "
+    "Pass variance_reduction=True, a larger batch, method='converging', or no batch for exact "
+    "gradients."
 )
 """What to say of a run at its noise floor."""
 

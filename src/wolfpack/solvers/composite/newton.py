@@ -31,8 +31,8 @@ Certificate
 
 Cost of a round
     A Newton step costs a pass over the data, another one where H has faces, and the products and
-    the factorisation of the Hessian on the face. It is tried when so much work has been done in rounds
-    since the last one, at once where it is cheap, and less often after failures.
+    the factorisation of the Hessian on the face. It is tried when so much work has been done in
+    rounds since the last one, at once where it is cheap, and less often after failures.
 """
 
 from __future__ import annotations
