@@ -87,14 +87,9 @@ def _prices(f: FiniteSum, free: Array) -> tuple[float, float, float]:
 def _joint(A: Matrix, curvatures: Array, columns: list[Array]) -> Block:
     """Return the Hessian in which the outputs interact, as the classes of a softmax do."""
     parts, q = [_columns(A, chosen) for chosen in columns], len(columns)
-    rows = [
-        [_gram(parts[a], curvatures[:, a, b], parts[b]) if b >= a else None for b in range(q)]
-        for a in range(q)
-    ]
-    for a in range(q):
-        for b in range(a):
-            rows[a][b] = rows[b][a].T
-    return np.concatenate([q * chosen + a for a, chosen in enumerate(columns)]), np.block(rows)
+    rows = [[_gram(parts[a], curvatures[:, a, b], parts[b]) for b in range(a, q)] for a in range(q)]
+    full = [[rows[a][b - a] if b >= a else rows[b][a - b].T for b in range(q)] for a in range(q)]
+    return np.concatenate([q * chosen + a for a, chosen in enumerate(columns)]), np.block(full)
 
 
 def _columns(A: Matrix, chosen: Array) -> Matrix:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +79,8 @@ class BoxRidge(IndicatorRidge):
         super().__init__(Box(lower, upper), mu)
 
     def face(self, y: Array) -> Face:
-        low, high = self.K.lower, self.K.upper
+        box: Any = self.K
+        low, high = box.lower, box.upper
         return Face((y > low) & (y < high), self.mu * y, self.mu, low, high)
 
 

@@ -71,7 +71,8 @@ class NewtonComposite(SearchedComposite):
         face = problem.regularizer.face(y0)
         if face is not None and face.bounded:
             return state
-        passes = problem.objective.hessian_passes(np.ones(y0.shape, bool))
+        G: Any = problem.objective
+        passes = G.hessian_passes(np.ones(y0.shape, bool))
         return state._replace(leap=Leap(due=_wait(passes)))
 
     def step(self, problem: CompositeProblem, state: Any, gradients: Gradients) -> Any:
