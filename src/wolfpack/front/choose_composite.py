@@ -64,7 +64,8 @@ def choose_composite(G: Objective, H: Regularizer, given: dict[str, Any]) -> Cho
     if asked:
         return chosen(f"{' and '.join(asked)} given")
     newton = isinstance(G, FiniteSum) and _newton_pays(G, H, given)
-    small = newton and G.hessian_passes(np.ones(G.shape, bool)) <= _CHEAP_STEP
+    full = np.ones(G.shape or (), bool)
+    small = newton and G.hessian_passes(full) <= _CHEAP_STEP
     large = scales is None and isinstance(G, FiniteSum) and _sampling_pays(G, H, sizes)
     if large and not small:
         return chosen(
