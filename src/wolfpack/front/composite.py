@@ -43,7 +43,14 @@ METHODS = {"accelerated": _accelerated, "converging": _converging, "newton": _ne
 """The methods of `minimize_composite`; their parameters are their options."""
 _LEFT_OPEN = object()
 _BETAS = ("stable", "search")
-_COMMON_OPTIONS = ["record_every", "max_passes", "sampling", "variance_reduction", "scale"]
+_COMMON_OPTIONS = [
+    "record_every",
+    "max_passes",
+    "sampling",
+    "variance_reduction",
+    "scale",
+    "checks",
+]
 
 
 @checked(
@@ -53,6 +60,7 @@ _COMMON_OPTIONS = ["record_every", "max_passes", "sampling", "variance_reduction
     raise_on_failure=flag,
     sampling=optional(choice(*SAMPLINGS)),
     record_every=optional(count),
+    checks=flag,
 )
 def minimize_composite(
     G: Objective | Callable[..., Any],
@@ -143,7 +151,8 @@ def minimize_composite(
         and y = s u is returned. ``sampling``, for finite sums: "uniform", "importance", "shuffle",
         "blocks", "turns" or "windows" (see the guide). ``record_every``: evaluate F and certify
         every so many rounds; by default once per pass over the data, and more seldom in long runs
-        (see the guide on limits). And the options of the method.
+        (see the guide on limits). ``checks``: False leaves a G of your own unchecked (see the guide
+        on certificates). And the options of the method.
 
     Returns
     -------
@@ -175,6 +184,7 @@ def minimize_composite(
     every, max_passes = options.pop("record_every", None), options.pop("max_passes", None)
     reduction, sampling = options.pop("variance_reduction", None), options.pop("sampling", None)
     scale, remark = options.pop("scale", _LEFT_OPEN), ""
+    checks = options.pop("checks", True)
     if isinstance(method, str) and method == "auto":
         check_regularizer(H)
         given = {"w": w, "batch": batch, "beta": beta, "sampling": sampling}
@@ -206,6 +216,7 @@ def minimize_composite(
         reduction=reduction,
         scale=None if scale is _LEFT_OPEN else scale,
         remark=remark,
+        checks=checks,
     )
     limits = Limits(tol, rtol, max_rounds, max_seconds, max_passes=max_passes)
     config = Config(name, solver, seed, limits, every, settings, as_checkpoint(checkpoint))
