@@ -384,6 +384,7 @@ SOLVERS: dict[str, dict[str, Any]] = {
         "constants": "sharp",
         "R": 1.0,
     },
+    "NewtonComposite": {"batch": None},
     "SearchedComposite": {"batch": None},
     "Secant": {"tol": 0.01, "max_looks": 30},
     "ShortStep": {},

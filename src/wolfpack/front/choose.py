@@ -74,7 +74,8 @@ class Choice:
     @property
     def remark(self) -> str:
         """What a composite run says of the options it was given, empty where there are none."""
-        settings = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        named = {"method": self.method} if self.method == "newton" else {}
+        settings = ", ".join(f"{k}={v!r}" for k, v in {**named, **self.options}.items())
         return f" auto chose {settings}: {self.reason}." if settings else ""
 
 

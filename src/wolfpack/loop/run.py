@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..arrays import Array, inner, is_foreign
 from ..engines import EngineFailure
 from ..gradients import Gradients
@@ -39,6 +41,18 @@ COMPARED_ROUNDS = 100
 """The first rounds are all compared with what L and convexity promise, later only the recorded
 ones. On another device a comparison would have to be waited for, so that only recorded rounds are
 compared there."""
+
+_LOOK_EVERY = 8  # recorded rounds between two looks for a noise floor
+_LASTING = 0.5  # share of the gap that three quarters of the rounds leave where noise rules
+_HOPELESS = math.log(100.0) / math.log(4.0)  # a hundred times as many rounds, in factors of four
+
+NOISE = (
+    "The run has reached the noise floor of its gradients: in the last three quarters of its "
+    "rounds the gap has hardly shrunk, and a hundred times as many would not meet the tolerance. "
+    "Pass variance_reduction=True, a larger batch, method='converging', or no batch for exact "
+    "gradients."
+)
+"""What to say of a run at its noise floor."""
 
 IDLE_ROUNDS = 20
 """Rounds without a lower value after which a run on a function that is not convex has stalled."""
@@ -113,7 +127,7 @@ def run(
             tracker.improve(x, fun)
             if status in _ENDED_BY_LIMIT and limits.satisfied(tracker.fun, tracker.gap):
                 status = Status.CONVERGED
-    message = _message(status, course.state, tracker, course.monitor)
+    message = _message(status, course, tracker, course.monitor)
     return tracker.result(course.state, status, message)
 
 
@@ -189,6 +203,7 @@ class Course:
         # A certificate of `anytime` may take a second call.
         self._reserve = 2 * self._calls
         self._recorded = -1
+        self.noisy = False
         self._expected: tuple[int, ...] = ()
 
     def follow(self, x0: Array) -> Status:
@@ -418,15 +433,34 @@ class Course:
         at_floor = gap <= 2.0 * floor and goal < 1.0625 * floor
         if at_floor or getattr(state, "stalled", False):
             return Status.STALLED
-        return limit
+        self.noisy = self._is_at_noise_floor(gap)
+        return Status.STALLED if self.noisy else limit
+
+    def _is_at_noise_floor(self, gap: float) -> bool:
+        """Tell whether random gradients have kept a run from its goal for three of four rounds."""
+        rows, goal = self.tracker.history.rows, self.limits.goal(self.tracker.fun)
+        least = getattr(self.solver, "rounds_to_floor", None)
+        if least is None or len(rows) % _LOOK_EVERY or not 0.0 < goal < gap < math.inf:
+            return False
+        assert isinstance(self.problem, CompositeProblem)
+        k = self.state.k
+        if k < least(self.problem, self.oracles):
+            return False
+        table = self.tracker.history
+        past = int(np.searchsorted(table["round"], 0.25 * k, side="right")) - 1
+        left = gap / table["gap"][past]
+        return left > _LASTING and goal < gap * left**_HOPELESS
 
 
-def _message(status: Status, state: Any, tracker: Tracker, monitor: Monitor) -> str:
+def _message(status: Status, course: Course, tracker: Tracker, monitor: Monitor) -> str:
     """Return why the run ended, and what was remarked along the way."""
+    noisy = status is Status.STALLED and course.noisy
     composite = isinstance(tracker.problem, CompositeProblem)
-    contradicts = status is Status.CONTRADICTION and composite  # `check` is for f and K
-    remarks = [_COMPOSITE_CONTRADICTION if contradicts else status.advice, *monitor.remarks]
-    if status is Status.STALLED:
+    advice = NOISE if noisy else status.advice
+    if status is Status.CONTRADICTION and composite:  # `check` is for f and K
+        advice = _COMPOSITE_CONTRADICTION
+    remarks = [advice, *monitor.remarks]
+    if status is Status.STALLED and not noisy:
         floor = max(tracker.floor(), tracker.gap)
         if tracker.stationarity is not None:
             floor = tracker.stationarity

@@ -257,6 +257,18 @@ class Objective(ABC):
         """
         return None
 
+    def hessian_blocks(self, dual: Array, free: Array) -> list[tuple[Array, Array]] | None:
+        """Return the Hessian where the gradient of the loss is ``dual``, None when unknown.
+
+        It is a list of pairs, positions in the flattened x and the matrix of their second
+        derivatives, all others being zero. ``free`` tells the entries of x that matter.
+        """
+        return None
+
+    def hessian_passes(self, free: Array) -> float:
+        """Return the price of a Newton step in `hessian_blocks`, in gradients; infinite if none."""
+        return math.inf
+
     def hessian_of_vertex(self, x: Array, v: Atoms) -> Array | None:
         """Return Hess f(x) v for a vertex, None when unknown."""
         return self.hessian_product(x, v.to_dense())

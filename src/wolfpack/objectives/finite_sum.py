@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property
@@ -29,6 +30,7 @@ from ..problem.checks import choice, count, shown
 from ._base import LinearModel
 from ._matrix import Matrix, Sizes, as_matrix, entries, has_rows, squares
 from ._narrow import Narrow
+from ._second_order import Block, hessian_blocks, hessian_passes
 from ._spectrum import spectral_norm_squared
 
 
@@ -60,6 +62,27 @@ class FiniteSum(LinearModel):
     @abstractmethod
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         """Return the entries ``rows`` of grad loss, where z holds the same entries of Ax."""
+
+    joint_outputs: bool = False
+    """Whether the loss of a row mixes its outputs, so that `curvatures` are matrices."""
+
+    def curvatures(self, dual: Array) -> Array | None:
+        """Return the second derivatives of the loss where ``dual`` is its gradient, else None.
+
+        They have the shape of Ax; or (n, q, q), a matrix for each row of Ax.
+        """
+        return None
+
+    @property
+    def has_curvatures(self) -> bool:
+        """Whether `curvatures` is known."""
+        return type(self).curvatures is not FiniteSum.curvatures
+
+    def hessian_blocks(self, dual: Array, free: Array) -> list[Block] | None:
+        return None if is_foreign(dual) else hessian_blocks(self, dual, free)
+
+    def hessian_passes(self, free: Array) -> float:
+        return math.inf if is_foreign(self.like) else hessian_passes(self, free)
 
     def slopes_of(self, rows: Array) -> Callable[[Array], Array]:
         """Return the function z -> `row_loss_gradient` of fixed rows, for repeated calls."""
@@ -219,6 +242,18 @@ class RowLoss(FiniteSum):
     @abstractmethod
     def unit_conjugate(self, theta: Array) -> Array:
         """Return phi_i*(theta_i) for all rows, theta clipped to the domain of phi_i*."""
+
+    def unit_curvature(self, slopes: Array) -> Array | None:
+        """Return the second derivatives of all phi_i, from their derivatives, None if unknown."""
+        return None
+
+    @property
+    def has_curvatures(self) -> bool:
+        return type(self).unit_curvature is not RowLoss.unit_curvature
+
+    def curvatures(self, dual: Array) -> Array | None:
+        found = self.unit_curvature(dual / self.weight)
+        return None if found is None else self.weight * found
 
     @property
     def loss_smoothness(self) -> float:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _LARGEST_EXPONENT = {False: 709.0, True: 88.0}
 """What the exponential takes without overflow, and (True) in single precision."""
 
+_INSIDE = 1.0 - 1e-6
+"""Share of the largest slope that is the largest slope itself, up to rounding."""
+
 _log_mean = between(-700, 700, low_open=True, high_open=True)  # of which exp is a float
 
 
@@ -89,6 +92,9 @@ class LeastSquares(FiniteSum):
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         return self.weight * (z - self._of(self.b, rows))
+
+    def curvatures(self, dual: Array) -> Array:
+        return 0.0 * dual + self.weight
 
     def quadratic_form(self) -> QuadraticForm | None:
         A, root = on_host(self.A), math.sqrt(self.weight)
@@ -158,6 +164,9 @@ class Huber(RowLoss):
         slopes = clip(residual, -self.delta, self.delta)
         return slopes * (residual - 0.5 * slopes), slopes
 
+    def unit_curvature(self, slopes: Array) -> Array:
+        return 1.0 * (abs(slopes) < _INSIDE * self.delta)
+
     def unit_conjugate(self, theta: Array) -> Array:
         theta = clip(theta, -self.delta, self.delta)
         return theta * (0.5 * theta + self.targets)
@@ -207,6 +216,10 @@ class Quantile(RowLoss):
         residual = self._of(self.targets, rows) - z
         u = clip(residual / self.delta, self.q - 1.0, self.q)
         return u * (residual - 0.5 * self.delta * u), -u
+
+    def unit_curvature(self, slopes: Array) -> Array:
+        inside = (slopes > -_INSIDE * self.q) & (slopes < _INSIDE * (1.0 - self.q))
+        return inside * (1.0 / self.delta)
 
     def unit_conjugate(self, theta: Array) -> Array:
         theta = clip(theta, -self.q, 1.0 - self.q)
@@ -312,6 +325,9 @@ class Poisson(RowLoss):
         over = clip(z - self.cap, 0.0, None)
         slopes = low * (1.0 + over)
         return low * (1.0 + over * (1.0 + 0.5 * over)) - counts * z, slopes - counts
+
+    def unit_curvature(self, slopes: Array) -> Array:
+        return clip(slopes + self.counts, 0.0, self.top)
 
     def unit_conjugate(self, theta: Array) -> Array:
         s = clip(theta + self.counts, 0.0, None)

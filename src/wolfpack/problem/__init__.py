@@ -8,6 +8,7 @@ from .composite import CompositeProblem
 from .constrained import Problem
 from .errors import CapabilityError, EndOfData, NonFiniteError
 from .evaluation import CompositeEvaluation, Counts, Evaluation, Pending, Violation
+from .face import Face
 from .polyhedron import Polyhedron, QuadraticForm
 from .protocols import (
     Finisher,
@@ -30,6 +31,7 @@ __all__ = [
     "Counts",
     "EndOfData",
     "Evaluation",
+    "Face",
     "Finisher",
     "LimitReached",
     "Minorant",

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..arrays import Array
 from .evaluation import Evaluation
+from .face import Face
 from .polyhedron import Polyhedron, QuadraticForm
 from .rounding import Minorant
 
@@ -88,6 +89,9 @@ class Objective(Protocol):
 
     n: int
     """Number of observations that one gradient reads."""
+
+    image_shape: tuple[int, ...] | None
+    """Shape of A x for f(x) = loss(A x), None for other functions."""
 
     variance: float | None
     """A bound on the variance of one random gradient, None when unknown."""
@@ -301,6 +305,10 @@ class SimpleTerm(Protocol):
 
     def prox(self, g: Array, lam: float) -> Array:
         """Return the minimiser of <g, y> + H(y) + (lam/2) ||y||^2."""
+        ...
+
+    def face(self, y: Array) -> Face | None:
+        """Return the part of H's domain around ``y`` on which H is quadratic, None if unknown."""
         ...
 
     def has(self, capability: str) -> bool:
