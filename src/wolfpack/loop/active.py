@@ -39,7 +39,7 @@ class Mixture(NamedTuple):
 def active_of(state: Any, x: Array) -> Mixture | None:
     """Return the vertices with weight that a method's last state keeps, None if it keeps none."""
     inner = getattr(state, "inner", state)  # of the method in turn
-    hull = getattr(inner, "hull", getattr(inner, "active", None))
+    hull: Any = getattr(inner, "hull", getattr(inner, "active", None))
     if not (hasattr(hull, "weights") and hasattr(hull, "vertex")):
         return None
     used = np.flatnonzero(hull.weights > 0)
