@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import (
     Array,
+    SparseMatrix,
     Structured,
     all_finite,
     as_float_array,
@@ -356,7 +357,8 @@ class Set(ABC):
         return ""
 
     def _check_direction(self, g: Array) -> Array:
-        g = as_float_array(g, "direction")
+        if not (isinstance(g, SparseMatrix) and self.has("core")):
+            g = as_float_array(g, "direction")
         if g.ndim == len(self.shape) + 1:
             if tuple(g.shape[1:]) != self.shape:
                 raise ValueError(
@@ -365,10 +367,14 @@ class Set(ABC):
                 )
         elif tuple(g.shape) != self.shape:
             raise ValueError(f"{self}: direction must have shape {self.shape}, found {g.shape}")
-        return g if all_finite(g) else check_finite(g, f"{self}: direction")
+        return g if all_finite(g) else check_finite(_plain(g), f"{self}: direction")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.summary.format(K=self)})"
+
+
+def _plain(g: Array) -> Array:
+    return g.to_dense() if isinstance(g, Structured) else g
 
 
 def _centred_radius(K: Set) -> float:
