@@ -35,7 +35,8 @@ def inner(a: Array, b: Array) -> float:
     """
     if type(a) is np.ndarray and type(b) is np.ndarray:
         if a.dtype is _DOUBLE is b.dtype:
-            return float(np.vdot(a, b))
+            # `dot` calls the same function of BLAS, in half the time
+            return float(a.dot(b) if a.ndim == 1 == b.ndim else np.vdot(a, b))
         return float(np.multiply(a, b, dtype=np.float64).sum())
     if isinstance(a, Structured):
         return a.inner(b)

@@ -40,6 +40,9 @@ COMPARED_ROUNDS = 100
 ones. On another device a comparison would have to be waited for, so that only recorded rounds are
 compared there."""
 
+COMPARED_EVERY = 16
+"""Of later rounds, all recorded ones are compared if f is the user's own, else one in so many."""
+
 IDLE_ROUNDS = 20
 """Rounds without a lower value after which a run on a function that is not convex has stalled."""
 
@@ -202,14 +205,16 @@ class Course:
         problem, solver, oracles, tracker = self.problem, self.solver, self.oracles, self.tracker
         schedule, saver, counts = self.options.schedule, self.options.saver, problem.counts
         limits, timed = self.limits, self.limits.max_seconds is not None
-        always = self._is_free()
+        always, tested = self._is_free(), problem.objective.tested
         while True:
             k = self.state.k
             seconds = tracker.seconds if timed else 0.0
             limit = limits.exceeded(k, seconds, counts.nlmo + self._reserve)
             due = always or limit is not None or schedule.due(k, self._price())
-            if self.previous is not None and self.state.at is not None and (due or k < compared):
-                self.monitor.compare(self.previous, self.state)
+            if k < compared or (
+                due and not (tested and self._recorded // COMPARED_EVERY == k // COMPARED_EVERY)
+            ):
+                self._compare()
             if saver is not None:
                 saver.mark(self.state, tracker, self.monitor)
             if limit is Status.MAX_SECONDS:
@@ -236,9 +241,13 @@ class Course:
         """Evaluate f at the iterate, for a solver whose steps do without."""
         if self.state.at is None and self._observe is not None:
             self.state = self._observe(self.problem, self.state)
-            if self.previous is not None:
-                self.monitor.compare(self.previous, self.state)
+            self._compare()
         self.tracker.see(self.state)
+
+    def _compare(self) -> None:
+        """Compare the last two states with what L and convexity promise, where f is known."""
+        if self.previous is not None and self.state.at is not None:
+            self.monitor.compare(self.previous, self.state)
 
     def _measure_stationarity(self) -> float:
         """Measure the Frank-Wolfe gap at x where f is not convex; there is no lower bound."""

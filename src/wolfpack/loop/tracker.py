@@ -67,7 +67,9 @@ class Tracker:
         """
         if not self.convex or self.best_bound == -math.inf:
             return -math.inf
-        low = min(self.best_bound - self.error_of_value(), self.fun - self.floor())
+        error = self.error_of_value()
+        floor = error + self.problem.counts.rounding
+        low = min(self.best_bound - error, self.fun - floor)
         # rounded downwards, so that the difference of the two numbers is a valid gap
         return math.nextafter(low, -math.inf)
 
@@ -99,17 +101,28 @@ class Tracker:
 
     def record(self, state: Any, bound: float) -> tuple[float, float]:
         """Take the round's lower bound and add a row to the history; return gap and floor."""
+        counts = self.problem.counts
         self.best_bound = max(self.best_bound, bound)
-        error, floor = self.error_of_value(), self.floor()
+        error = self.error_of_value()
+        floor = error + counts.rounding
         # The bound is proved up to rounding errors, which it and the value allow for already.
         excess = self.best_bound - self.fun - error
         if self.convex and excess > floor and excess > self.problem.outside(self.x, self.at):
             self.convex, self.contradicted = False, True
         gap = self.gap
-        counts = self.problem.counts
         alpha, m = getattr(state, "alpha", math.nan), getattr(state, "m", 0)
-        row = (state.k, self.seconds, state.at.value, bound, gap)
-        row += (counts.nfev, counts.njev, counts.nlmo, alpha, math.inf if m == "exact" else m)
+        row = (
+            state.k,
+            self.seconds,
+            state.at.value,
+            bound,
+            gap,
+            counts.nfev,
+            counts.njev,
+            counts.nlmo,
+            alpha,
+            math.inf if m == "exact" else m,
+        )
         self.history.add(row, () if self.log is None else self.log.recorded())
         return gap, floor
 

@@ -81,7 +81,10 @@ class Quadratic(Objective):
         return matrix
 
     def _apply(self, x: Array) -> Array:
-        return self.Q * x if isinstance(self.Q, float) else self.Q @ x
+        Q = self.Q
+        if type(Q) is np.ndarray:
+            return Q.dot(x)  # spares a quarter of the time of a small product
+        return Q * x if isinstance(Q, float) else Q @ x
 
     @cached_property
     def L(self) -> float:
@@ -114,13 +117,15 @@ class Quadratic(Objective):
         """Return the tangent at u = ``dual``, v -> f(u) + <Q u + c, v - u> (Lemma E4)."""
         if self.in_double is not None:
             return self.in_double.minorant(as_double(dual), y, K)
-        length, off = norm(dual), self._slope_error(dual, y)
+        length, unit = norm(dual), unit_of(y)
+        off = self._product_error(unit) * self._size * length + unit * norm(y)
         error = self._sum_error(dual, length)
         if isinstance(self.Q, float) or K.radius > FAR * K.diameter:
             return Minorant(self.value(dual), dual, error + off * K.diameter)
         # Q u = y - c, which spares a product; the error of y counts for <u, y>/2 as well
-        level = 0.5 * (inner(dual, y) + inner(dual, self.c)) + self.r
-        return Minorant(level, dual, error + off * (K.diameter + 0.5 * length))
+        product = inner(dual, y)
+        level = 0.5 * (product + inner(dual, self.c)) + self.r
+        return Minorant(level, dual, error + off * (K.diameter + 0.5 * length), product)
 
     def value_error(self, x: Array, at: Evaluation, K: Set | None) -> float:
         if self.in_double is not None:
@@ -130,20 +135,22 @@ class Quadratic(Objective):
 
     def _sum_error(self, x: Array, length: float) -> float:
         """Return the error of <x, Q x>/2 + <c, x> + r, whose three terms may cancel."""
-        unit = unit_of(x)
         quadratic = 0.5 * self._size * length * length
         sums = (accumulation(math.prod(x.shape)) + 3.0) * sum_unit(x)
+        unit = unit_of(x)
         sums += 0.0 if type(x) is np.ndarray else 2.0 * unit  # products are rounded on devices
         error = sums * (quadratic + self._c_norm * length) + 2.0 * UNIT * abs(self.r)
         return error + self._product_error(unit) * quadratic
 
-    def _slope_error(self, x: Array, y: Array) -> float:
-        """Return the error of Q x + c: of the product, and of one addition."""
-        unit = unit_of(y)
-        return self._product_error(unit) * self._size * norm(x) + unit * norm(y)
-
     def _product_error(self, unit: float) -> float:
         """Return the error of Q x, relative to the norm of Q times that of x."""
+        return self._double_error if unit == UNIT else self._relative_error(unit)
+
+    @cached_property
+    def _double_error(self) -> float:
+        return self._relative_error(UNIT)
+
+    def _relative_error(self, unit: float) -> float:
         if isinstance(self.Q, float):
             # In single precision the number Q is rounded as well, before the product is.
             rounded = unit > UNIT and float(np.float32(self.Q)) != self.Q

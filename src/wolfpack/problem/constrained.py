@@ -169,7 +169,7 @@ class Problem:
             below = f.minorant(dual, y if slope is None else slope, K)
         value, eps = K.certify(y, vertex), epsilon(y)
         if below.centre is not None:
-            value -= inner(y, below.centre)
+            value -= inner(y, below.centre) if below.product is None else below.product
         error = below.error + underflow(eps) + UNIT * (abs(value) + 2.0 * abs(below.level))
         sums = 4.0 * eps + 2.0 * accumulation(K.dimension) * sum_unit(y)
         error += sums * norm(y) * K.radius
