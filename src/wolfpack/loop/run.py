@@ -232,6 +232,7 @@ class Course:
                 if status is not None:
                     return self.monitor.verdict(status, self.state)
             self.progress.update(k, tracker, limits.tol)
+            self.previous = None  # its arrays are not needed while the next ones are made
             began = time.perf_counter()
             following = solver.step(problem, self.state, oracles)
             tracker.solver_seconds += time.perf_counter() - began

@@ -172,7 +172,7 @@ class Problem:
             value -= inner(y, below.centre) if below.product is None else below.product
         error = below.error + underflow(eps) + UNIT * (abs(value) + 2.0 * abs(below.level))
         sums = 4.0 * eps + 2.0 * accumulation(K.dimension) * sum_unit(y)
-        error += sums * norm(y) * K.radius
+        error += sums * (norm(y) if below.length is None else below.length) * K.radius
         if slope is not None:
             # <slope, v - c> >= <y, v - c> - ||slope - y|| max ||v - c||
             reach = K.radius if below.centre is None else K.diameter

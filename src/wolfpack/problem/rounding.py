@@ -38,12 +38,15 @@ class Minorant(NamedTuple):
         By how much rounding errors of the level and of the slope y may lift the function on K.
     product : float, optional
         <y, centre>, where it is known.
+    length : float, optional
+        The norm of y, where it is known.
     """
 
     level: float
     centre: Any
     error: float
     product: float | None = None
+    length: float | None = None
 
 
 def accumulation(terms: int) -> float:
