@@ -167,6 +167,8 @@ class Problem:
         else:
             slope = f.slope(dual, averaged)
             below = f.minorant(dual, y if slope is None else slope, K)
+            if slope is not None:  # its products are those of another slope
+                below = below._replace(product=None, length=None)
         value, eps = K.certify(y, vertex), epsilon(y)
         if below.centre is not None:
             value -= inner(y, below.centre) if below.product is None else below.product

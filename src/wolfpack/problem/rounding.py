@@ -37,9 +37,9 @@ class Minorant(NamedTuple):
     error : float
         By how much rounding errors of the level and of the slope y may lift the function on K.
     product : float, optional
-        <y, centre>, where it is known.
+        <y, centre> for the slope y that was given, where it is known.
     length : float, optional
-        The norm of y, where it is known.
+        The norm of that y, where it is known.
     """
 
     level: float
