@@ -206,6 +206,11 @@ def normal_cdf(z: Array) -> Array:
     return like(special.ndtr(to_host(z)), z)
 
 
+def is_double(a: Array) -> bool:
+    """Tell whether ``a`` is NumPy's array in double precision."""
+    return type(a) is np.ndarray and a.dtype is _DOUBLE
+
+
 def epsilon(a: Array) -> float:
     """Return the machine precision of ``a``'s floating-point type."""
     if type(a) is np.ndarray or isinstance(a, Structured):

@@ -51,6 +51,8 @@ class OneHot(Atoms):
         return out.reshape(self.shape)
 
     def dot(self, u: Array) -> Array:
+        if type(u) is np.ndarray and u.shape == self.vertex_shape:
+            return self.value * u.reshape(-1)[self.index]
         if tuple(u.shape) == self.vertex_shape:
             return self.value * take(reshape(u, (-1,)), self.index)
         u = reshape(u, (self.count or 1, -1))

@@ -13,6 +13,7 @@ from ..arrays import (
     Array,
     fetch,
     inner,
+    is_double,
     is_foreign,
     lazy_inner,
     namespace,
@@ -142,7 +143,8 @@ class Quadratic(Objective):
         seen = self._known(dual)
         length, unit = seen.length, unit_of(y)
         steepness = norm(y)
-        off = self._product_error(unit) * self._size * length + unit * steepness
+        product = self._double_errors[1] if unit == UNIT else self._product_error(unit)
+        off = product * self._size * length + unit * steepness
         error = self._sum_error(dual, length)
         if isinstance(self.Q, float) or K.radius > FAR * K.diameter:
             value = self.value(dual) if seen.value is None else seen.value
@@ -171,21 +173,23 @@ class Quadratic(Objective):
     def _sum_error(self, x: Array, length: float) -> float:
         """Return the error of <x, Q x>/2 + <c, x> + r, whose three terms may cancel."""
         quadratic = 0.5 * self._size * length * length
-        sums = (accumulation(math.prod(x.shape)) + 3.0) * sum_unit(x)
+        sums, product = self._double_errors if is_double(x) else self._errors(x)
+        error = sums * (quadratic + self._c_norm * length) + 2.0 * UNIT * abs(self.r)
+        return error + product * quadratic
+
+    def _errors(self, x: Array) -> tuple[float, float]:
+        """Return the relative errors of sums over x and of Q x."""
+        sums = (accumulation(math.prod(self.shape)) + 3.0) * sum_unit(x)
         unit = unit_of(x)
         sums += 0.0 if type(x) is np.ndarray else 2.0 * unit  # products are rounded on devices
-        error = sums * (quadratic + self._c_norm * length) + 2.0 * UNIT * abs(self.r)
-        return error + self._product_error(unit) * quadratic
+        return sums, self._product_error(unit)
+
+    @cached_property
+    def _double_errors(self) -> tuple[float, float]:
+        return self._errors(np.empty(0))
 
     def _product_error(self, unit: float) -> float:
         """Return the error of Q x, relative to the norm of Q times that of x."""
-        return self._double_error if unit == UNIT else self._relative_error(unit)
-
-    @cached_property
-    def _double_error(self) -> float:
-        return self._relative_error(UNIT)
-
-    def _relative_error(self, unit: float) -> float:
         if isinstance(self.Q, float):
             # In single precision the number Q is rounded as well, before the product is.
             rounded = unit > UNIT and float(np.float32(self.Q)) != self.Q
