@@ -63,7 +63,7 @@ class OneHot(Atoms):
     def mean(self) -> Array:
         if self.count is None:
             return self.to_dense()
-        if self.dtype is None and np.ndim(self.value):
+        if self.dtype is None and not isinstance(self.value, float) and np.ndim(self.value):
             total = np.bincount(self.index, weights=self.value, minlength=self.size) / self.count
         else:
             total = bincount(self.index, self.value / self.count, self.size, self.dtype)

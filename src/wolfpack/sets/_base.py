@@ -18,6 +18,7 @@ from ..arrays import (
     as_float_array,
     check_finite,
     check_shape,
+    is_double,
     is_foreign,
     namespace,
     norm,
@@ -297,8 +298,9 @@ class Set(ABC):
         Needed by `method="projected"`. Sets override `_project`; this method checks ``x``.
         """
         self._need("project")
-        name = f"{self}: point"
-        x = check_finite(check_shape(as_float_array(x, name), self.shape, name), name)
+        if not (is_double(x) and x.shape == self.shape and all_finite(x)):
+            name = f"{self}: point"
+            x = check_finite(check_shape(as_float_array(x, name), self.shape, name), name)
         nearest, xp = self.at(x)._project(x), namespace(x)
         return nearest if nearest.dtype == x.dtype else xp.astype(nearest, x.dtype)
 
