@@ -39,12 +39,13 @@ def best(call: Callable[[], object], repeats: int = 30) -> float:
 
 
 def quadratic(d: int) -> Any:
+    """Return a badly conditioned quadratic whose minimum is inside of the simplex."""
     import wolfpack as wp
 
     rng = np.random.default_rng(0)
-    scale = np.logspace(-2, 0, d)
-    B = rng.standard_normal((d, d)) * scale
-    return wp.objectives.Quadratic(B @ B.T / d, -rng.random(d)), wp.sets.Simplex(d)
+    B = rng.standard_normal((d, d)) * np.logspace(-3, 0, d)[:, None]
+    Q, x = B @ B.T, rng.dirichlet(np.ones(d))
+    return wp.objectives.Quadratic(Q, -Q @ x), wp.sets.Simplex(d)
 
 
 def distance(d: int) -> Any:
@@ -283,8 +284,8 @@ ROWS: dict[str, Measure] = {
     "fw, d = 50": small_round("fw", 4000),
     "anytime m = 1, d = 50": small_round("anytime", 4000, m=1),
     "momentum, d = 50": small_round("momentum", 4000),
-    "bpcg, d = 50": small_round("bpcg", 60),
-    "corrective m = 1, d = 50": small_round("corrective", 20, m=1),
+    "bpcg, d = 50": small_round("bpcg", 2000),
+    "corrective m = 1, d = 50": small_round("corrective", 40, m=1),
     "fw, d = 1e5": long_round("fw", 100_000, 400),
     "fw, d = 1e6": long_round("fw", 1_000_000, 40),
     "anytime m = 1, d = 1e6": long_round("anytime", 1_000_000, 24, m=1),

@@ -37,6 +37,7 @@ from ._gather import (
     topk,
     wide_dtype,
 )
+from ._memory import keep_freed_memory
 from ._native import Native
 from ._ops import (
     add_scaled,
@@ -136,6 +137,7 @@ __all__ = [
     "is_double",
     "is_foreign",
     "is_out_of_memory",
+    "keep_freed_memory",
     "lazy_inner",
     "library",
     "like",

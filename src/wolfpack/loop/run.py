@@ -9,7 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..arrays import Array, inner, is_foreign
+import numpy as np
+
+from ..arrays import Array, inner, is_foreign, keep_freed_memory
 from ..engines import EngineFailure
 from ..gradients import Gradients
 from ..problem import (
@@ -42,6 +44,9 @@ compared there."""
 
 COMPARED_EVERY = 16
 """Of later rounds, all recorded ones are compared if f is the user's own, else one in so many."""
+
+LARGE = 2**13
+"""Entries of x from which the memory of freed arrays is kept."""
 
 IDLE_ROUNDS = 20
 """Rounds without a lower value after which a run on a function that is not convex has stalled."""
@@ -103,6 +108,8 @@ def run(
     the run with the best point and bound so far; any other exception has them in its ``result``.
     """
     options = options or Options()
+    if type(x0) is np.ndarray and x0.size >= LARGE:
+        keep_freed_memory()
     tracker = Tracker(problem, oracles.log, began=options.began)
     course = Course(problem, solver, oracles, limits, options, tracker, Monitor(tracker))
     with counted(problem.counts):

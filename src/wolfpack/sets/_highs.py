@@ -5,10 +5,10 @@ was asked before, so that it has the same bits in any worker. A program may have
 bases though, and which of them the simplex method reaches depends on where it began.
 
 Therefore two models are open. In the *generic* one all limits are widened, and all costs changed,
-by small random numbers that are always the same. Its optimal basis is unique, unless it fails the test
-below, and so does not depend on the basis that the search began with. The *true* model then takes
-this basis. If it is optimal there, too, without a single iteration, then the answer follows from
-the basis alone. Otherwise the true model is solved from scratch.
+by small random numbers that are always the same. Its optimal basis is unique, unless it fails the
+test below, and so does not depend on the basis that the search began with. The *true* model then
+takes this basis. If it is optimal there, too, without a single iteration, then the answer follows
+from the basis alone. Otherwise the true model is solved from scratch.
 
 The test of uniqueness is strict complementarity: each variable and each row is either strictly
 between its limits, or has a reduced cost that is not 0. Both hold by a margin of ten times the

@@ -45,7 +45,8 @@ class DagFlow(LiftedSet):
     Notes
     -----
     The oracle is the shortest path by dynamic programming, O(edges) per direction, one sweep for a
-    whole batch; Dijkstra's algorithm for a single direction that is not negative. Of equally short paths it takes the one whose edges come first. With Gumbel noise
+    whole batch; a single direction that is not negative is left to Dijkstra's algorithm. Of equally
+    short paths it takes the one whose edges come first. With Gumbel noise
     on the lengths of the N paths (lifted smoothing) a path P is drawn with probability proportional
     to exp(<y, P>/alpha). Then
 
