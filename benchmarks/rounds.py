@@ -2,9 +2,9 @@
 
     OMP_NUM_THREADS=1 python benchmarks/rounds.py --before /path/to/another/checkout
 
-Each row is measured in processes of its own, in turn with the code of this checkout and with that of
-the other one, several times; the smallest processor time counts. `--page docs/benchmarks/rounds.md`
-writes the tables there.
+Each row is measured in processes of its own, in turn with the code of this checkout and with that
+of the other one, several times; the smallest processor time counts.
+`--page docs/benchmarks/rounds.md` writes the tables there.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ def bare_distance(d: int, rounds: int) -> float:
 
 def small_round(method: str, rounds: int, **options: Any) -> Measure:
     def measure() -> dict[str, float]:
-        found = {"us": round_time(*quadratic(50), rounds, method=method, **options)}
+        f, K = quadratic(50)
+        found = {"us": round_time(f, K, rounds, method=method, **options)}
         return found | ({"bare": bare_dense(50, 2000)} if method == "fw" else {})
 
     return measure
@@ -210,7 +211,7 @@ def projection(name: str, n: int) -> Measure:
 
 
 def classic(name: str) -> Measure:
-    """Measure a quadratic program of Maros and Meszaros's kind, solved as a set and an objective."""
+    """Measure a quadratic program of Maros and Meszaros's kind, as a set and an objective."""
 
     def measure() -> dict[str, float]:
         import wolfpack as wp

@@ -140,8 +140,8 @@ class Quadratic(Objective):
         """Return the tangent at u = ``dual``, v -> f(u) + <Q u + c, v - u> (Lemma E4)."""
         if self.in_double is not None:
             return self.in_double.minorant(as_double(dual), y, K)
-        seen = self._known(dual)
-        length, unit = seen.length, unit_of(y)
+        seen, length = self._known(dual)
+        unit = unit_of(y)
         steepness = norm(y)
         product = self._double_errors[1] if unit == UNIT else self._product_error(unit)
         off = product * self._size * length + unit * steepness
@@ -159,16 +159,17 @@ class Quadratic(Objective):
         if self.in_double is not None:
             x, twin = as_double(x), self.in_double
             return abs(at.value - twin.value(x)) + twin._sum_error(x, norm(x))
-        return self._sum_error(x, self._known(x).length)
+        return self._sum_error(x, self._known(x)[1])
 
-    def _known(self, x: Array) -> _Seen:
-        """Return what was computed at x, with its norm; the values only if x came last."""
+    def _known(self, x: Array) -> tuple[_Seen, float]:
+        """Return what is known at x, nothing unless x was evaluated last, and its norm."""
         seen = self._seen
         if seen.x is not x:
-            return _Seen(x, None, None, norm(x))
+            return _Seen(), norm(x)
+        length = norm(x) if seen.length is None else seen.length
         if seen.length is None:
-            self._seen = seen = seen._replace(length=norm(x))
-        return seen
+            self._seen = seen._replace(length=length)
+        return seen, length
 
     def _sum_error(self, x: Array, length: float) -> float:
         """Return the error of <x, Q x>/2 + <c, x> + r, whose three terms may cancel."""
@@ -179,7 +180,7 @@ class Quadratic(Objective):
 
     def _errors(self, x: Array) -> tuple[float, float]:
         """Return the relative errors of sums over x and of Q x."""
-        sums = (accumulation(math.prod(self.shape)) + 3.0) * sum_unit(x)
+        sums = (accumulation(math.prod(self.c.shape)) + 3.0) * sum_unit(x)
         unit = unit_of(x)
         sums += 0.0 if type(x) is np.ndarray else 2.0 * unit  # products are rounded on devices
         return sums, self._product_error(unit)

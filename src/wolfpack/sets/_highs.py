@@ -18,7 +18,6 @@ solver's tolerance.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -63,7 +62,7 @@ class Solution(NamedTuple):
     """
 
     status: str
-    x: Array | None
+    x: Any
     duals: Array
     bound: float
 
@@ -144,15 +143,14 @@ class _Solver:
     def __init__(
         self, matrix: Any, limits: Limits, integer: Array | None, options: dict[str, float]
     ) -> None:
-        self.matrix, self.limits, self.options = matrix, limits, options
+        self.matrix, self.limits = matrix, limits
         self.columns = np.arange(matrix.shape[1], dtype=np.int32)
-        kind = {} if integer is None else {"integer": integer}
-        settings = options if kind else {"presolve": "off", **options}
-        self.true = _model(matrix, limits, **kind, **settings)
+        self.exact = {"presolve": "off", "primal_feasibility_tolerance": _PRIMAL, **options}
+        self.true = _model(matrix, limits, self.exact if integer is None else options, integer)
 
     @cached_property
     def generic(self) -> Any:
-        return _model(self.matrix, self.widened, presolve="off", **self.options)
+        return _model(self.matrix, self.widened, self.exact)
 
     @cached_property
     def widened(self) -> Limits:
@@ -203,7 +201,7 @@ class _Solver:
         true.run()
         if _status(true) not in ("Optimal", "Infeasible", "Unbounded"):
             # perhaps tolerances that cannot be met
-            true = _model(self.matrix, self.limits, primal_feasibility_tolerance=1e-7)
+            true = _model(self.matrix, self.limits, {})
             true.changeColsCost(len(c), self.columns, c)
             true.run()
         return _solution(true)
@@ -223,11 +221,7 @@ class _Solver:
 
 
 def _model(
-    matrix: Any,
-    limits: Limits,
-    integer: Iterable[bool] | None = None,
-    primal_feasibility_tolerance: float = _PRIMAL,
-    **options: Any,
+    matrix: Any, limits: Limits, options: dict[str, Any], integer: Array | None = None
 ) -> Any:
     """Return an instance of HiGHS that holds a program."""
     highspy = import_module("highspy")
@@ -242,10 +236,7 @@ def _model(
     if integer is not None:
         lp.integrality_ = [kinds.kInteger if flag else kinds.kContinuous for flag in integer]
     model = highspy.Highs()
-    options |= {"output_flag": False, "parallel": "off"}
-    if integer is None:
-        options["primal_feasibility_tolerance"] = primal_feasibility_tolerance
-    for name, value in options.items():
+    for name, value in ({"output_flag": False, "parallel": "off"} | options).items():
         model.setOptionValue(name, value)
     model.passModel(lp)
     return model

@@ -153,7 +153,7 @@ class LinearSystem:
             (self.A_ub, self.b_ub, np.minimum(duals[:above], 0.0)),
             (self.A_eq, self.b_eq, duals[above:]),
         ):
-            if A is not None:
+            if A is not None and b is not None:
                 rest, size = rest - A.T @ y, size + abs(A).T @ abs(y)
                 value, error = value + b @ y, error + abs(b) @ abs(y)
         value += np.minimum(rest * self.low, rest * self.high).sum()
