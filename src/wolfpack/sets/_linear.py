@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
@@ -147,18 +148,13 @@ class LinearSystem:
         if largest == 0.0:
             return ProgramAnswer(x, 0.0)
         rest, size, value, error = unit, abs(unit), 0.0, 0.0
-        above = 0 if self.b_ub is None else len(self.b_ub)
-        duals = found.duals / COST
-        for A, b, y in (
-            (self.A_ub, self.b_ub, np.minimum(duals[:above], 0.0)),
-            (self.A_eq, self.b_eq, duals[above:]),
-        ):
+        for A, b, y in self.with_multipliers(found._replace(duals=found.duals / COST)):
             if A is not None and b is not None:
                 rest, size = rest - A.T @ y, size + abs(A).T @ abs(y)
                 value, error = value + b @ y, error + abs(b) @ abs(y)
         value += np.minimum(rest * self.low, rest * self.high).sum()
         error += size @ np.maximum(abs(self.low), abs(self.high))
-        rounding = _EPS * (self.n + len(duals) + 8) * error
+        rounding = _EPS * (self.n + len(found.duals) + 8) * error
         return ProgramAnswer(x, largest * float(value - rounding))
 
     def violation(self, x: Array) -> float:
@@ -184,8 +180,25 @@ class LinearSystem:
     def complete(self, x: Array, fixed: Array, c: Array) -> Array | None:
         """Return a minimiser of <c, x> with the entries ``fixed`` of ``x``, None if none exists."""
         low, high = np.where(fixed, x, self.low), np.where(fixed, x, self.high)
-        found = self._program.solve_anew(c * (COST / (abs(c).max() or 1.0)), (low, high))
+        found = self.solve_within(c * (COST / (abs(c).max() or 1.0)), low, high)
         return np.clip(found.x, low, high) if found.status == "Optimal" else None
+
+    def solve_within(self, c: Array, low: Array, high: Array) -> Solution:
+        """Solve the program of costs c from scratch, with other bounds on the variables."""
+        return self._program.solve_anew(c, (low, high))
+
+    def with_multipliers(self, found: Solution) -> list[tuple[Array, Array, Array]]:
+        """Return both kinds of constraints, A and b, with multipliers of the right sign."""
+        above = 0 if self.b_ub is None else len(self.b_ub)
+        y_ub, y_eq = np.minimum(found.duals[:above], 0.0), found.duals[above:]
+        return [(self.A_ub, self.b_ub, y_ub), (self.A_eq, self.b_eq, y_eq)]
+
+    def within(self, low: Array, high: Array) -> LinearSystem:
+        """Return the system with other bounds on the variables."""
+        other = copy.copy(self)
+        vars(other).pop("_program", None)  # which has the bounds of this one
+        other.low, other.high = low, high
+        return other
 
     @cached_property
     def _program(self) -> Program:
