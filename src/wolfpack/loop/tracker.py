@@ -55,8 +55,7 @@ class Tracker:
     @property
     def gap(self) -> float:
         """The certified gap, the best value minus the `lower_bound`; infinite without a bound."""
-        bound = self.lower_bound
-        return math.inf if bound == -math.inf else self.fun - bound
+        return self._gap(self.lower_bound)
 
     @property
     def lower_bound(self) -> float:
@@ -65,10 +64,16 @@ class Tracker:
         It is the best lower bound less the rounding error of the best value, and so far below that
         value that their difference, the gap, is at least the `floor`.
         """
+        error = self.error_of_value()
+        return self._lower_bound(error, error + self.problem.counts.rounding)
+
+    def _gap(self, bound: float) -> float:
+        return math.inf if bound == -math.inf else self.fun - bound
+
+    def _lower_bound(self, error: float, floor: float) -> float:
+        """Return `lower_bound` from the rounding error of the best value and the floor."""
         if not self.convex or self.best_bound == -math.inf:
             return -math.inf
-        error = self.error_of_value()
-        floor = error + self.problem.counts.rounding
         low = min(self.best_bound - error, self.fun - floor)
         # rounded downwards, so that the difference of the two numbers is a valid gap
         return math.nextafter(low, -math.inf)
@@ -109,7 +114,7 @@ class Tracker:
         excess = self.best_bound - self.fun - error
         if self.convex and excess > floor and excess > self.problem.outside(self.x, self.at):
             self.convex, self.contradicted = False, True
-        gap = self.gap
+        gap = self._gap(self._lower_bound(error, floor))
         alpha, m = getattr(state, "alpha", math.nan), getattr(state, "m", 0)
         row = (
             state.k,
