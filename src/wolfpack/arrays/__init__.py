@@ -37,6 +37,7 @@ from ._gather import (
     topk,
     wide_dtype,
 )
+from ._memory import keep_freed_memory
 from ._native import Native
 from ._ops import (
     add_scaled,
@@ -51,6 +52,7 @@ from ._ops import (
     fetch,
     inner,
     inners,
+    is_double,
     lazy_inner,
     logsumexp,
     logsumexp_rows,
@@ -132,8 +134,10 @@ __all__ = [
     "host_dtype",
     "inner",
     "inners",
+    "is_double",
     "is_foreign",
     "is_out_of_memory",
+    "keep_freed_memory",
     "lazy_inner",
     "library",
     "like",

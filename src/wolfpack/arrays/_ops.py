@@ -19,9 +19,11 @@ from ._structured import Structured
 from ._types import Array
 
 _DOUBLE = np.dtype(np.float64)
+_UNIT_STRIDE = (8,)
 _EPSILON = float(np.finfo(np.float64).eps)
 
 _CHUNK = 1024  # entries whose sum is taken in single precision, where there is no other
+_PIECE = 2**14  # entries of a vector that stay in the processor's cache between two operators
 _BLAS_ENTRIES = 1024  # entries from which one call of BLAS is faster than two operators
 _NDTR_MODULES = {"jax": "jax.scipy.special", "cupy": "cupyx.scipy.special"}
 _MAX_ROW = 10_000  # entries of a row up to which cuBLAS multiplies at full speed
@@ -35,7 +37,8 @@ def inner(a: Array, b: Array) -> float:
     """
     if type(a) is np.ndarray and type(b) is np.ndarray:
         if a.dtype is _DOUBLE is b.dtype:
-            return float(np.vdot(a, b))
+            # for contiguous vectors `dot` calls the same function of BLAS, in half the time
+            return float(a.dot(b) if a.strides == _UNIT_STRIDE == b.strides else np.vdot(a, b))
         return float(np.multiply(a, b, dtype=np.float64).sum())
     if isinstance(a, Structured):
         return a.inner(b)
@@ -127,9 +130,21 @@ def minus_scaled(v: Array, t: float, delta: Array) -> Array:
 
 def mix(a: Array, b: Array, t: float) -> Array:
     """Return (1 - t) a + t b, with as few kernels as the library allows."""
+    if type(a) is np.ndarray is type(b) and a.dtype == b.dtype and a.shape == b.shape:
+        return _add_multiple((1 - t) * a, t, b)
     if type(a) is np.ndarray or isinstance(a, float) or library(a) != "torch":
         return (1 - t) * a + t * b
     return a.lerp(b, t)
+
+
+def _add_multiple(out: np.ndarray, t: float, b: np.ndarray) -> np.ndarray:
+    """Add t b to ``out`` in its place, piece by piece: no array of the size of b is made."""
+    if out.ndim != 1 or out.size <= _PIECE:
+        out += t * b
+        return out
+    for start in range(0, out.size, _PIECE):
+        out[start : start + _PIECE] += t * b[start : start + _PIECE]
+    return out
 
 
 def norm(a: Array) -> float:
@@ -191,6 +206,11 @@ def normal_cdf(z: Array) -> Array:
     if kind in _NDTR_MODULES:
         return import_module(_NDTR_MODULES[kind]).ndtr(z)
     return like(special.ndtr(to_host(z)), z)
+
+
+def is_double(a: Array) -> bool:
+    """Tell whether ``a`` is NumPy's array in double precision."""
+    return type(a) is np.ndarray and a.dtype is _DOUBLE
 
 
 def epsilon(a: Array) -> float:

@@ -71,8 +71,8 @@ class History(Columns):
             table = self.rows.table()
             more = np.tile(np.array(_NO_ENGINE), (len(table), 1))
             self.rows, self.columns = Rows.of(np.hstack([table, more])), COLUMNS + ENGINE_COLUMNS
-        no_engine = () if self.columns == COLUMNS else _NO_ENGINE
-        self.rows.append(row + (engine or no_engine))
+        wide = len(self.columns) > len(COLUMNS)
+        self.rows.append(row + (engine or _NO_ENGINE) if wide else row)
         if len(self.rows) >= self.max_rows:
             self._thin()
 

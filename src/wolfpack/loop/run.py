@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Array, inner, is_foreign
+from ..arrays import Array, inner, is_foreign, keep_freed_memory
 from ..engines import EngineFailure
 from ..gradients import Gradients
 from ..problem import (
@@ -53,6 +53,12 @@ NOISE = (
     "gradients."
 )
 """What to say of a run at its noise floor."""
+
+COMPARED_EVERY = 16
+"""Of later rounds, all recorded ones are compared if f is the user's own, else one in so many."""
+
+LARGE = 2**13
+"""Entries of x from which the memory of freed arrays is kept."""
 
 IDLE_ROUNDS = 20
 """Rounds without a lower value after which a run on a function that is not convex has stalled."""
@@ -117,6 +123,8 @@ def run(
     the run with the best point and bound so far; any other exception has them in its ``result``.
     """
     options = options or Options()
+    if type(x0) is np.ndarray and x0.size >= LARGE:
+        keep_freed_memory()
     tracker = Tracker(problem, oracles.log, began=options.began)
     course = Course(problem, solver, oracles, limits, options, tracker, Monitor(tracker))
     with counted(problem.counts):
@@ -227,7 +235,7 @@ class Course:
         problem, solver, oracles, tracker = self.problem, self.solver, self.oracles, self.tracker
         schedule, saver, counts = self.options.schedule, self.options.saver, problem.counts
         limits, timed = self.limits, self.limits.max_seconds is not None
-        always = self._is_free()
+        always, tested = self._is_free(), problem.objective.tested
         while True:
             k = self.state.k
             seconds = tracker.seconds if timed else 0.0
@@ -236,8 +244,9 @@ class Course:
             due = planned or limit is not None or k in self._expected
             if not due and compared and self._is_promising():
                 due = True
-            if self.previous is not None and self.state.at is not None and (due or k < compared):
-                self.monitor.compare(self.previous, self.state)
+            seldom = tested and self._recorded // COMPARED_EVERY == k // COMPARED_EVERY
+            if k < compared or (due and not seldom):
+                self._compare()
             if saver is not None:
                 saver.mark(self.state, tracker, self.monitor)
             if limit is Status.MAX_SECONDS:
@@ -257,6 +266,7 @@ class Course:
                 if planned and not always:
                     self._expect(k)
             self.progress.update(k, tracker, limits.tol)
+            self.previous = None  # its arrays are not needed while the next ones are made
             began = time.perf_counter()
             following = solver.step(problem, self.state, oracles)
             tracker.solver_seconds += time.perf_counter() - began
@@ -275,9 +285,13 @@ class Course:
         """Evaluate f at the iterate, for a solver whose steps do without."""
         if self.state.at is None and self._observe is not None:
             self.state = self._observe(self.problem, self.state)
-            if self.previous is not None:
-                self.monitor.compare(self.previous, self.state)
+            self._compare()
         self.tracker.see(self.state)
+
+    def _compare(self) -> None:
+        """Compare the last two states with what L and convexity promise, where f is known."""
+        if self.previous is not None and self.state.at is not None:
+            self.monitor.compare(self.previous, self.state)
 
     def _measure_stationarity(self) -> float:
         """Measure the Frank-Wolfe gap at x where f is not convex; there is no lower bound."""

@@ -106,8 +106,9 @@ class Tracker:
 
     def record(self, state: Any, bound: float) -> tuple[float, float]:
         """Take the round's lower bound and add a row to the history; return gap and floor."""
+        counts = self.problem.counts
         self.best_bound = max(self.best_bound, bound)
-        error, counts = self.error_of_value(), self.problem.counts
+        error = self.error_of_value()
         floor = error + counts.rounding
         # The bound is proved up to rounding errors, which it and the value allow for already.
         excess = self.best_bound - self.fun - error
@@ -115,8 +116,18 @@ class Tracker:
             self.convex, self.contradicted = False, True
         gap = self._gap(self._lower_bound(error, floor))
         alpha, m = getattr(state, "alpha", math.nan), getattr(state, "m", 0)
-        row = (state.k, self.seconds, state.at.value, bound, gap)
-        row += (counts.nfev, counts.njev, counts.nlmo, alpha, math.inf if m == "exact" else m)
+        row = (
+            state.k,
+            self.seconds,
+            state.at.value,
+            bound,
+            gap,
+            counts.nfev,
+            counts.njev,
+            counts.nlmo,
+            alpha,
+            math.inf if m == "exact" else m,
+        )
         self.history.add(row, () if self.log is None else self.log.recorded())
         return gap, floor
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, all_finite, epsilon, fetch, inner, inners, norm, to_host
+from ..arrays import Array, all_finite, epsilon, fetch, inner, inners, is_double, norm, to_host
 from .errors import CapabilityError, NonFiniteError
 from .evaluation import Counts, Evaluation, Pending, Violation
 from .protocols import Carrier, Objective, Region
@@ -182,12 +182,14 @@ class Problem:
         else:
             slope = f.slope(dual, averaged)
             below = f.minorant(dual, y if slope is None else slope, K)
-        value, eps = K.certify(y, vertex), epsilon(y)
+            if slope is not None:  # its products are those of another slope
+                below = below._replace(product=None, length=None)
+        value = K.certify(y, vertex)
+        eps, least, sums = self._double if is_double(y) else self._units(y)
         if below.centre is not None:
-            value -= inner(y, below.centre)
-        error = below.error + underflow(eps) + UNIT * (abs(value) + 2.0 * abs(below.level))
-        sums = 4.0 * eps + 2.0 * accumulation(K.dimension) * sum_unit(y)
-        error += sums * norm(y) * K.radius
+            value -= inner(y, below.centre) if below.product is None else below.product
+        error = below.error + least + UNIT * (abs(value) + 2.0 * abs(below.level))
+        error += sums * (norm(y) if below.length is None else below.length) * K.radius
         if drift:
             error += f.drift_error(drift, dual, K)
         if slope is not None:
@@ -199,6 +201,17 @@ class Problem:
         if bound >= self.counts.bound:
             self.counts.bound, self.counts.rounding = bound, error
         return bound
+
+    def _units(self, y: Array) -> tuple[float, float, float]:
+        """Return the precision of y, the size below which it underflows, and the error of sums."""
+        eps = epsilon(y)
+        sums = 4.0 * eps + 2.0 * accumulation(self.set.dimension) * sum_unit(y)
+        return eps, underflow(eps), sums
+
+    @cached_property
+    def _double(self) -> tuple[float, float, float]:
+        """The same for NumPy's double precision."""
+        return self._units(np.empty(0))
 
     def _tangents(self, dual: Array, y: Array, averaged: bool) -> Minorant:
         """Return the average of tangents whose numbers `_with_tangent` has made."""

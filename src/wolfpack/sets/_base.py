@@ -12,11 +12,13 @@ import numpy as np
 
 from ..arrays import (
     Array,
+    SparseMatrix,
     Structured,
     all_finite,
     as_float_array,
     check_finite,
     check_shape,
+    is_double,
     is_foreign,
     namespace,
     norm,
@@ -303,8 +305,9 @@ class Set(ABC):
         Needed by `method="projected"`. Sets override `_project`; this method checks ``x``.
         """
         self._need("project")
-        name = f"{self}: point"
-        x = check_finite(check_shape(as_float_array(x, name), self.shape, name), name)
+        if not (is_double(x) and x.shape == self.shape and all_finite(x)):
+            name = f"{self}: point"
+            x = check_finite(check_shape(as_float_array(x, name), self.shape, name), name)
         nearest, xp = self.at(x)._project(x), namespace(x)
         return nearest if nearest.dtype == x.dtype else xp.astype(nearest, x.dtype)
 
@@ -363,7 +366,8 @@ class Set(ABC):
         return ""
 
     def _check_direction(self, g: Array) -> Array:
-        g = as_float_array(g, "direction")
+        if not (isinstance(g, SparseMatrix) and self.has("core")):
+            g = as_float_array(g, "direction")
         if g.ndim == len(self.shape) + 1:
             if tuple(g.shape[1:]) != self.shape:
                 raise ValueError(
@@ -372,10 +376,14 @@ class Set(ABC):
                 )
         elif tuple(g.shape) != self.shape:
             raise ValueError(f"{self}: direction must have shape {self.shape}, found {g.shape}")
-        return g if all_finite(g) else check_finite(g, f"{self}: direction")
+        return g if all_finite(g) else check_finite(_plain(g), f"{self}: direction")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.summary.format(K=self)})"
+
+
+def _plain(g: Array) -> Array:
+    return g.to_dense() if isinstance(g, Structured) else g
 
 
 def _centred_radius(K: Set) -> float:
