@@ -94,12 +94,12 @@ def like(values: Array, x: Array) -> Array:
     library than NumPy are left where they are, unless ``x`` is on the host.
     """
     x = _base(x)
+    if isinstance(values, Structured):
+        return values if is_foreign(values) or not is_foreign(x) else values.like(x)
     if isinstance(x, np.ndarray):
         return _typed(to_host(values), x.dtype)
     if is_foreign(values):
         return values
-    if isinstance(values, Structured):
-        return values.like(x)
     host = _typed(np.asarray(values), host_dtype(x))
     kind = library(x)
     if kind == "torch":

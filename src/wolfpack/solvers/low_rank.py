@@ -46,7 +46,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -59,6 +59,7 @@ from ..arrays import (
     full,
     inner,
     is_foreign,
+    library,
     like,
     namespace,
     take,
@@ -77,6 +78,7 @@ from .parts.stall import Stall
 MAX_TURNS = 32
 """Columns of G V_k, at most, that join the basis."""
 
+_HOST = np.zeros(0)
 _INDEPENDENT = 1e-8
 _NEGLIGIBLE = 1e-13
 _ROUNDING = 2.0**-50
@@ -135,13 +137,13 @@ class LowRankCorrective(Solver[State]):
                 f"LowRankCorrective needs a set of low-rank matrices, found {problem.set}: use "
                 "method='corrective'"
             )
-        whole = _factors(x0)
-        x = whole if problem.objective.factored else x0
+        whole = _factors(home(x0))
+        x = like(whole, x0) if problem.objective.factored else x0
         at = problem.evaluate(x)
         smoothness = Smoothness(problem.objective.curvature(x, x) is not None)
         answers, bound = self._ask(problem, at, None)
         # the first vertex replaces a start of too high rank
-        factors = whole if whole.rank <= self.max_rank else _vertex(answers)
+        factors = whole if whole.rank <= self.max_rank else _vertex(home(answers))
         stall = Stall.beyond_rounding(at.value, bound, x)
         return State(0, x, at, factors, answers, Average.start(at), stall, smoothness, self.m)
 
@@ -149,10 +151,10 @@ class LowRankCorrective(Solver[State]):
         space = _Core(problem, state)
         # without the projection, rounding errors would add up and push X out of K
         S = space.K.project(space.coordinates(state.factors))
-        clean = space.coordinates(_vertex(state.answers))
+        clean = space.coordinates(_vertex(home(state.answers)))
         probe = space.evaluate(S)
         # the tolerance must exceed the rounding error of inner products
-        rounding = 64.0 * epsilon(S) * abs(inner(probe.gradient, S))
+        rounding = 64.0 * space.epsilon * abs(inner(probe.gradient, S))
         tol = max(self.accuracy * (state.at.value - state.stall.bound), rounding)
         d, S_0 = clean - S, S
         down = descend(lambda t: space.evaluate(S_0 + t * d), probe.value, inner(probe.gradient, d))
@@ -162,7 +164,7 @@ class LowRankCorrective(Solver[State]):
         start = Motion.start(S, probe, L)
         motion = minimize(space, start, lambda m: space.gap(m) <= tol, self.inner, _ROUNDING)
         factors, at = space.factors(motion.x), motion.at.details
-        x = as_type(factors.to_dense(), state.x.dtype) if space.dense else factors
+        x = space.point(factors)
         if x.dtype != at.gradient.dtype:  # the certificate must be that of the x handed back
             at = problem.evaluate(x)
         average = state.average.updated(at)
@@ -202,6 +204,17 @@ class LowRankCorrective(Solver[State]):
         return answers, bound
 
 
+def home(x: Any) -> Any:
+    """Return an array, or something made of arrays, where the small matrices are dealt with.
+
+    That is where it is, but for JAX, which would compile every operation anew for each rank: there
+    f and the oracle alone stay with JAX, and factors are the host's.
+    """
+    if isinstance(x, RankOne):
+        return x.to(_HOST) if library(x.u) == "jax" else x
+    return to_host(x) if library(x) == "jax" else x
+
+
 def _factors(x: Array) -> LowRank:
     """Return the singular value decomposition of x."""
     if isinstance(x, LowRank):
@@ -227,7 +240,7 @@ def _vertex(answers: RankOne) -> LowRank:
 
 def _bases(state: State) -> tuple[Array, Array]:
     """Return P and Q with orthonormal columns; the same array where matrices are symmetric."""
-    X, G, answers = state.factors, state.at.gradient, state.answers
+    X, G, answers = state.factors, home(state.at.gradient), home(state.answers)
     left = [answers.u.T, _leading(G @ X.V, X.U)]
     right = [answers.v.T, _leading(G.T @ X.U, X.V)]
     if answers.u is answers.v:
@@ -276,14 +289,16 @@ class _Core(Space[Evaluation]):
     """The matrices P S Q' of K, by their coordinates S, in double precision where there is any."""
 
     def __init__(self, problem: Problem, state: State) -> None:
-        self.problem = problem
+        self.problem, self.like = problem, state.x
         self.P, self.Q = _bases(state)
         self.wide, self.dtype = wide_dtype(self.P), self.P.dtype
         core = problem.set.core((self.P.shape[1], self.Q.shape[1]))
         self.K = core.at(as_type(self.P[:1, :1], self.wide))
         self.dense = not problem.objective.factored
         self.affine = state.smoothness.affine
-        self.rounding = rounding_of(self.P)
+        # f is evaluated in its own precision, S is in double precision
+        values = state.at.gradient if is_foreign(state.x) else self.P
+        self.epsilon, self.rounding = epsilon(values), rounding_of(values)
 
     def coordinates(self, X: LowRank) -> Array:
         """Return S with P S Q' = X, for X in the span."""
@@ -307,8 +322,16 @@ class _Core(Space[Evaluation]):
     def evaluate(self, x: Array) -> Probe[Evaluation]:
         S = as_type(x, self.dtype)
         X = LowRank(self.P @ S, full((x.shape[1],), 1.0, S), self.Q)
-        at = self.problem.evaluate(X.to_dense() if self.dense else X)
-        return Probe(at.value, as_type(self.P.T @ (at.gradient @ self.Q), self.wide), at)
+        at = self.problem.evaluate(like(X.to_dense() if self.dense else X, self.like))
+        gradient = self.P.T @ (home(at.gradient) @ self.Q)
+        return Probe(at.value, as_type(gradient, self.wide), at)
+
+    def point(self, factors: LowRank) -> Array:
+        """Return the iterate: in factors, or as an array of the type of those before."""
+        if not self.dense:
+            return like(factors, self.like)
+        x = like(factors.to_dense(), self.like)
+        return as_type(x, self.like.dtype)
 
     def gap(self, motion: Motion[Evaluation]) -> float:
         """Return the Frank-Wolfe gap over the small set."""
