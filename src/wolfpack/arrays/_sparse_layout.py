@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -18,6 +18,9 @@ from scipy.sparse import csr_array
 from ._gather import take
 from ._place import arange, library, like, namespace, to_host
 from ._types import Array
+
+Operator: TypeAlias = Any
+"""What a vector or a matrix can be multiplied with from the left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,18 +38,37 @@ class Layout:
         """Return the matrix with these entries as a SciPy array."""
         return csr_array((data, self.columns, self.ends), shape=self.shape)
 
-    def product(self, data: Array, x: Array) -> Array:
-        """Return G @ x for the matrix G with the entries ``data``."""
-        if type(data) is np.ndarray:
-            return self.host_matrix(data) @ x
-        return _product(self, data, x)
+    def operator(self, data: Array) -> Operator:
+        """Return the matrix with these entries as something that multiplies: ``G @ x``."""
+        kind = library(data)
+        if kind == "numpy":
+            return self.host_matrix(data)
+        if kind == "torch" and data.device.type != "mps":
+            import torch
 
-    def transposed_product(self, data: Array, x: Array) -> Array:
-        """Return G.T @ x."""
+            with warnings.catch_warnings():
+                # it says of every such matrix that the format is in beta
+                warnings.simplefilter("ignore", UserWarning)
+                parts = self.ends, self.columns, data
+                return torch.sparse_csr_tensor(*parts, self.shape, check_invariants=False)
+        if kind == "jax":
+            from jax.experimental.sparse import BCOO
+
+            places = namespace(data).stack([self.rows, self.columns], axis=1)
+            options: Any = {"indices_sorted": True, "unique_indices": True}
+            return BCOO((data, places), shape=self.shape, **options)
+        if kind == "cupy":
+            from cupyx.scipy.sparse import csr_matrix
+
+            return csr_matrix((data, self.columns, self.ends), shape=self.shape)
+        return _ThroughHost(self.on_host.host_matrix(to_host(data)))
+
+    def transposed(self, data: Array) -> Operator:
+        """Return the same of the transpose, whose rows are the matrix's columns."""
         if type(data) is np.ndarray:
-            return self.host_matrix(data).T @ x
+            return self.host_matrix(data).T
         order, other = self.by_columns
-        return _product(other, take(data, order), x)
+        return other.operator(take(data, order))
 
     @cached_property
     def ends(self) -> Array:
@@ -70,25 +92,11 @@ class Layout:
         return Layout(to_host(self.rows), to_host(self.columns), self.shape)
 
 
-def _product(layout: Layout, data: Array, x: Array) -> Array:
-    """Return the product on the device of the entries."""
-    kind, args = library(data), (layout.ends, layout.columns, data)
-    if kind == "torch" and data.device.type != "mps":
-        import torch
+@dataclass(frozen=True)
+class _ThroughHost:
+    """A matrix of the host that multiplies arrays of another library."""
 
-        with warnings.catch_warnings():
-            # it says of every such matrix that the format is in beta
-            warnings.simplefilter("ignore", UserWarning)
-            return torch.sparse_csr_tensor(*args, layout.shape, check_invariants=False) @ x
-    if kind == "jax":
-        from jax.experimental.sparse import BCOO
+    matrix: csr_array
 
-        places = namespace(data).stack([layout.rows, layout.columns], axis=1)
-        options: Any = {"indices_sorted": True, "unique_indices": True}
-        return BCOO((data, places), shape=layout.shape, **options) @ x
-    if kind == "cupy":
-        from cupyx.scipy.sparse import csr_matrix
-
-        return csr_matrix((data, layout.columns, layout.ends), shape=layout.shape) @ x
-    host = layout.on_host.host_matrix(to_host(data)) @ to_host(x)
-    return like(host, x)
+    def __matmul__(self, x: Array) -> Array:
+        return like(self.matrix @ to_host(x), x)

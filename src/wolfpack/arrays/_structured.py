@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from ._convert import as_type
 from ._gather import concat, reshape, scatter_add, searchsorted, take, wide_dtype
@@ -294,10 +294,14 @@ class SparseMatrix(Structured):
         assert self.layout is not None
         return self.layout
 
-    @property
-    def matrix(self) -> csr_array:
-        """The same as a SciPy array, for products on the host."""
-        return self.positions.host_matrix(self.data)
+    @cached_property
+    def matrix(self) -> Any:
+        """The same as a sparse matrix of the entries' library (on the host, SciPy's)."""
+        return self.positions.operator(self.data)
+
+    @cached_property
+    def _transposed(self) -> Any:
+        return self.positions.transposed(self.data)
 
     def to_dense(self) -> Array:
         if type(self.data) is not np.ndarray:
@@ -332,17 +336,21 @@ class SparseMatrix(Structured):
     def __matmul__(self, other: Array) -> Any:
         if isinstance(other, LowRank):
             return LowRank(self @ other.U, other.s, other.V)
-        return self.positions.product(self.data, plain(other))
+        return self.matrix @ plain(other)
 
     def __rmatmul__(self, other: Array) -> Any:
         if type(self.data) is np.ndarray:
             return other @ self.matrix
-        return self.positions.transposed_product(self.data, other.T).T
+        return (self._transposed @ other.T).T
 
     @property
     def T(self) -> Any:
         """The transpose, for products."""
         return self.matrix.T if type(self.data) is np.ndarray else Transposed(self)
+
+    def transposed_product(self, x: Array) -> Array:
+        """Return G.T @ x."""
+        return self._transposed @ x
 
     def wide(self) -> SparseMatrix:
         """Return the matrix in double precision where the library has it."""
@@ -394,7 +402,7 @@ class Transposed:
     G: SparseMatrix
 
     def __matmul__(self, x: Array) -> Array:
-        return self.G.positions.transposed_product(self.G.data, x)
+        return self.G.transposed_product(x)
 
     def __rmatmul__(self, x: Array) -> Array:
         return (self.G @ x.T).T

@@ -28,6 +28,7 @@ COPIED = (
     "default_noise",
     "closed_forms",
     "cheap_projection",
+    "factored_from",
     "unconditional",
 )
 

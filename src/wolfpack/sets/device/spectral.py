@@ -15,6 +15,7 @@ import math
 from ...arrays import (
     LowRank,
     SparseMatrix,
+    as_type,
     clip,
     concat,
     device_of,
@@ -53,6 +54,11 @@ from .balls import EuclideanTwin
 from .simplices import above_level
 
 MAX_DENSE_ORDER = 32
+DEVICE_EIGH = 4000
+"""Order up to which a decomposition on one of NVIDIA's cards costs no more than a few oracle calls:
+24 ms of order 2,000, where the oracle takes 14 ms (docs/benchmarks/gpu.md)."""
+CARD_DENSE_ORDER = 512
+"""The same for one oracle call, whose Lanczos steps take 10 ms there whatever the order."""
 _DOUBLED_FROM = 64
 PERTURBED_TOLERANCE = 1e-3
 
@@ -61,6 +67,16 @@ class Spectral(Twin, anywhere=True):
     """What spectral twins share."""
 
     cheap_violation = False  # it takes a decomposition
+
+    def __init__(self, K: Set, x: Array) -> None:
+        super().__init__(K, x)
+        if K.has("core") and _on_card(x) and self._order <= DEVICE_EIGH:
+            self.cheap_projection = True
+
+    @property
+    def _order(self) -> int:
+        """Order of the symmetric matrix that a projection decomposes."""
+        return sum(self.shape)
 
     def has(self, capability: str) -> bool:
         return self.K.has(capability)
@@ -106,6 +122,8 @@ class TraceTwin(Spectral, anywhere=True):
     def _pairs(self, g: Array, k: int, tolerance: float) -> tuple[Array, Array]:
         """Return the k top pairs of each matrix of a batch as rows, k of the first if k > 1."""
         space, n = namespace(g), min(self.shape)
+        if _decomposes(g, n):
+            return _through_gram(g[0, ...], k)
         if n <= MAX_DENSE_ORDER or 8 * k > n:
             U, _, V = space.linalg.svd(g, full_matrices=False)
             u, v = space.matrix_transpose(U)[:, :k, :], V[:, :k, :]
@@ -145,6 +163,10 @@ class TraceTwin(Spectral, anywhere=True):
 class SpectrahedronTwin(Spectral, anywhere=True):
     """The spectrahedron."""
 
+    @property
+    def _order(self) -> int:
+        return self.shape[0]
+
     def _lmo(self, g: Array) -> RankOne:
         if isinstance(g, SparseMatrix):
             return self.k_best(g, 1).take(0)
@@ -176,7 +198,7 @@ class SpectrahedronTwin(Spectral, anywhere=True):
         """Return the k eigenvectors of each (g + g')/2 with the least eigenvalues, as rows."""
         space, n = namespace(g), self.shape[0]
         a = -0.5 * g - 0.5 * space.matrix_transpose(g)
-        if n <= MAX_DENSE_ORDER or 8 * k > n:
+        if n <= MAX_DENSE_ORDER or 8 * k > n or _decomposes(g, n):
             V = space.linalg.eigh(a)[1]
             return space.flip(space.matrix_transpose(V), axis=1)[:, :k, :]
         largest = space.max(abs(a), axis=(-2, -1))
@@ -267,6 +289,28 @@ class SchattenTwin(Spectral, anywhere=True):
         return (U * kept[None, :]) @ V
 
 
+def _on_card(x: Array) -> bool:
+    """Tell whether an array is on one of NVIDIA's cards."""
+    return "cuda" in str(device_of(x)).lower()
+
+
+def _decomposes(g: Array, n: int) -> bool:
+    """Tell whether one matrix is decomposed faster than Lanczos' method finds its top pairs."""
+    return g.shape[0] == 1 and MAX_DENSE_ORDER < n <= CARD_DENSE_ORDER and _on_card(g)
+
+
+def _through_gram(g: Array, k: int) -> tuple[Array, Array]:
+    """Return the k top singular vectors as rows, from the Gram matrix in double precision."""
+    if g.shape[0] < g.shape[1]:
+        v, u = _through_gram(g.T, k)
+        return u, v
+    space, h = namespace(g), as_type(g, wide_dtype(g))
+    vectors = space.flip(space.linalg.eigh(h.T @ h)[1].T, axis=0)[:k, :]
+    u = _unit_rows((vectors @ h.T)[None, ...])
+    v = _unit_rows(u @ h)[0, ...]
+    return as_type(u[0, ...], g.dtype), as_type(v, g.dtype)
+
+
 def decomposed(x: Array) -> tuple[Array, Array, Array]:
     """Return U, s and V' of a matrix, for projections: the vectors of small s may be missing.
 
@@ -275,7 +319,7 @@ def decomposed(x: Array) -> tuple[Array, Array, Array]:
     the accuracy of a singular value decomposition.
     """
     space, (p, q) = namespace(x), x.shape
-    if not ("cuda" in str(device_of(x)).lower() and min(p, q) >= _DOUBLED_FROM):
+    if not (_on_card(x) and min(p, q) >= _DOUBLED_FROM):
         return space.linalg.svd(x, full_matrices=False)
     top = concat([zeros((p, p), x), x], axis=1)
     s, Z = space.linalg.eigh(concat([top, concat([x.T, zeros((q, q), x)], axis=1)]))
