@@ -127,16 +127,14 @@ class LowRank(Structured):
                 edges[1:1] = map(int, to_host(searchsorted(rows, borders)).tolist())
             parts = []
             for first, low, high in zip(firsts, edges, edges[1:], strict=False):
-                block = left[first : first + height, :] @ self.V.T
+                block = left[first : min(first + height, p), :] @ self.V.T
                 at = (rows[low:high] - first) * q + columns[low:high]
                 parts.append(take(reshape(block, (-1,)), at))
             return concat(parts) if len(parts) > 1 else parts[0]
         space, step = namespace(left), max(1, _DEVICE_CHUNK // max(1, self.rank))
         parts = [
-            space.sum(
-                take(left, rows[low : low + step]) * take(self.V, columns[low : low + step]), axis=1
-            )
-            for low in range(0, count, step)
+            space.sum(take(left, rows[part]) * take(self.V, columns[part]), axis=1)
+            for part in (slice(low, min(low + step, count)) for low in range(0, count, step))
         ]
         return concat(parts) if len(parts) > 1 else parts[0]
 
@@ -162,15 +160,9 @@ class LowRank(Structured):
 
     def _part(self, rows: Any, columns: Any) -> Array:
         """Return entries, rows or columns where the parts are arrays of another library."""
-        if isinstance(rows, list | np.ndarray) and isinstance(columns, list | np.ndarray):
-            return self.to_dense()[
-                like(np.asarray(rows), self.U), like(np.asarray(columns), self.U)
-            ]
-        rows, columns = (
-            like(np.asarray(at), self.U) if isinstance(at, list | np.ndarray) else at
-            for at in (rows, columns)
-        )
-        U, V = self.U[rows, ...], self.V[columns, ...]
+        if all(isinstance(at, list | np.ndarray) for at in (rows, columns)):
+            return like(np.asarray(self)[rows, columns], self.U)
+        U, V = _lines(self.U, rows), _lines(self.V, columns)
         if V.ndim == 1:
             return (U * self.s) @ V
         return V @ (U * self.s) if U.ndim == 1 else (U * self.s) @ V.T
@@ -246,6 +238,12 @@ class LowRank(Structured):
 
     def __rsub__(self, other: Any) -> Any:
         return -self + other
+
+
+def _lines(part: Array, at: Any) -> Array:
+    """Return rows of an array of another library than NumPy."""
+    listed = isinstance(at, list | np.ndarray)
+    return take(part, like(np.asarray(at), part)) if listed else part[at, ...]
 
 
 def _selects_along_one_axis(key: Any) -> bool:

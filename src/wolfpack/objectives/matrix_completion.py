@@ -127,7 +127,7 @@ class MatrixCompletion(Objective):
         # an entry of X = U diag(s) V' is a sum of as many terms as X has factors
         length, off = norm(at.dual), 0.0
         if isinstance(x, LowRank):
-            terms = accumulation(len(x.s)) + 2.0
+            terms = accumulation(x.rank) + 2.0
             size = float(abs(to_host(x.s)).sum()) * _largest(x.U) * _largest(x.V)
             off = terms * unit_of(at.dual) * size
         return off * (length + 0.5 * off) + 2.0 * self._sum_units(at.dual) * abs(at.value)

@@ -211,7 +211,11 @@ def home(x: Any) -> Any:
     f and the oracle alone stay with JAX, and factors are the host's.
     """
     if isinstance(x, RankOne):
-        return x.to(_HOST) if library(x.u) == "jax" else x
+        if library(x.u) != "jax":
+            return x
+        u = like(to_host(x.u), _HOST)
+        # symmetric matrices are known by their factors being the same array
+        return RankOne(u, u if x.v is x.u else like(to_host(x.v), _HOST), x.scale)
     return to_host(x) if library(x) == "jax" else x
 
 
