@@ -13,7 +13,8 @@
    gaps, and seconds until f is near its last value.
 5. A quadratic over the spectrahedron by the default method, to a relative gap of 1e-6.
 
-`--only` names some of rounds, gaps, trace, completion, spectrahedron. Needs PyTorch. `--device cpu --scale small` prints the same tables on a processor.
+`--only` names some of rounds, gaps, trace, completion, spectrahedron. Needs PyTorch.
+`--device cpu --scale small` prints the same tables on a processor.
 """
 
 from __future__ import annotations
@@ -212,10 +213,11 @@ def trace(n: int, options: Any) -> dict[str, Any]:
         seconds, _ = per_round(run, options)
         reads = float(np.mean(passes))
         floor = reads * m * n * n * 4 / rate
-        print(
-            f"  m = {m:3}: {1e3 * seconds:8.3f} ms a round; {reads:.0f} passes over the "
-            f"directions take {1e3 * floor:.3f} ms: {seconds / floor:.2f} x"
-        )
+        ways = "one decomposition"
+        if reads:
+            ways = f"{reads:.0f} passes over the directions take {1e3 * floor:.3f} ms"
+            ways += f": {seconds / floor:.2f} x"
+        print(f"  m = {m:3}: {1e3 * seconds:8.3f} ms a round; {ways}")
         found[f"m={m}"] = {"seconds": seconds, "passes": reads, "floor": floor}
     ratio = found["m=64"]["seconds"] / found["m=1"]["seconds"]
     print(f"  m = 64 takes {ratio:.2f} times as long as m = 1")

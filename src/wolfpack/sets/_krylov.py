@@ -59,6 +59,7 @@ ACCURACY = 1e-8
 DENSE = 8
 _STEPS_BETWEEN_CHECKS = 10
 _ROUNDING = 1e-13
+_HOST = np.zeros(0)
 
 
 class Krylov:
@@ -105,26 +106,32 @@ class Krylov:
         return eigh_tridiagonal(np.array(self.alphas), np.array(self.betas[:-1]))
 
 
-def top_eigenvectors(apply: Apply, start: Array, k: int, accuracy: float = ACCURACY) -> Array:
+def top_eigenvectors(
+    apply: Apply, n: int, k: int, accuracy: float = ACCURACY, x: Array = _HOST
+) -> Array:
     """Return about the k top eigenvectors of a symmetric operator as rows, the best first.
+
+    The operator takes vectors of the library and on the device of ``x``.
 
     The first has converged. Others may be missing where eigenvalues coincide, because the space of
     one start contains one vector of each eigenspace.
     """
-    space, steps = Krylov(apply, start), _steps_between_checks(start)
+    space, steps = Krylov(apply, _start(n, 0, x)), _steps_between_checks(x)
     while True:
         space.extend(steps if space.alphas else max(steps, 2 * k))
         values, vectors = space.ritz()
         # Lanczos' residual of the top pair bounds the error of its value, also in clusters
         residual = space.betas[-1] * abs(vectors[-1, -1])
         if space.complete or residual <= accuracy * abs(values[-1]):
-            return like(vectors[:, : -k - 1 : -1].T, start) @ space.basis
+            return like(vectors[:, : -k - 1 : -1].T, x) @ space.basis
 
 
-def top_eigenvalue_ceiling(apply: Apply, start: Array, accuracy: float = ACCURACY) -> float:
+def top_eigenvalue_ceiling(
+    apply: Apply, n: int, accuracy: float = ACCURACY, x: Array = _HOST
+) -> float:
     """Return a number above the top eigenvalue of a symmetric operator, but for a risk of 1e-12."""
-    space, steps = Krylov(apply, start), _steps_between_checks(start)
-    eta = RISK * math.sqrt(math.pi / (2.0 * space.n))
+    space, steps = Krylov(apply, _start(n, 1, x)), _steps_between_checks(x)
+    eta = RISK * math.sqrt(math.pi / (2.0 * n))
     while True:
         space.extend(steps)
         values = space.ritz()[0]
@@ -175,9 +182,9 @@ def _start(n: int, key: int, x: Array) -> Array:
     return like(_numbers(n, key), x)
 
 
-def _steps_between_checks(start: Array) -> int:
+def _steps_between_checks(x: Array) -> int:
     """Return fewer checks for arrays on another device, where steps are faster."""
-    return 3 * _STEPS_BETWEEN_CHECKS if is_foreign(start) else _STEPS_BETWEEN_CHECKS
+    return 3 * _STEPS_BETWEEN_CHECKS if is_foreign(x) else _STEPS_BETWEEN_CHECKS
 
 
 def _accuracy(g: SparseMatrix) -> float:
@@ -189,7 +196,7 @@ def sparse_singular(g: SparseMatrix, k: int) -> tuple[Array, Array]:
     """Return about k leading singular vectors as rows of u and v, the best first."""
     h = g.wide()
     apply, n, tall = _gram(h)
-    found = top_eigenvectors(apply, _start(n, 0, h), min(k, n), _accuracy(g))
+    found = top_eigenvectors(apply, n, min(k, n), _accuracy(g), h)
     # Rayleigh-Ritz: the exact SVD of g restricted to the space that Lanczos found
     image = (h @ found.T) if tall else (h.T @ found.T)
     U, _, W = namespace(image).linalg.svd(image, full_matrices=False)
@@ -200,7 +207,7 @@ def sparse_singular(g: SparseMatrix, k: int) -> tuple[Array, Array]:
 def sparse_eigenvectors(g: SparseMatrix, k: int) -> Array:
     """Return about k leading eigenvectors of -(g + g')/2 as rows, the best first."""
     h, n = g.wide(), g.shape[0]
-    found = top_eigenvectors(_negative_half(h), _start(n, 0, h), min(k, n), _accuracy(g))
+    found = top_eigenvectors(_negative_half(h), n, min(k, n), _accuracy(g), h)
     return as_type(found, g.dtype)
 
 
@@ -210,7 +217,7 @@ def sparse_singular_ceiling(g: SparseMatrix, guess: float) -> float:
         return singular_ceiling(np.asarray(g), guess)
     h = g.wide()
     apply, n, _ = _gram(h)
-    return math.sqrt(max(0.0, top_eigenvalue_ceiling(apply, _start(n, 1, h), _accuracy(g))))
+    return math.sqrt(max(0.0, top_eigenvalue_ceiling(apply, n, _accuracy(g), h)))
 
 
 def sparse_symmetric_ceiling(g: SparseMatrix, guess: float) -> float:
@@ -218,8 +225,7 @@ def sparse_symmetric_ceiling(g: SparseMatrix, guess: float) -> float:
     if _is_small(g):
         return symmetric_ceiling(-np.asarray(g), guess)
     h = g.wide()
-    start = _start(g.shape[0], 1, h)
-    return top_eigenvalue_ceiling(_negative_half(h), start, _accuracy(g))
+    return top_eigenvalue_ceiling(_negative_half(h), g.shape[0], _accuracy(g), h)
 
 
 def _is_small(g: SparseMatrix) -> bool:

@@ -233,6 +233,7 @@ class SpectrahedronTwin(Spectral, anywhere=True):
 
     def _project(self, x: Array) -> Array:
         space = namespace(x)
+        x = as_type(x, wide_dtype(x)) if _on_card(x) else x
         values, V = space.linalg.eigh(0.5 * x + 0.5 * space.matrix_transpose(x))
         kept = clip(values, 0.0, None)
         if self.K.equality or float(sum_last(kept, 1)) > self.K.r:
@@ -316,13 +317,15 @@ def decomposed(x: Array) -> tuple[Array, Array, Array]:
 
     NVIDIA's cards decompose symmetric matrices several times faster than others. The matrix
     [[0, x], [x', 0]] has the eigenvalues s and -s, with vectors (u, v) and (u, -v) over root 2, to
-    the accuracy of a singular value decomposition.
+    the accuracy of a singular value decomposition. Double precision costs such a card no more here,
+    and a projection in single precision would leave K by more than certificates allow.
     """
     space, (p, q) = namespace(x), x.shape
     if not (_on_card(x) and min(p, q) >= _DOUBLED_FROM):
         return space.linalg.svd(x, full_matrices=False)
-    top = concat([zeros((p, p), x), x], axis=1)
-    s, Z = space.linalg.eigh(concat([top, concat([x.T, zeros((q, q), x)], axis=1)]))
+    h = as_type(x, wide_dtype(x))
+    top = concat([zeros((p, p), h), h], axis=1)
+    s, Z = space.linalg.eigh(concat([top, concat([h.T, zeros((q, q), h)], axis=1)]))
     k = min(p, q)
     s, Z = space.flip(s)[:k], math.sqrt(2.0) * space.flip(Z, axis=1)[:, :k]
     return Z[:p, :], clip(s, 0.0, None), Z[p:, :].T
