@@ -18,6 +18,7 @@ from .front.check import check
 from .front.choose import explain
 from .front.composite import minimize_composite
 from .front.execute import ConvergenceError
+from .front.integer import minimize_integer
 from .front.minimize import minimize
 from .front.resume import resume
 from .loop import Result, Status, load
@@ -40,6 +41,7 @@ __all__ = [
     "load",
     "minimize",
     "minimize_composite",
+    "minimize_integer",
     "noise",
     "objectives",
     "regularizers",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import fields, replace
 from functools import partial
 from inspect import signature
@@ -31,7 +32,7 @@ from ..loop.schedule import Schedule
 from ..noise import Noise
 from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
-from ..problem import Counts, LimitReached, Problem, Solver, counted
+from ..problem import Counts, LimitReached, Problem, Solver, counted, under_way
 from ..problem.checks import checked, choice, count, flag, instance, optional, positive, shown
 from ..problem.checks import seed as seed_kind
 from ..sets import Set, TraceNormBall
@@ -273,12 +274,11 @@ def _settings(
 
 
 def _counts_of_preparation(limits: Limits, began: float) -> Counts:
-    """Return the counts of a run, with what may be spent on checking the starting point."""
+    """Return the counts of a run, with what may be spent on the starting point."""
     counts = Counts()
     seconds, calls = limits.max_seconds, limits.max_lmo
     counts.allow(
-        math.inf if seconds is None else began + seconds,
-        math.inf if calls is None else max(1, calls // 10),
+        math.inf if seconds is None else began + seconds, math.inf if calls is None else calls
     )
     return counts
 
@@ -318,6 +318,46 @@ def known_settings() -> list[str]:
     return list(dict.fromkeys([*own, *_COMMON_OPTIONS, *of_methods]))
 
 
+def _own_start(K: Set) -> Array:
+    """Return K's own start, which no lack of time prevents: a run without a point has no result."""
+    try:
+        with _allowed(deadline=math.inf):
+            return K.start()
+    except LimitReached:
+        raise ValueError(
+            f"max_lmo must pay for the starting point of {K}, found too few calls for that: pass a "
+            "larger max_lmo, or x0"
+        ) from None
+
+
+def _violation(K: Set, x: Array) -> float:
+    """Return by how much x is outside K; 0 where more oracle calls would be needed than a tenth."""
+    counts = under_way()
+    calls = math.inf if counts is None else counts.max_lmo
+    try:
+        with _allowed(max_lmo=max(1, calls // 10)):
+            return K.violation(x)
+    except LimitReached:
+        return 0.0
+
+
+@contextlib.contextmanager
+def _allowed(deadline: float | None = None, max_lmo: float | None = None) -> Generator[None]:
+    """Replace limits of the run under way within the context."""
+    counts = under_way()
+    if counts is None or not counts.limited:
+        yield
+        return
+    before = counts.deadline, counts.max_lmo
+    counts.allow(
+        *(old if new is None else new for old, new in zip(before, (deadline, max_lmo), strict=True))
+    )
+    try:
+        yield
+    finally:
+        counts.allow(*before)
+
+
 def starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
     """Return a feasible start, checked, that no solver will write to.
 
@@ -329,17 +369,15 @@ def starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
     if x0 is None:
         if objective.factored and isinstance(K, TraceNormBall):  # which starts at 0
             return LowRank.zeros(K.shape) if place is None else LowRank.zeros(K.shape, place)
-        return K.start() if place is None else like(K.start(), place)
+        x = _own_start(K)
+        return x if place is None else like(x, place)
     if is_foreign(place) or is_foreign(x0):
         same_place(**{"the data of f": place, "x0": x0})
     start: Array = x0 if isinstance(x0, LowRank) else as_float_array(x0, "x0")
     if is_foreign(start) and describe(start).split()[1] not in ("float32", "float64"):
         raise TypeError(f"x0 must be float32 or float64, found {describe(start)}")
     start = check_shape(check_finite(start, "x0"), K.shape, "x0")
-    try:
-        violation = K.violation(start)
-    except LimitReached:  # Where only many oracle calls can judge it, x0 is taken on trust.
-        violation = 0.0
+    violation = _violation(K, start)
     if not violation <= 1e-6 * max(1.0, K.radius):
         raise ValueError(
             f"x0 is outside {K}: it violates the constraints by {violation:.3g}; "

@@ -66,7 +66,7 @@ def prepare_constrained(
             result.plan, result.method = carried_out(config.solver, result)
             if result.plan.switches:
                 result.message += f" The methods took turns: {result.plan}."
-        result.message += objective.remark(result.x)
+        result.message += objective.remark(result.x) + (K.original or K).remark(result.x)
         if convex is None and math.isfinite(result.gap):
             result.message += (
                 " This certificate assumes that f is convex, which was not declared: pass "

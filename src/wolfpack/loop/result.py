@@ -60,6 +60,8 @@ class Result(OptimizeResult):
     plan : Plan
         Only with ``method="auto"``: the methods that were used and the rounds in which they took
         turns. ``minimize(f, K, method=res.plan)`` repeats the run to the same bits.
+    nodes, open_nodes : int
+        Only of `minimize_integer`: the nodes of the tree that were solved, and that are left.
     """
 
     x: Array
@@ -84,6 +86,9 @@ class Result(OptimizeResult):
     # only with convex=False
     stationarity: float
     starts: list[Result]
+    # only of minimize_integer
+    nodes: int
+    open_nodes: int
     # only of minimize_composite
     beta: float
     mu: float
@@ -112,7 +117,9 @@ class Result(OptimizeResult):
         header = {name: self[name] for name in _SAVED}
         if "stationarity" in self:
             header["stationarity"] = self.stationarity
-        return header | {"success": bool(self.success), "status": str(self.status)}
+        # of an intermediate result, which a callback saves, there is no status yet
+        status = None if self.status is None else str(self.status)
+        return header | {"success": bool(self.success), "status": status}
 
     def save(self, path: str | Path) -> Path:
         """Write the result (without the solver's state) to an npz file, without pickle.
@@ -165,7 +172,8 @@ def load(path: str | Path) -> Result:
             header = json.loads(str(data["header"]))
             prefix = "history_"
             columns = {k[len(prefix) :]: data[k] for k in data.files if k.startswith(prefix)}
-            header["status"] = Status(header["status"])
+            if header["status"] is not None:
+                header["status"] = Status(header["status"])
             # Files of earlier versions have the solver's share alone.
             header.setdefault("solver_seconds", header["seconds"])
             x = LowRank(data["U"], data["S"], data["V"]) if "U" in data.files else data["x"]

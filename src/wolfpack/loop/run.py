@@ -30,7 +30,7 @@ from .guard import guarded
 from .monitor import Monitor
 from .progress import Progress
 from .result import Callback, Result
-from .schedule import CLOSED_FORM_CALLS, Schedule
+from .schedule import CLOSED_FORM_CALLS, Schedule, expected
 from .status import Status
 from .stopping import Limits
 from .tracker import Tracker
@@ -182,6 +182,7 @@ class Course:
         # A certificate of `anytime` may take a second call.
         self._reserve = 2 * self._calls
         self._recorded = -1
+        self._expected: tuple[int, ...] = ()
 
     def follow(self, x0: Array) -> Status:
         """Make rounds until the run must end, and return why."""
@@ -207,7 +208,10 @@ class Course:
             k = self.state.k
             seconds = tracker.seconds if timed else 0.0
             limit = limits.exceeded(k, seconds, counts.nlmo + self._reserve)
-            due = always or limit is not None or schedule.due(k, self._price())
+            planned = always or schedule.due(k, self._price())
+            due = planned or limit is not None or k in self._expected
+            if not due and compared and self._is_promising():
+                due = True
             if self.previous is not None and self.state.at is not None and (due or k < compared):
                 self.monitor.compare(self.previous, self.state)
             if saver is not None:
@@ -226,11 +230,22 @@ class Course:
                 status = self._record(bound, limit)
                 if status is not None:
                     return self.monitor.verdict(status, self.state)
+                if planned and not always:
+                    self._expect(k)
             self.progress.update(k, tracker, limits.tol)
             began = time.perf_counter()
             following = solver.step(problem, self.state, oracles)
             tracker.solver_seconds += time.perf_counter() - began
             self.previous, self.state = self.state, following
+
+    def _expect(self, k: int) -> None:
+        """Note where the run may end, by the gaps of round k and of a power of two before it."""
+        schedule, tracker = self.options.schedule, self.tracker
+        if schedule.every == "auto" and schedule.patient and k > 1:
+            before = 1 << (k.bit_length() - 2)
+            gap0 = tracker.history.gap_at(before)
+            goal = self.limits.goal(tracker.fun)
+            self._expected = expected(k, tracker.gap, before, gap0, goal)
 
     def observe(self) -> None:
         """Evaluate f at the iterate, for a solver whose steps do without."""
@@ -295,6 +310,24 @@ class Course:
         costs = self._calls + self._proof_calls > 0 or self._observe is not None
         return self.options.schedule.every == "auto" and not costs
 
+    def _is_promising(self) -> bool:
+        """Tell whether the oracle's answer to the state's gradient would end the run, if proved.
+
+        Where a proof costs much and the answer is known, proofs are spaced, and answers are looked
+        at in every round.
+        """
+        state, oracles = self.state, self.oracles
+        if self._calls or not self._proof_calls or state.at is None:
+            return False
+        if not isinstance(oracles, Oracles) or self.options.schedule.every != "auto":
+            return False
+        tracker, at, known = self.tracker, state.at, oracles.last
+        if known is None or known[0] is not at.gradient:
+            return False
+        slack = inner(at.gradient, state.x) - float(known[1].dot(at.gradient))
+        best = min(tracker.fun, at.value)
+        return slack - (at.value - best) <= self.limits.goal(best)
+
     def _price(self) -> float:
         """Return the declared cost of certifying the state, in rounds."""
         if isinstance(self.problem, CompositeProblem):
@@ -357,7 +390,7 @@ class Course:
         if callback is not None:
             now = tracker.result(guarded(state), None, "running")
             now.x, now.history = guarded(now.x), now.history.view()
-            now.engine = tracker.log
+            now.method, now.engine = self.solver.name, tracker.log
             try:
                 with counted(None):
                     callback(now)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..arrays import Array, as_float_array, is_foreign, same_place, spare
+from ..arrays import Array, Structured, as_float_array, is_foreign, same_place, spare
 from ..problem import Evaluation
 from ..problem.checks import (
     as_float,
@@ -98,7 +98,7 @@ def _checked(value: Array, gradient: Array, x: Array) -> Evaluation:
     if tuple(shape or ()) != tuple(x.shape):
         found = type(gradient).__name__ if shape is None else shape
         raise ValueError(f"the gradient of f must have x's shape {tuple(x.shape)}, found {found}")
-    if isinstance(gradient, np.ndarray):
+    if not (is_foreign(gradient) or isinstance(gradient, Structured)):
         # a copy: f may use the same memory again
         gradient = np.array(as_float_array(gradient, "the gradient of f"))
     if is_foreign(x) or is_foreign(gradient):

@@ -336,7 +336,8 @@ def test_batch_of_theorem_1():
 def test_beta_is_estimated_and_raised():
     G = LeastSquares(A, B)
     simple = SquaredNorm(1.0)
-    res = wp.minimize_composite(G.value_and_gradient, simple, np.zeros(D), tol=1e-6)
+    call, method = G.value_and_gradient, "accelerated"  # Algorithm 1 as printed searches no beta
+    res = wp.minimize_composite(call, simple, np.zeros(D), method=method, tol=1e-6)
     assert res.success
     assert G.L <= res.beta <= 3 * G.L
     assert "was estimated" in res.message
