@@ -44,9 +44,7 @@ BEYOND: dict[str, Callable[[], sets.Set]] = {
 }
 SMALL: dict[str, Callable[[], sets.Set]] = {case.name: case.small for case in CASES}
 REGIONS: dict[str, Callable[[], sets.Set]] = (
-    SMALL
-    | {f"{case.name}, large": case.large for case in CASES if case.large is not None}
-    | BEYOND
+    SMALL | {f"{case.name}, large": case.large for case in CASES if case.large is not None} | BEYOND
 )
 LIBRARIES = {one.name: one for one in (NUMPY, TORCH, TORCH32, JAX32)}
 CALLS: list[tuple[str, dict[str, Any]]] = [

@@ -83,7 +83,8 @@ class Layout:
     def by_columns(self) -> tuple[Array, Layout]:
         """The entries' order by columns, and the layout of the transpose."""
         order = namespace(self.rows).argsort(self.columns, stable=True)
-        other = Layout(take(self.columns, order), take(self.rows, order), self.shape[::-1])
+        p, q = self.shape
+        other = Layout(take(self.columns, order), take(self.rows, order), (q, p))
         return order, other
 
     @cached_property

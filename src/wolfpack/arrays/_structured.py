@@ -311,10 +311,12 @@ class SparseMatrix(Structured):
         return out
 
     def on_host(self) -> SparseMatrix:
-        return SparseMatrix(*map(to_host, (self.rows, self.columns, self.data)), self.shape)
+        rows, columns, data = map(to_host, (self.rows, self.columns, self.data))
+        return SparseMatrix(rows, columns, data, self.shape)
 
     def like(self, x: Array) -> SparseMatrix:
-        return SparseMatrix(*(like(a, x) for a in (self.rows, self.columns, self.data)), self.shape)
+        rows, columns, data = (like(part, x) for part in (self.rows, self.columns, self.data))
+        return SparseMatrix(rows, columns, data, self.shape)
 
     def finite(self) -> bool:
         return all_finite(self.data)

@@ -368,7 +368,8 @@ def starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
     place = objective.like
     if x0 is None:
         if objective.factored and isinstance(K, TraceNormBall):  # which starts at 0
-            return LowRank.zeros(K.shape) if place is None else LowRank.zeros(K.shape, place)
+            rows, columns = K.shape
+            return LowRank.zeros((rows, columns), np.zeros(0) if place is None else place)
         x = _own_start(K)
         return x if place is None else like(x, place)
     if is_foreign(place) or is_foreign(x0):

@@ -38,7 +38,7 @@ def is_small(problem: Problem | CompositeProblem, start: Any) -> bool:
         return False
     if isinstance(problem, CompositeProblem):
         return whole and is_own(problem.regularizer) and start.size <= _most(start.ndim == 2)
-    K = problem.set
+    K: Any = problem.set
     if not (whole and K.tested) or _largest(K) > LARGE:
         return False
     if getattr(f, "factored", False) and K.has("core"):

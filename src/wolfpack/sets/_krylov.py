@@ -43,6 +43,7 @@ from ..arrays import (
     is_foreign,
     like,
     namespace,
+    norm,
     put_row,
     zeros,
 )
@@ -69,7 +70,7 @@ class Krylov:
         self.apply = apply
         self.n = int(start.shape[0])
         self.basis = zeros((0, self.n), start)
-        self.next = start / namespace(start).linalg.vector_norm(start)
+        self.next = start / norm(start)
         self.alphas: list[float] = []
         self.betas: list[float] = []
 
@@ -81,7 +82,7 @@ class Krylov:
     def extend(self, steps: int) -> None:
         """Take some more steps."""
         first = len(self.alphas)
-        last, space = min(first + steps, self.n), namespace(self.next)
+        last = min(first + steps, self.n)
         basis = concat([self.basis, zeros((last - first, self.n), self.next)])
         for j in range(first, last):
             q = self.next
@@ -92,7 +93,7 @@ class Krylov:
             known = basis if is_foreign(basis) else basis[: j + 1, :]
             for _ in range(2):
                 image = image - (known @ image) @ known
-            beta = float(space.linalg.vector_norm(image))
+            beta = norm(image)
             small = _ROUNDING * max(map(abs, self.alphas))
             self.betas.append(beta if beta > small else 0.0)
             if beta <= small:

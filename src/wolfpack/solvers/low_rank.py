@@ -269,7 +269,7 @@ def _leading(block: Array, basis: Array) -> Array:
 def _orthonormal(basis: Array, columns: Array) -> Array:
     """Return ``basis``, which is orthonormal, extended by what is new in ``columns``."""
     space = namespace(columns)
-    length = space.linalg.vector_norm(columns, axis=0)
+    length = space.sqrt(space.sum(columns * columns, axis=0))
     columns, length = _kept(columns, to_host(length) > 0), _kept(length, to_host(length) > 0)
     columns = columns / length
     # twice is enough for orthogonality to rounding
@@ -283,6 +283,8 @@ def _orthonormal(basis: Array, columns: Array) -> Array:
 
 def _kept(columns: Array, kept: np.ndarray) -> Array:
     """Return the columns of a matrix, or the entries of a vector, that are kept."""
+    if type(columns) is np.ndarray:
+        return columns[..., kept]
     if kept.all():
         return columns
     places = like(np.flatnonzero(kept), columns)
@@ -296,7 +298,7 @@ class _Core(Space[Evaluation]):
         self.problem, self.like = problem, state.x
         self.P, self.Q = _bases(state)
         self.wide, self.dtype = wide_dtype(self.P), self.P.dtype
-        core = problem.set.core((self.P.shape[1], self.Q.shape[1]))
+        core: Any = problem.set.core((self.P.shape[1], self.Q.shape[1]))
         self.K = core.at(as_type(self.P[:1, :1], self.wide))
         self.dense = not problem.objective.factored
         self.affine = state.smoothness.affine
