@@ -113,9 +113,9 @@ def fits(name: str, shape: tuple[int, ...]) -> bool:
     wants = {"completion": 2, "logistic": 1, "huber": 1, "matrix quadratic": 1}
     if name in ("logistic", "huber", "matrix quadratic") and math.prod(shape) > 2000:
         return False
-    return len(shape) == wants.get(name, len(shape)) and (
-        name != "least squares" or (len(shape) <= 2 and shape[0] <= 6000)
-    )
+    if name == "least squares" and (len(shape) > 2 or max(shape) > 6000):
+        return False
+    return len(shape) == wants.get(name, len(shape))
 
 
 def target(shape: tuple[int, ...], backend: Backend) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,7 +80,7 @@ def test_what_counts_as_small(f, K, small):
 
 
 def test_completions_count_by_their_factors():
-    def completion(n):
+    def completion(n: int) -> Any:
         return wp.objectives.MatrixCompletion([0], [1], np.ones(1), (n, n))
 
     for n, small in ((5000, True), (6000, False)):

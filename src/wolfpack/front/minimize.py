@@ -12,6 +12,8 @@ from inspect import signature
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from ..arrays import (
     Array,
     LowRank,
