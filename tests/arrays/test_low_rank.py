@@ -73,6 +73,17 @@ def test_entries_in_blocks_and_one_by_one(backend: Backend, limit, monkeypatch):
         close(backend, X.entries(G.rows, G.columns), DENSE.reshape(-1)[AT])
 
 
+def test_sparse_directions_of_few_pairs(backend: Backend):
+    # Lanczos' method ends before it has as many vectors as it has asked for
+    rows, columns = (backend.array(np.array(at)) for at in ((0, 1), (1, 0)))
+    G = SparseMatrix(rows, columns, backend.array(np.array([2.0, 2.0])), (40, 40))
+    for K, value in ((wp.sets.TraceNormBall((40, 40)), 2.0), (wp.sets.Spectrahedron(40), 2.0)):
+        twin = K.at(G)
+        answers = twin.k_best(G, 3)
+        assert float(answers.take(0).dot(G)) == pytest.approx(-value, rel=1e-5)
+        assert twin.certify(G, answers.take(0)) == pytest.approx(-value, rel=1e-3)
+
+
 def completion(backend: Backend, n: int = 40):
     rng = np.random.default_rng(1)
     left, right = rng.standard_normal((n, 2)), rng.standard_normal((n, 2))

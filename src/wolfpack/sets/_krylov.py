@@ -97,7 +97,7 @@ class Krylov:
             small = _ROUNDING * max(map(abs, self.alphas))
             self.betas.append(beta if beta > small else 0.0)
             if beta <= small:
-                self.basis = known
+                self.basis = basis[: j + 1, :]
                 return
             self.next = image / beta
         self.basis = basis
