@@ -9,59 +9,65 @@ from typing import Any
 
 import numpy as np
 import pytest
-from threadpoolctl import ThreadpoolController
 
 import wolfpack as wp
 from wolfpack.front.threads import LARGE, LARGE_SPECTRUM, is_small
 from wolfpack.problem import Problem
-from wolfpack.smoothing import one_thread
-
-CONTROLLER = ThreadpoolController()
+from wolfpack.smoothing import _blas, one_thread
 
 
-def threads() -> set[int]:
-    return {one["num_threads"] for one in CONTROLLER.info() if one["user_api"] == "blas"}
+class FakeController:
+    """BLAS with two threads, as `threadpoolctl` would limit it."""
+
+    threads = 2
+
+    def limit(self, limits: int, user_api: str) -> FakeController:
+        assert user_api == "blas"
+        self.before, self.threads = self.threads, limits
+        return self
+
+    def restore_original_limits(self) -> None:
+        self.threads = self.before
 
 
 @pytest.fixture
-def two():
-    with CONTROLLER.limit(limits=2, user_api="blas"):
-        if threads() != {2}:
-            pytest.skip("this BLAS cannot have two threads")
-        yield
+def blas(monkeypatch):
+    controller = FakeController()
+    monkeypatch.setattr(_blas, "_controller", lambda: controller)
+    return controller
 
 
 def quadratic(*shape: int):
     return wp.objectives.Quadratic(1.0, -np.ones(shape))
 
 
-def test_the_first_sets_and_the_last_restores(two):
+def test_the_first_sets_and_the_last_restores(blas):
     first, second = one_thread(), one_thread()
     with first:
-        assert threads() == {1}
+        assert blas.threads == 1
         other = threading.Thread(target=second.__enter__)
         other.start()
         other.join()
-    assert threads() == {1}
+    assert blas.threads == 1
     second.__exit__(None, None, None)
-    assert threads() == {2}
+    assert blas.threads == 2
 
 
 @pytest.mark.parametrize(
     ("f", "seen"),
     [
-        (quadratic(6), {1}),
-        (lambda x: (0.5 * float(x @ x), x), {2}),
-        (wp.objectives.LeastSquares(np.ones((LARGE // 6 + 1, 6)), np.ones(LARGE // 6 + 1)), {2}),
+        (quadratic(6), 1),
+        (lambda x: (0.5 * float(x @ x), x), 2),
+        (wp.objectives.LeastSquares(np.ones((LARGE // 6 + 1, 6)), np.ones(LARGE // 6 + 1)), 2),
     ],
     ids=["small", "a user's", "large"],
 )
-def test_a_run_of_small_matrices_has_one_thread(two, f, seen):
+def test_a_run_of_small_matrices_has_one_thread(blas, f, seen):
     found = []
-    wp.minimize(f, wp.sets.Simplex(6), max_rounds=2, callback=lambda _: found.append(threads()))
+    wp.minimize(f, wp.sets.Simplex(6), max_rounds=2, callback=lambda _: found.append(blas.threads))
     assert found
     assert found == [seen] * len(found)
-    assert threads() == {2}
+    assert blas.threads == 2
 
 
 @pytest.mark.parametrize(
