@@ -24,6 +24,7 @@ from .front.resume import resume
 from .loop import Result, Status, load
 from .loop.checkpoint import Checkpoint
 from .problem import CapabilityError
+from .report.curves import plot
 
 __version__ = "0.1.0"
 
@@ -44,6 +45,7 @@ __all__ = [
     "minimize_integer",
     "noise",
     "objectives",
+    "plot",
     "regularizers",
     "resume",
     "sets",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +19,9 @@ from ..problem.checks import shown
 from ..smoothing import Oracles
 from .config import CompositeSettings, Config, ConstrainedSettings
 from .threads import few_threads
+
+_log = logging.getLogger(__name__.partition(".")[0])
+"""One line for each run, at level INFO."""
 
 
 class ConvergenceError(RuntimeError):
@@ -86,6 +90,7 @@ def execute(
     if task.conclude is not None:
         task.conclude(result)
     result.seconds += time.perf_counter() - ended
+    _log.info("%s: %s after %s rounds", result.method, result.status, result.nit)
     return result
 
 

@@ -68,6 +68,7 @@ _COMMON_OPTIONS.extend(["sampling", "block", *POLICY])
     convex=optional(flag),
     starts=count,
     checks=flag,
+    verbose=flag,
 )
 def minimize(
     f: Objective | Callable[[Array], tuple[float, Array]],
@@ -89,6 +90,7 @@ def minimize(
     raise_on_failure: bool = False,
     convex: bool | None = None,
     starts: int = 1,
+    verbose: bool = False,
     **options: Any,
 ) -> Result:
     r"""Minimise a smooth function over a compact convex set; with a certificate if it is convex.
@@ -154,6 +156,8 @@ def minimize(
         With ``convex=False``, the number of starts: x0 first, then random points of K that the seed
         determines. The best result is returned, with all of them in ``res.starts``. Limits on
         rounds and oracle calls hold for each start, ``max_seconds`` for all together.
+    verbose : bool
+        Print a table while the run goes on: round, f, lower bound, gap, oracle calls, seconds.
     **options
         ``L`` (smoothness constant, when the objective does not know it), ``device`` (where to run,
         in PyTorch's words: "cuda" moves dense NumPy data there), ``record_every`` (certify and
@@ -194,7 +198,7 @@ def minimize(
         raise ValueError("a checkpoint holds one run: leave checkpoint out, or starts")
     checks = options.pop("checks", True)
     schedule = Schedule(options.pop("record_every", "auto"))
-    view = Options(callback, progress, schedule, began=began, checks=checks)
+    view = Options(callback, progress, schedule, began=began, checks=checks, verbose=verbose)
     L = options.pop("L", None)
     device = options.pop("device", None)
     if device is not None:

@@ -124,7 +124,7 @@ def prepare_composite(
     if config.record_every not in (None, "auto"):
         schedule = Schedule(config.record_every)
     task = PreparedRun(problem, solver, y0, gradients, conclude)
-    return config, task, replace(options, schedule=schedule)
+    return config, task, replace(options, schedule=schedule, checks=settings.checks)
 
 
 def as_smooth(G: object, beta: float | str | None) -> Objective:

@@ -28,7 +28,7 @@ from ..smoothing import Oracles
 from .checkpoint import Saver, Snapshot
 from .guard import guarded
 from .monitor import Monitor
-from .progress import Progress
+from .progress import Progress, RoundTable
 from .result import Callback, Result
 from .schedule import CLOSED_FORM_CALLS, Schedule, expected
 from .status import Status
@@ -69,6 +69,8 @@ class Options:
         that the user has chosen.
     checks : bool
         Whether f and K are checked, where they are not the library's own.
+    verbose : bool
+        Print a table of rounds instead of a progress line.
     """
 
     callback: Callback | None = None
@@ -79,6 +81,7 @@ class Options:
     began: float = field(default_factory=time.perf_counter)
     search: Callable[[], tuple[Array, str]] | None = None
     checks: bool = True
+    verbose: bool = False
 
     def __post_init__(self) -> None:
         optional(function)(self.callback, "callback")
@@ -172,7 +175,11 @@ class Course:
 
     def __post_init__(self) -> None:
         limits = self.limits
-        self.progress = Progress(self.options.progress, limits.max_rounds)
+        self.progress: Progress | RoundTable
+        if self.options.verbose:
+            self.progress = RoundTable()
+        else:
+            self.progress = Progress(self.options.progress, limits.max_rounds)
         self._observe = getattr(self.solver, "observe", None)
         self._calls: int = getattr(self.solver, "certificate_calls", 0)
         proofs: int = getattr(self.solver, "certificate_proofs", 0)
@@ -196,8 +203,10 @@ class Course:
                 self.monitor.remarks.append(text)
                 return self._close(Status.MAX_ROUNDS, x0)
             status = self._close(Status(reached.limit), x0)
-            late = reached.limit == "max_seconds"  # nothing more is paid for
-            return status if late else self.monitor.verdict(status, self.state)
+            if reached.limit == "max_seconds":  # nothing more is paid for
+                self.monitor.skip()
+                return status
+            return self.monitor.verdict(status, self.state)
 
     def _rounds(self, compared: int) -> Status:
         problem, solver, oracles, tracker = self.problem, self.solver, self.oracles, self.tracker
@@ -414,18 +423,32 @@ class Course:
 
 def _message(status: Status, state: Any, tracker: Tracker, monitor: Monitor) -> str:
     """Return why the run ended, and what was remarked along the way."""
-    remarks = [status.advice, *monitor.remarks]
+    composite = isinstance(tracker.problem, CompositeProblem)
+    contradicts = status is Status.CONTRADICTION and composite  # `check` is for f and K
+    remarks = [_COMPOSITE_CONTRADICTION if contradicts else status.advice, *monitor.remarks]
     if status is Status.STALLED:
         floor = max(tracker.floor(), tracker.gap)
         if tracker.stationarity is not None:
             floor = tracker.stationarity
         remarks.append(f"The floor is about {floor:.1e} here.")
     if tracker.contradicted and monitor.found is None:
-        remarks.append(
-            "A lower bound rose above a value of f: the oracle's answers are not minimisers over "
-            "K, or f is not convex, or its gradient is wrong. No gap can be certified."
-        )
+        remarks.append(_CONTRADICTION["G" if composite else "f"])
     return " ".join(remarks)
+
+
+_COMPOSITE_CONTRADICTION = (
+    "The gradients and values of this run contradict each other, so no gap can be certified."
+)
+_CONTRADICTION = {
+    "f": (
+        "A lower bound rose above a value of f: the oracle's answers are not minimisers over K, or "
+        "f is not convex, or its gradient is wrong. No gap can be certified."
+    ),
+    "G": (
+        "A lower bound rose above a value of F: G is not convex, or its gradient is wrong, or "
+        "the minimisation step of H is. No gap can be certified."
+    ),
+}
 
 
 def _outside(error: NonFiniteError) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -86,7 +87,16 @@ class Function(Objective):
         return _checked(value, gradient, x)
 
 
+def _plain(value: Any, gradient: Any, x: Array) -> bool:
+    """Tell whether f has answered as it mostly does, so that nothing has to be converted."""
+    if type(value) is not float or not (type(x) is np.ndarray is type(gradient)):
+        return False
+    return gradient.dtype == np.float64 and gradient.shape == x.shape
+
+
 def _checked(value: Array, gradient: Array, x: Array) -> Evaluation:
+    if _plain(value, gradient, x):
+        return conjugate_evaluation(value, x, gradient.copy())
     if not (is_foreign(value) and not value.shape):
         number = as_float(value)
         if math.isnan(number) and not is_number(value):
