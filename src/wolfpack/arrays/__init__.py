@@ -12,6 +12,7 @@ from ._convert import (
     ArgumentError,
     as_float_array,
     as_plain,
+    as_type,
     check_finite,
     check_shape,
     check_size,
@@ -26,6 +27,7 @@ from ._gather import (
     bincount,
     concat,
     cumsum,
+    put_row,
     repeat,
     reshape,
     rows,
@@ -88,8 +90,10 @@ from ._place import (
     zeros,
 )
 from ._sparse import check_sparse
+from ._sparse_layout import Layout
 from ._streams import Streams
-from ._structured import LowRank, SparseMatrix, Structured
+from ._structured import LowRank, SparseMatrix
+from ._structured_base import Structured
 from ._types import Array, Index
 
 __all__ = [
@@ -98,6 +102,7 @@ __all__ = [
     "Array",
     "Compiled",
     "Index",
+    "Layout",
     "LowRank",
     "Native",
     "SparseMatrix",
@@ -109,6 +114,7 @@ __all__ = [
     "arange",
     "as_float_array",
     "as_plain",
+    "as_type",
     "bincount",
     "check_finite",
     "check_shape",
@@ -152,6 +158,7 @@ __all__ = [
     "norm_squared",
     "normal_cdf",
     "own",
+    "put_row",
     "read_only",
     "repeat",
     "reshape",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import issparse
 
@@ -108,6 +110,13 @@ def same_type(values: Array, x: Array) -> Array:
     if type(values) is not np.ndarray or values.dtype == x.dtype or type(x) is not np.ndarray:
         return values
     return values.astype(x.dtype)
+
+
+def as_type(x: Array, dtype: Any) -> Array:
+    """Return ``x`` with entries of a type of its library, itself if they are."""
+    if x.dtype == dtype:
+        return x
+    return x.astype(dtype) if type(x) is np.ndarray else namespace(x).astype(x, dtype)
 
 
 def spare(x: Array) -> Array:

@@ -15,7 +15,7 @@ from scipy.linalg.blas import daxpy
 
 from ._gather import reshape, wide_dtype
 from ._place import full, library, like, namespace, to_host
-from ._structured import Structured
+from ._structured_base import Structured
 from ._types import Array
 
 _DOUBLE = np.dtype(np.float64)
@@ -215,7 +215,8 @@ def is_double(a: Array) -> bool:
 
 def epsilon(a: Array) -> float:
     """Return the machine precision of ``a``'s floating-point type."""
-    if type(a) is np.ndarray or isinstance(a, Structured):
+    a = a.base if isinstance(a, Structured) else a
+    if type(a) is np.ndarray:
         # np.finfo takes longer than all the arithmetic of a small bound
         return _EPSILON if a.dtype is _DOUBLE else float(np.finfo(a.dtype).eps)
     return float(namespace(a).finfo(a.dtype).eps)
@@ -223,8 +224,7 @@ def epsilon(a: Array) -> float:
 
 def sums_are_wide(a: Array) -> bool:
     """Tell whether sums over ``a`` are taken in double precision."""
-    known = type(a) is np.ndarray or isinstance(a, Structured)
-    return known or "64" in str(wide_dtype(a))
+    return type(a) is np.ndarray or "64" in str(wide_dtype(a))
 
 
 def clip(a: Array, low: float | None, high: float | None) -> Array:

@@ -138,7 +138,7 @@ def _explain_composite(G: Any, H: Regularizer, settings: dict[str, Any]) -> Choi
 
 def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
     """Return the method for a problem from its declared properties."""
-    name, m, engine = type(K).__name__, settings.get("m"), settings.get("engine")
+    name, m, engine = repr(K).partition("(")[0], settings.get("m"), settings.get("engine")
     projects = K.has("project") and K.cheap_projection
     facts = {
         "objective": type(objective).__name__,

@@ -18,6 +18,7 @@ from ..problem import CompositeProblem, Problem, Solver
 from ..problem.checks import shown
 from ..smoothing import Oracles
 from .config import CompositeSettings, Config, ConstrainedSettings
+from .threads import few_threads
 
 _log = logging.getLogger(__name__.partition(".")[0])
 """One line for each run, at level INFO."""
@@ -69,7 +70,8 @@ def execute(
             assert isinstance(config.settings, ConstrainedSettings)
             log = EngineLog(choice.engine.name, choice.reason)
             oracles.driver = Driver(choice.engine, oracles.job, config.settings.policy, log)
-        with without_graphs(task.start if options.origin is None else options.origin.state.x):
+        x = task.start if options.origin is None else options.origin.state.x
+        with without_graphs(x), few_threads(task.problem, x):
             result = run(task.problem, task.solver, task.start, oracles, config.limits, options)
         ended = time.perf_counter()
         result.method, result.engine = config.method, log

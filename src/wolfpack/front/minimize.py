@@ -12,8 +12,11 @@ from inspect import signature
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from ..arrays import (
     Array,
+    LowRank,
     as_float_array,
     check_finite,
     check_shape,
@@ -34,9 +37,9 @@ from ..objectives._move import on_device
 from ..problem import Counts, LimitReached, Problem, Solver, counted, under_way
 from ..problem.checks import checked, choice, count, flag, instance, optional, positive, shown
 from ..problem.checks import seed as seed_kind
-from ..sets import Set
+from ..sets import Set, TraceNormBall
 from ..smoothing import SAMPLINGS, SMOOTHINGS
-from ..solvers import Descending, StochasticComposite
+from ..solvers import Descending, LowRankCorrective, StochasticComposite
 from .choose import as_set, choose
 from .config import Config, ConstrainedSettings, as_checkpoint
 from .execute import concluded, execute
@@ -222,6 +225,10 @@ def minimize(
         for_set = getattr(solver, "for_set", None)
         solver = solver if for_set is None or declared is False else for_set(region)
     _check_solver(name, solver, settings)
+    if isinstance(start, LowRank) and not (
+        objective.factored and isinstance(solver, LowRankCorrective)
+    ):
+        start = start.to_dense()
     if declared is False:
         solver = Descending(solver)
     config = Config(
@@ -358,16 +365,22 @@ def _allowed(deadline: float | None = None, max_lmo: float | None = None) -> Gen
 
 
 def starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
-    """Return a feasible start, checked, that no solver will write to."""
+    """Return a feasible start, checked, that no solver will write to.
+
+    It is in factors where f takes it so and it is of low rank: x0, or the set's own, 0.
+    """
     if objective.shape is not None and tuple(objective.shape) != tuple(K.shape):
         raise ValueError(f"f takes x of shape {objective.shape}, K has shape {K.shape}")
     place = objective.like
     if x0 is None:
+        if objective.factored and isinstance(K, TraceNormBall):  # which starts at 0
+            rows, columns = K.shape
+            return LowRank.zeros((rows, columns), np.zeros(0) if place is None else place)
         x = _own_start(K)
         return x if place is None else like(x, place)
     if is_foreign(place) or is_foreign(x0):
         same_place(**{"the data of f": place, "x0": x0})
-    start: Array = as_float_array(x0, "x0")
+    start: Array = x0 if isinstance(x0, LowRank) else as_float_array(x0, "x0")
     if is_foreign(start) and describe(start).split()[1] not in ("float32", "float64"):
         raise TypeError(f"x0 must be float32 or float64, found {describe(start)}")
     start = check_shape(check_finite(start, "x0"), K.shape, "x0")
@@ -377,4 +390,5 @@ def starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
             f"x0 is outside {K}: it violates the constraints by {violation:.3g}; "
             "leave x0 out to start from K.start()"
         )
-    return start + 0.0  # a copy, so that neither f nor a callback writes to the user's array
+    # a copy, so that neither f nor a callback writes to the user's array
+    return start if isinstance(start, LowRank) else start + 0.0

@@ -233,6 +233,7 @@ def _drawing(module: str) -> Any:
 def _parts(x: Any) -> dict[str, np.ndarray]:
     """Return an answer as arrays: one that is kept in factors stays so, however large it is."""
     if isinstance(x, LowRank):
+        x = x.on_host()
         return {"U": x.U, "S": x.s, "V": x.V}
     return {"x": np.asarray(to_host(x))}
 
