@@ -18,10 +18,12 @@ from .front.check import check
 from .front.choose import explain
 from .front.composite import minimize_composite
 from .front.execute import ConvergenceError
+from .front.many import minimize_many
 from .front.minimize import minimize
 from .front.resume import resume
 from .loop import Result, Status, load
 from .loop.checkpoint import Checkpoint
+from .loop.many_result import ManyResult
 from .problem import CapabilityError
 
 __version__ = "0.1.0"
@@ -30,6 +32,7 @@ __all__ = [
     "CapabilityError",
     "Checkpoint",
     "ConvergenceError",
+    "ManyResult",
     "Result",
     "Status",
     "arrays",
@@ -40,6 +43,7 @@ __all__ = [
     "load",
     "minimize",
     "minimize_composite",
+    "minimize_many",
     "noise",
     "objectives",
     "regularizers",

@@ -22,6 +22,7 @@ from .protocols import (
     State,
 )
 from .rounding import Minorant, accumulation, sum_unit, underflow, unit_of
+from .stacked import Stackable, Stacked, axes_of
 
 __all__ = [
     "CapabilityError",
@@ -46,10 +47,13 @@ __all__ = [
     "SetDependent",
     "SimpleTerm",
     "Solver",
+    "Stackable",
+    "Stacked",
     "State",
     "Violation",
     "accumulation",
     "affordable",
+    "axes_of",
     "counted",
     "is_own",
     "spend",

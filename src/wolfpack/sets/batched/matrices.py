@@ -1,0 +1,224 @@
+"""Batches of trace-norm balls, spectrahedra and Birkhoff polytopes of small matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...arrays import Array, arange, clip, cumsum, epsilon, eye, namespace, reshape, sum_last
+from .._spectral_bounds import _gamma
+from ..birkhoff import Birkhoff
+from ..spectrahedron import Spectrahedron
+from ..trace_norm_ball import TraceNormBall
+from ._base import BatchedSet, column
+from .levels import above_level, falling_rows
+
+
+class Matrices(BatchedSet):
+    """Sets of matrices: rows are seen as matrices."""
+
+    def matrices(self, X: Array) -> Array:
+        """Return the rows of X as matrices."""
+        return reshape(X, (-1, *self.shape))
+
+    def flat(self, M: Array) -> Array:
+        """Return matrices as rows."""
+        return reshape(M, (-1, self.dimension))
+
+
+class TraceNormBalls(Matrices):
+    """Singular values with a sum of at most r."""
+
+    varying = ("r",)
+
+    def __init__(self, parts: list[TraceNormBall], place: Array, count: int) -> None:
+        super().__init__([*parts], place, count)
+        self.r = self.numbers([K.r for K in parts])
+
+    def project(self, X: Array) -> Array:
+        xp = namespace(X)
+        U, s, Vt = xp.linalg.svd(self.matrices(X), full_matrices=False)
+        inside = sum_last(s, 1) <= self.r
+        kept = above_level(s, self.r)
+        return xp.where(inside[:, None], X, self.flat((U * kept[:, None, :]) @ Vt))
+
+    def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
+        # ||Y|| <= ||U|| s_1 ||V|| + ||Y - U S V'||, as in `_spectral_bounds.fitted_ceiling`
+        xp, M = namespace(Y), self.matrices(Y)
+        U, s, Vt = xp.linalg.svd(M, full_matrices=False)
+        k = s.shape[1]
+        residual = _frobenius(M - (U * s[:, None, :]) @ Vt)
+        residual = residual * (1.0 + 4.0 * k * epsilon(Y)) + _rounding(
+            self.dimension, Y
+        ) * sum_last(s, 1)
+        stretch = 0.5 * (_off_identity(U.mT @ U) + _off_identity(Vt @ Vt.mT))
+        stretch = stretch + _rounding(max(self.shape) + 2, Y) * k
+        value = -self.r * s[:, 0]
+        return value, self.r * (1.01 * stretch * s[:, 0] + residual)
+
+    def violation(self, X: Array) -> Array:
+        return sum_last(namespace(X).linalg.svdvals(self.matrices(X)), 1) - self.r
+
+    def start(self) -> Array:
+        return 0.0 * self.r[:, None] * self._row()
+
+
+class Spectrahedra(Matrices):
+    """Positive semidefinite matrices of trace r, or at most r."""
+
+    varying = ("r",)
+
+    def __init__(self, parts: list[Spectrahedron], place: Array, count: int) -> None:
+        super().__init__([*parts], place, count)
+        self.r, self.equality = self.numbers([K.r for K in parts]), parts[0].equality
+
+    def project(self, X: Array) -> Array:
+        values, V = self._decomposed(X)
+        kept = above_level(values, self.r)
+        if not self.equality:
+            positive = clip(values, 0.0, None)
+            inside = sum_last(positive, 1) <= self.r
+            kept = namespace(X).where(inside[:, None], positive, kept)
+        return self.flat((V * kept[:, None, :]) @ V.mT)
+
+    def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
+        # with z = V'x: x'Yx >= min(lambda) ||z||^2 - ||Y - V L V'||, and ||z||^2 is near 1
+        values, V = self._decomposed(Y)
+        n = self.shape[0]
+        symmetric = self._symmetric(Y)
+        residual = _frobenius(symmetric - (V * values[:, None, :]) @ V.mT)
+        size = namespace(Y).max(abs(values), axis=1)
+        error = 1.01 * _off_identity(V @ V.mT) + _rounding(n + 4, Y) * n
+        error = residual * (1.0 + 4.0 * n * epsilon(Y)) + (error + _rounding(n + 4, Y) * n) * size
+        least = values[:, 0]
+        if not self.equality:
+            least = clip(least, None, 0.0)
+        return self.r * least, self.r * error
+
+    def violation(self, X: Array) -> Array:
+        xp, M = namespace(X), self.matrices(X)
+        skew = _frobenius(0.5 * (M - M.mT))
+        values = xp.linalg.eigvalsh(self._symmetric(X))
+        excess = sum_last(values, 1) - self.r
+        excess = abs(excess) if self.equality else excess
+        return xp.maximum(xp.maximum(skew, -values[:, 0]), excess)
+
+    def start(self) -> Array:
+        middle = self.flat(eye(self.shape[0], self.place)[None, ...])
+        return (self.r / self.shape[0])[:, None] * middle
+
+    def _symmetric(self, X: Array) -> Array:
+        M = self.matrices(X)
+        return 0.5 * M + 0.5 * M.mT
+
+    def _decomposed(self, X: Array) -> tuple[Array, Array]:
+        values, V = namespace(X).linalg.eigh(self._symmetric(X))
+        return values, V
+
+
+class Birkhoffs(Matrices):
+    """Doubly stochastic matrices; projections by semismooth Newton steps on the dual.
+
+    The projection X = max(Z - lambda 1' - 1 mu', 0) also proves bounds: alpha = -lambda and beta,
+    the largest numbers with alpha_i + beta_j <= y_ij, are feasible for the dual of the assignment
+    problem whatever lambda is, so that their sum is at most min <y, V>.
+    """
+
+    unconditional = True
+    steps = 60
+
+    def __init__(self, parts: list[Birkhoff], place: Array, count: int) -> None:
+        super().__init__([*parts], place, count)
+
+    def project(self, X: Array) -> Array:
+        return self.flat(self._newton(self.matrices(X))[0])
+
+    def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
+        xp, M = namespace(Y), self.matrices(Y)
+        size = xp.max(abs(Y), axis=1)
+        scale = xp.where(size > 0, size, xp.ones_like(size))[:, None, None]
+        # near a solution X = P(X - Y/scale), whose multipliers are then optimal potentials
+        _, lam = self._newton(self.matrices(X) - M / scale)
+        rows = -scale[:, :, 0] * lam
+        columns = xp.min(M - rows[:, :, None], axis=1)
+        least = sum_last(rows, 1) + sum_last(columns, 1)
+        n = self.shape[0]
+        terms = sum_last(abs(rows), 1) + sum_last(abs(columns), 1)
+        return least, (4.0 * n + 8.0) * epsilon(Y) * (terms + n * size)
+
+    def violation(self, X: Array) -> Array:
+        xp, M = namespace(X), self.matrices(X)
+        rows = xp.max(abs(xp.sum(M, axis=2) - 1.0), axis=1)
+        columns = xp.max(abs(xp.sum(M, axis=1) - 1.0), axis=1)
+        return xp.maximum(xp.maximum(rows, columns), -xp.min(X, axis=1))
+
+    def start(self) -> Array:
+        return self._row() / self.shape[0] + 0.0 * self.radius[:, None]
+
+    def absolute_support(self, C: Array) -> Array:
+        # each row of a point is a mean of rows of the identity
+        xp = namespace(C)
+        by_rows = sum_last(xp.max(self.matrices(C), axis=2), 1)
+        return xp.minimum(by_rows, xp.sqrt(sum_last(C * C, 1)) * self.radius)
+
+    def _newton(self, Z: Array) -> tuple[Array, Array]:
+        """Return the projections, and lambda."""
+        xp, n = namespace(Z), self.shape[0]
+        tol = 4.0 * n * epsilon(Z) * (2.0 + xp.max(abs(self.flat(Z)), axis=1))
+        # the row levels are exact for the column levels: one half of F is always minimised
+        mu = xp.max(Z, axis=1) - 1.0
+        lam = _row_levels(Z - mu[:, None, :])
+        best_mu, best = mu, xp.full(tol.shape, np.inf, dtype=Z.dtype)
+        base = Z - lam[:, :, None] - mu[:, None, :]
+        damping = xp.ones_like(tol)
+        for _ in range(self.steps):
+            plus = clip(base, 0.0, None)
+            columns = xp.sum(plus, axis=1) - 1.0
+            worst = xp.max(abs(columns), axis=1)
+            better = worst < best
+            best = xp.where(better, worst, best)
+            best_mu = xp.where(better[:, None], mu, best_mu)
+            if bool(xp.all(best <= tol)):
+                break
+            damping = xp.where(better, 1.0 + 0.0 * damping, 0.5 * damping)
+            step = _newton_step(base > 0, columns, worst)
+            mu = mu + damping[:, None] * step
+            lam = _row_levels(Z - mu[:, None, :])
+            base = Z - lam[:, :, None] - mu[:, None, :]
+        lam = _row_levels(Z - best_mu[:, None, :])
+        return clip(Z - lam[:, :, None] - best_mu[:, None, :], 0.0, None), lam
+
+
+def _row_levels(Z: Array) -> Array:
+    """Return the level of each row at which what is above it sums to 1."""
+    xp, n = namespace(Z), Z.shape[2]
+    top = xp.max(Z, axis=2)
+    flat = reshape(Z - top[:, :, None], (-1, n))
+    ranks = xp.astype(arange(n, Z) + 1, Z.dtype)
+    levels = (cumsum(falling_rows(flat), 1, Z.dtype) - 1.0) / ranks
+    return top + reshape(xp.max(levels, axis=1), tuple(top.shape))
+
+
+def _newton_step(active: Array, columns: Array, worst: Array) -> Array:
+    """Return the Newton step of mu, lambda(mu) being eliminated: a semidefinite system."""
+    xp = namespace(columns)
+    S = xp.astype(active, columns.dtype)
+    by_row = xp.sum(S, axis=2)
+    scaled = S / clip(by_row, 1.0, None)[:, :, None]
+    n = S.shape[2]
+    one = eye(n, columns)[None, ...]
+    ridge = 1e-12 + 1e-3 * xp.minimum(worst, xp.ones_like(worst))
+    system = one * (xp.sum(S, axis=1) + column(ridge, columns))[:, :, None] - S.mT @ scaled
+    return xp.linalg.solve(system, columns[:, :, None])[:, :, 0]
+
+
+def _frobenius(M: Array) -> Array:
+    return namespace(M).sqrt(sum_last(M * M, 2))
+
+
+def _off_identity(M: Array) -> Array:
+    return _frobenius(M - eye(M.shape[-1], M))
+
+
+def _rounding(terms: int, Y: Array) -> float:
+    """Return a bound on the relative error of a sum of products, in the precision of Y."""
+    return _gamma(terms) * (epsilon(Y) / 2.0**-52)
