@@ -240,6 +240,9 @@ def _shape(f: Any, K: Any) -> tuple[int, ...]:
     known = _shape_of(f, "f")
     found = _shape_of(K, "K")
     assert found is not None
+    alike = known == found and isinstance(f, Objective) and not isinstance(f, Function)
+    if alike and isinstance(K, Box | ConvexHull) and len(found) > 1:
+        return found[1:]  # data and bounds alike have a leading axis
     if known is None or known == found:
         return found
     if isinstance(K, Box | ConvexHull) and len(found) == len(known) + 1 and found[1:] == known:

@@ -23,11 +23,13 @@ from .progress import Progress
 from .status import Status
 from .stopping import Limits
 
-FIRST_CHECK = 8
-"""Rounds before the second certificate; later ones are farther apart, by an eighth of all."""
+EVERY = 8
+"""Rounds between certificates, at least; later ones are farther apart, by an eighth of all. The
+first round has one too: it is the last one where f measures the distance from a point."""
 
-FACE_FROM = 16
-"""Rounds after which the faces of quadratics over bounds are searched for the minimum."""
+FACE_FROM = {False: 8, True: 40}
+"""Rounds after which the faces of quadratics over bounds are searched for the minimum: on the host,
+and on devices, where small systems are slow and many gradient steps are not."""
 
 _IDLE = 12
 """Certificates in a row without progress after which a problem is stalled."""
@@ -137,10 +139,15 @@ class BatchRun:
 
     def run(self, progress: Progress, callback: Callable[[], object] | None) -> None:
         """Take rounds until every problem has ended."""
+        # problems that have ended are computed along, whatever their numbers
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            self._run(progress, callback)
+
+    def _run(self, progress: Progress, callback: Callable[[], object] | None) -> None:
         ledger = self.ledger
         if not len(self.ids):
             return
-        k, due = 0, FIRST_CHECK
+        k, due = 0, 1
         try:
             motion = self._begin()
             while True:
@@ -157,7 +164,7 @@ class BatchRun:
                     motion = advance(self.model, self.K, motion)
                     k += 1
                 motion = self._check(motion, k)
-                due = k + max(FIRST_CHECK, k // 8)
+                due = k - k % EVERY + max(EVERY, k // 8)
         except StopIteration:
             ledger.end(self.ids, Status.CALLBACK_STOP)
         except KeyboardInterrupt:
@@ -170,18 +177,16 @@ class BatchRun:
 
     def _begin(self) -> Motion:
         """Certify the starting points and return the state there."""
-        slopes = self._certify(self.x, 0)
-        f, g = self.model.evaluate(self.x)
-        self.ledger.counts["nfev"][self.ids] += 1
-        self.ledger.counts["njev"][self.ids] += 1
-        del slopes
+        f, g = self._certify(self.x, 0)
+        if g.dtype != self.x.dtype:  # certificates of single precision are in double
+            f, g = self.model.evaluate(self.x)
         return first_motion(self.model, self.x, f, g, self.K.diameter)
 
     def _check(self, motion: Motion, k: int) -> Motion:
         """Search the faces, certify, and begin anew from the gradients that are accurate."""
         x, bounds, H = motion.x, self.K.bounds(), self.model.hessian
         moved = False
-        if bounds is not None and H is not None and k >= FACE_FROM:
+        if bounds is not None and H is not None and k >= FACE_FROM[is_foreign(x)]:
             steps = min(12 * 2**self.faces, 4 * self.K.dimension)
             found = face_steps(H, x, motion.g, bounds, steps)
             self.faces += 1

@@ -30,6 +30,7 @@ from ..arrays import (
     spare,
     sum_last,
     sums_are_wide,
+    to_host,
     wide_dtype,
     zeros,
 )
@@ -364,7 +365,7 @@ class Lifted(BatchedObjective):
         found = self.inside.certify(self.points_of(X))
         slopes = self._scores(found.slopes)
         d = self.points.shape[-1]
-        lost = (accumulation(d) + 1.0) * unit_of(X) * row_norms(found.slopes) * self.reach
+        lost = (accumulation(d) + 1.0) * unit_of(slopes) * row_norms(found.slopes) * self.reach
         return found._replace(slopes=slopes, errors=found.errors + lost)
 
     def finite(self) -> np.ndarray:
@@ -392,9 +393,10 @@ class Lifted(BatchedObjective):
         return other
 
     def _scores(self, G: Array) -> Array:
-        if self.points.ndim == 2:
-            return G @ self.points.mT
-        return _times(self.points, G[:, :, None])[:, :, 0]
+        points = self.points
+        if points.dtype != G.dtype:  # certificates of single precision are in double
+            points = namespace(points).astype(points, G.dtype)
+        return G @ points.mT if points.ndim == 2 else _times(points, G[:, :, None])[:, :, 0]
 
 
 def batched(f: Any, count: int, shape: tuple[int, ...], place: Array) -> BatchedObjective | str:
@@ -551,6 +553,4 @@ def _apply(H: Array, V: Array) -> Array:
 
 
 def _host(flags: Array) -> np.ndarray:
-    from ..arrays import to_host
-
     return np.asarray(to_host(flags))

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..arrays import ArgumentError, as_float_array, is_foreign, namespace
+from ..arrays import ArgumentError, as_float_array, is_foreign, namespace, own, plain_type
 
 Arguments = dict[str, Any]
 
@@ -60,7 +60,10 @@ class Stacked:
             for name, parameter in signature(self.kind).parameters.items()
             if parameter.kind is Parameter.VAR_POSITIONAL and name in picked
         ]
-        return self.kind(*(more[0] if more else ()), **picked)
+        try:
+            return self.kind(*(more[0] if more else ()), **picked)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"problem {i}: {error}") from None
 
     def __repr__(self) -> str:
         return f"{self.count} x {self.kind.__name__}"
@@ -84,6 +87,11 @@ class Stackable:
             if found is not None:
                 return found  # pyright: ignore[reportReturnType]
         return super().__new__(cls)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the attributes of a pickle or of a copy; numbers get their type's own object."""
+        for name, value in state.items():
+            vars(self)[name] = plain_type(value) if type(value) is np.ndarray else value
 
     @classmethod
     def _stack(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Stacked | None:
@@ -117,7 +125,7 @@ def axes_of(value: Any) -> int:
 def as_stack(value: Any, name: str) -> Any:
     """Return numbers with a leading axis as an array, or say which entry has another shape."""
     if isinstance(value, np.ndarray) or is_foreign(value):
-        array = as_float_array(value, name)
+        array = own(as_float_array(value, name), value)
     elif isinstance(value, list | tuple) and any(isinstance(part, Stacked) for part in value):
         return value
     else:

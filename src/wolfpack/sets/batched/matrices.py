@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
 from ...arrays import Array, arange, clip, cumsum, epsilon, eye, namespace, reshape, sum_last
 from .._spectral_bounds import _gamma
@@ -161,31 +161,62 @@ class Birkhoffs(Matrices):
         return xp.minimum(by_rows, xp.sqrt(sum_last(C * C, 1)) * self.radius)
 
     def _newton(self, Z: Array) -> tuple[Array, Array]:
-        """Return the projections, and lambda."""
-        xp, n = namespace(Z), self.shape[0]
-        tol = 4.0 * n * epsilon(Z) * (2.0 + xp.max(abs(self.flat(Z)), axis=1))
-        # the row levels are exact for the column levels: one half of F is always minimised
-        mu = xp.max(Z, axis=1) - 1.0
-        lam = _row_levels(Z - mu[:, None, :])
-        best_mu, best = mu, xp.full(tol.shape, np.inf, dtype=Z.dtype)
-        base = Z - lam[:, :, None] - mu[:, None, :]
-        damping = xp.ones_like(tol)
+        """Return the projections, and lambda.
+
+        For each mu the best lambda is known, so that steps are those of mu alone, on the convex
+        function F(lambda(mu), mu). Where a Newton step lowers neither F nor the error by enough,
+        the best mu for lambda takes its place; a few such exchanges come first.
+        """
+        xp = namespace(Z)
+        tol = 4.0 * self.shape[0] * epsilon(Z) * (2.0 + xp.max(abs(self.flat(Z)), axis=1))
+        state = _at_columns(Z, xp.mean(Z, axis=1))
+        for _ in range(_EXCHANGES):
+            state = _at_columns(Z, _row_levels((Z - state.lam[:, :, None]).mT))
         for _ in range(self.steps):
-            plus = clip(base, 0.0, None)
-            columns = xp.sum(plus, axis=1) - 1.0
-            worst = xp.max(abs(columns), axis=1)
-            better = worst < best
-            best = xp.where(better, worst, best)
-            best_mu = xp.where(better[:, None], mu, best_mu)
-            if bool(xp.all(best <= tol)):
+            left = (state.worst > tol) & xp.isfinite(state.worst)
+            if not bool(xp.any(left)):
                 break
-            damping = xp.where(better, 1.0 + 0.0 * damping, 0.5 * damping)
-            step = _newton_step(base > 0, columns, worst)
-            mu = mu + damping[:, None] * step
-            lam = _row_levels(Z - mu[:, None, :])
-            base = Z - lam[:, :, None] - mu[:, None, :]
-        lam = _row_levels(Z - best_mu[:, None, :])
-        return clip(Z - lam[:, :, None] - best_mu[:, None, :], 0.0, None), lam
+            step = _newton_step(state.X > 0, state.columns, state.worst)
+            found = _at_columns(Z, state.mu + step)
+            promised = 1e-4 * xp.sum(state.columns * step, axis=1)
+            good = (found.value <= state.value - promised) | (found.worst < 0.5 * state.worst)
+            if bool(xp.any(left & ~good)):
+                other = _at_columns(Z, _row_levels((Z - state.lam[:, :, None]).mT))
+                found = found.where(good, other)
+            state = found.where(left, state)
+        return state.X, state.lam
+
+
+_EXCHANGES = 4
+"""Exchanges of the best lambda and the best mu before Newton steps."""
+
+
+class _Dual(NamedTuple):
+    """mu, the best lambda for it, X, the errors of its columns, the largest one, and F."""
+
+    mu: Array
+    lam: Array
+    X: Array
+    columns: Array
+    worst: Array
+    value: Array
+
+    def where(self, flags: Array, other: _Dual) -> _Dual:
+        """Return this state for some problems, and another one for the rest."""
+        pairs = zip(self, other, strict=True)
+        shape = [reshape(flags, (-1, *(1,) * k)) for k in range(3)]
+        return _Dual(*(namespace(a).where(shape[a.ndim - 1], a, b) for a, b in pairs))
+
+
+def _at_columns(Z: Array, mu: Array) -> _Dual:
+    """Return the state with the best lambda for mu: all rows of X sum to 1."""
+    xp = namespace(Z)
+    lowered = Z - mu[:, None, :]
+    lam = _row_levels(lowered)
+    X = clip(lowered - lam[:, :, None], 0.0, None)
+    columns = xp.sum(X, axis=1) - 1.0
+    value = 0.5 * sum_last(X * X, 2) + sum_last(lam, 1) + sum_last(mu, 1)
+    return _Dual(mu, lam, X, columns, xp.max(abs(columns), axis=1), value)
 
 
 def _row_levels(Z: Array) -> Array:
@@ -206,7 +237,7 @@ def _newton_step(active: Array, columns: Array, worst: Array) -> Array:
     scaled = S / clip(by_row, 1.0, None)[:, :, None]
     n = S.shape[2]
     one = eye(n, columns)[None, ...]
-    ridge = 1e-12 + 1e-3 * xp.minimum(worst, xp.ones_like(worst))
+    ridge = 64.0 * n * epsilon(columns) + 1e-3 * xp.minimum(worst, xp.ones_like(worst))
     system = one * (xp.sum(S, axis=1) + column(ridge, columns))[:, :, None] - S.mT @ scaled
     return xp.linalg.solve(system, columns[:, :, None])[:, :, 0]
 

@@ -127,12 +127,10 @@ class _Faces:
         return (~inside | xp.any(wrong, axis=1, keepdims=True))[:, 0]
 
     def _wrong(self, x: Array, slopes: Array, free: Array) -> Array:
-        """Return by how much f falls per unit where held entries leave their bounds, -1 elsewhere."""
+        """Return how fast f falls where held entries leave their bounds, -1 elsewhere."""
         xp = namespace(x)
         held = ~free & (self.low < self.high)
-        return xp.where(
-            held, xp.where(x <= self.low, -slopes, slopes), xp.full_like(x, -1.0)
-        )
+        return xp.where(held, xp.where(x <= self.low, -slopes, slopes), xp.full_like(x, -1.0))
 
     def _noise(self, g: Array) -> Array:
         return 8.0 * epsilon(g) * namespace(g).max(abs(g), axis=1, keepdims=True)

@@ -35,7 +35,7 @@ from ...arrays import Array, epsilon, namespace, row_norms, sum_last
 
 _RISE = 2.0
 _FALL = 0.9
-_STEEPEST = 2.0**200
+_STEEPEST = 2.0**100
 """L beyond which a problem is given up: its function has no finite value near its point."""
 
 
