@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ...arrays import Array, like, namespace, rows, sum_last
-from ...problem import Stacked
+from ...arrays import Array, eye, like, namespace, rows, sum_last
+from ...problem import CapabilityError, Stacked
 from .._base import Set
 
 
@@ -72,6 +72,13 @@ class BatchedSet(ABC):
     def violation(self, X: Array) -> Array:
         """Return by how much each row violates the constraints."""
 
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        """Return the derivatives (B, d, d) of the projection at Z, where it is X.
+
+        They are symmetric. Where the projection has a kink, they are those of one side of it.
+        """
+        raise CapabilityError(f"the projection onto {type(self).__name__} has no derivative here")
+
     def start(self) -> Array:
         """Return a point of each set."""
         zero = 0.0 * self.radius[:, None] * self._row()
@@ -96,6 +103,28 @@ class BatchedSet(ABC):
 def parts_of(K: Set | Stacked | list[Set], count: int) -> list[Set]:
     """Return the set of each problem, or the one set for all of them."""
     return [K] if isinstance(K, Set) else [K[i] for i in range(count)]
+
+
+def diagonal(D: Array) -> Array:
+    """Return the diagonal matrices of the rows of D."""
+    return D[:, :, None] * eye(D.shape[1], D)[None, :, :]
+
+
+def along(free: Array, normal: Array) -> Array:
+    """Return the projections onto the steps of free entries that are orthogonal to ``normal``.
+
+    ``free`` holds ones and zeros; where a normal has no free entry, nothing moves.
+    """
+    xp = namespace(free)
+    n = free * normal
+    square = xp.sum(n * n, axis=1)[:, None, None]
+    square = xp.where(square > 0, square, xp.ones_like(square))
+    return diagonal(free) - n[:, :, None] * n[:, None, :] / square
+
+
+def ones_where(flags: Array, x: Array) -> Array:
+    """Return 1 where a condition holds and 0 elsewhere, in the type of x."""
+    return namespace(x).astype(flags, x.dtype)
 
 
 def row_sums(X: Array) -> Array:

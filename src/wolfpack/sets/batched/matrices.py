@@ -9,7 +9,7 @@ from .._spectral_bounds import _gamma
 from ..birkhoff import Birkhoff
 from ..spectrahedron import Spectrahedron
 from ..trace_norm_ball import TraceNormBall
-from ._base import BatchedSet, column
+from ._base import BatchedSet, along, column, diagonal, ones_where
 from .levels import above_level, falling_rows
 
 
@@ -80,6 +80,33 @@ class Spectrahedra(Matrices):
             kept = namespace(X).where(inside[:, None], positive, kept)
         return self.flat((V * kept[:, None, :]) @ V.mT)
 
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        # with C = V'DV: D P(D) = V (W * C + Diag(J diag C)) V', W the divided differences
+        xp, n = namespace(X), self.shape[0]
+        values, V = self._decomposed(Z)
+        kept = xp.sum(V * (self.matrices(X) @ V), axis=1)
+        cut = 1e2 * n * epsilon(X) * (1.0 + xp.max(abs(values), axis=1, keepdims=True))
+        free = ones_where(kept > cut, X)
+        J = along(free, xp.ones_like(free))
+        if not self.equality:
+            slack = sum_last(clip(values, 0.0, None), 1) <= self.r
+            J = xp.where(slack[:, None, None], diagonal(ones_where(values > 0, X)), J)
+        gaps = values[:, :, None] - values[:, None, :]
+        near = abs(gaps) <= cut[:, :, None]
+        ratio = (kept[:, :, None] - kept[:, None, :]) / xp.where(near, xp.ones_like(gaps), gaps)
+        W = xp.where(near, 0.5 * (free[:, :, None] + free[:, None, :]), ratio)
+        one = eye(n, X)
+        W = W * (1.0 - one)[None, :, :]
+        # the pairs (i, j) of V_ai V_bj are the columns of the basis
+        basis = V[:, :, None, :, None] * V[:, None, :, None, :]
+        basis = reshape(basis, (-1, n * n, n * n))
+        middle = diagonal(self.flat(W))
+        ends = reshape(one[:, None, :] * one[:, :, None], (n, n * n))  # e_i e_i', flat
+        middle = middle + ends.mT[None, ...] @ J @ ends[None, ...]
+        swap = reshape(one[:, None, None, :] * one[None, :, :, None], (n * n, n * n))
+        symmetric = 0.5 * (eye(n * n, X) + swap)
+        return basis @ middle @ basis.mT @ symmetric
+
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         # with z = V'x: x'Yx >= min(lambda) ||z||^2 - ||Y - V L V'||, and ||z||^2 is near 1
         values, V = self._decomposed(Y)
@@ -131,6 +158,17 @@ class Birkhoffs(Matrices):
 
     def project(self, X: Array) -> Array:
         return self.flat(self._newton(self.matrices(X))[0])
+
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        xp, n = namespace(X), self.shape[0]
+        one = eye(n, X)
+        sums = [reshape(one[:, :, None] + 0.0 * one[:, None, :], (n, n * n))]
+        sums.append(reshape(one[:, None, :] + 0.0 * one[:, :, None], (n, n * n)))
+        free = ones_where(X > 0, X)
+        A = xp.concat(sums, axis=0)[None, ...] * free[:, None, :]
+        # the equations of rows and columns depend on each other, hence the pseudoinverse
+        inverse = xp.linalg.pinv(A @ A.mT, rtol=1e3 * n * epsilon(X))
+        return diagonal(free) - A.mT @ inverse @ A
 
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         xp, M = namespace(Y), self.matrices(Y)

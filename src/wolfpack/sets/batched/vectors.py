@@ -14,7 +14,7 @@ from ..k_sparse import KSparse
 from ..product import Product
 from ..simplex import Simplex
 from ..weighted_l1_ball import WeightedL1Ball
-from ._base import BatchedSet, column, row_sums, zero_errors
+from ._base import BatchedSet, along, column, diagonal, ones_where, row_sums, zero_errors
 from .levels import above_level, clip_to_total
 
 
@@ -30,6 +30,9 @@ class Simplices(BatchedSet):
 
     def project(self, X: Array) -> Array:
         return above_level(X, self.r)
+
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        return along(ones_where(X > 0, X), namespace(X).ones_like(X))
 
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         least = self.r * namespace(Y).min(Y, axis=1)
@@ -60,6 +63,9 @@ class CappedSimplices(BatchedSet):
     def project(self, X: Array) -> Array:
         return clip_to_total(X, self.caps, self.total)
 
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        return along(ones_where((X > 0) & (self.caps > X), X), namespace(X).ones_like(X))
+
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         least = sum_last(Y * _filled(Y, self.caps, self.total), 1)
         return least, zero_errors(least)
@@ -89,6 +95,9 @@ class Boxes(BatchedSet):
     def project(self, X: Array) -> Array:
         xp = namespace(X)
         return xp.minimum(xp.maximum(X, self.lower), self.upper)
+
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        return diagonal(ones_where((self.lower < Z) & (self.upper > Z), X))
 
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         corner = namespace(Y).where(Y < 0, self.upper, self.lower)
@@ -134,6 +143,12 @@ class L1Balls(BatchedSet):
         inside = row_sums(sizes / self.reach) <= 1.0
         return xp.where(inside[:, None], X, xp.copysign(shrunk, X))
 
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        xp = namespace(X)
+        inside = (row_sums(abs(Z) / self.reach) <= 1.0)[:, None, None]
+        face = along(ones_where(X != 0, X), xp.sign(X) / self.reach)
+        return xp.where(inside, diagonal(xp.ones_like(X)), face)
+
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         least = -namespace(Y).max(abs(Y) * self.reach, axis=1)
         return least, abs(least) * epsilon(Y)
@@ -151,6 +166,14 @@ class L2Balls(BatchedSet):
         length = _lengths(X)
         factor = self.radius / namespace(X).maximum(length, self.radius)
         return X * column(factor, X)
+
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        xp, length = namespace(X), _lengths(Z)
+        one = diagonal(xp.ones_like(X))
+        inside = (length <= self.radius)[:, None, None]
+        n = Z / column(xp.maximum(length, self.radius), Z)
+        factor = column(self.radius / xp.maximum(length, self.radius), X)[:, :, None]
+        return xp.where(inside, one, factor * (one - n[:, :, None] * n[:, None, :]))
 
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         least = -self.radius * _lengths(Y)
@@ -176,6 +199,12 @@ class KSparses(BatchedSet):
         clipped = clip_to_total(abs(X), r * self._row(), self.k * self.r)
         inside = row_sums(sizes) <= self.k * self.r
         return xp.copysign(xp.where(inside[:, None], sizes, clipped), X)
+
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        xp, r = namespace(X), column(self.r, X)
+        inside = row_sums(xp.minimum(abs(Z), r)) <= self.k * self.r
+        face = along(ones_where((X != 0) & (abs(X) < r), X), xp.sign(X))
+        return xp.where(inside[:, None, None], diagonal(ones_where(abs(Z) < r, X)), face)
 
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         falling = -namespace(Y).sort(-abs(Y), axis=1)
@@ -205,6 +234,18 @@ class Products(BatchedSet):
 
     def project(self, X: Array) -> Array:
         return self._joined([K.project(X[:, part]) for K, part in self._pairs()])
+
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        xp, rows = namespace(X), []
+        for K, part in self._pairs():
+            block = K.jacobian(Z[:, part], X[:, part])
+            before = xp.zeros_like(X[:, : part.start])[:, None, :]
+            after = xp.zeros_like(X[:, part.stop :])[:, None, :]
+            size = (block.shape[0], block.shape[1])
+            sides = (xp.broadcast_to(side, (*size, side.shape[2])) for side in (before, after))
+            left, right = sides
+            rows.append(xp.concat([left, block, right], axis=2))
+        return xp.concat(rows, axis=1)
 
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         found = [K.lowest(Y[:, part], X[:, part]) for K, part in self._pairs()]
