@@ -191,8 +191,8 @@ class FenchelYoungLoss:
     --------
     >>> import numpy as np, wolfpack as wp
     >>> loss = wp.layers.FenchelYoungLoss(wp.sets.Simplex(2))
-    >>> float(loss(np.zeros((1, 2)), np.array([[1.0, 0.0]]))) == np.log(2)
-    True
+    >>> round(float(loss(np.zeros((1, 2)), np.array([[1.0, 0.0]]))), 6)  # log 2
+    0.693147
     """
 
     @checked(reduction=choice("mean", "sum", "none"))
