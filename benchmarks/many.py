@@ -29,7 +29,8 @@ LOOPED = 20
 
 def controls(count: int, periods: int, donors: int, seed: int = 0) -> tuple[Any, Any]:
     """Return the data of synthetic controls: donors that follow four factors, and units near some
-    mixtures of them."""
+    mixtures of them.
+    """
     rng = np.random.default_rng(seed)
     factors = rng.normal(size=(count, periods, 4))
     A = factors @ (1.0 + rng.normal(size=(count, 4, donors)))
@@ -41,7 +42,7 @@ def controls(count: int, periods: int, donors: int, seed: int = 0) -> tuple[Any,
 
 def bare(A: Any, b: Any, xp: Any, rtol: float, tol: float = 0.0) -> tuple[Any, Any, int]:
     """Return points, gaps and rounds of the loop by hand; ``xp`` is NumPy or PyTorch."""
-    B, _, d = A.shape
+    d = A.shape[2]
     G, c = A.mT @ A, (A.mT @ b[:, :, None])[:, :, 0]
     half = 0.5 * (b * b).sum(-1)
     v = xp.ones_like(c)
@@ -130,7 +131,9 @@ def on_processor() -> list[str]:
         f, K = wp.objectives.LeastSquares(A, b), wp.sets.Simplex(d)
         _, many = best_of(lambda f=f, K=K: wp.minimize_many(f, K, tol=tol), time.process_time, 9)
         _, one = best_of(lambda f=f, K=K: wp.minimize(f[0], K, tol=tol), time.process_time, 9)
-        small.append({"one problem": f"{n} × {d}", "minimize_many over minimize": f"{many / one:.2f}"})
+        small.append(
+            {"one problem": f"{n} × {d}", "minimize_many over minimize": f"{many / one:.2f}"}
+        )
     return [listed(rows), listed(small), listed(memory())]
 
 
@@ -166,7 +169,7 @@ def on_device(device: str) -> list[str]:
     for count in (4096, 65_536):
         A, b = normal(count, 200, 50), normal(count, 200)
         f, K = wp.objectives.LeastSquares(A, b), wp.sets.Simplex(50)
-        (_, gaps, rounds), by_hand = best_of(lambda A=A, b=b: bare(A, b, torch, 1e-6), clock)
+        (_, _, rounds), by_hand = best_of(lambda A=A, b=b: bare(A, b, torch, 1e-6), clock)
         res, ours = best_of(lambda f=f, K=K: wp.minimize_many(f, K, tol=0.0, rtol=1e-6), clock)
         rows.append(
             {

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from ..objectives.finite_sum import SignLoss
 from ..problem import Stacked
 from ..problem.checks import checked, flag, instance, optional, shown
 from ..problem.checks import seed as seed_kind
+from ..problem.stacked import is_sequence
 from ..sets import Box, ConvexHull, Set, Simplex
 from ..sets.batched import BatchedSet, batched, parts_of
 from .execute import ConvergenceError
@@ -42,7 +44,8 @@ from .instances import solve_one_by_one
 NAME = "projected"
 
 
-class Problems(NamedTuple):
+@dataclass(frozen=True)
+class Problems:
     """The arguments of a call, brought to one form.
 
     ``f`` is a stack, a list or a callable on a batch; ``K`` a set, a stack or a list; ``x0`` is
@@ -177,19 +180,18 @@ def _refuse_options(options: dict[str, Any]) -> None:
         )
 
 
-def _problems(f: Any, K: Any, x0: Any) -> Problems:
+def _problems(given_f: Any, given_K: Any, x0: Any) -> Problems:
     """Return the arguments in one form, after checks of everything that they share."""
-    f = [*f] if isinstance(f, list | tuple) else f
-    K = [*K] if isinstance(K, list | tuple) else K
-    _check_kinds(f, K)
-    shape = _shape(f, K)
-    f, K = _stacked_as(f, shape), _sets_as(K, shape)
+    f: Any = [*given_f] if isinstance(given_f, list | tuple) else given_f
+    region: Any = [*given_K] if isinstance(given_K, list | tuple) else given_K
+    _check_kinds(f, region)
+    shape = _shape(f, region)
+    f, region = _stacked_as(f, shape), _sets_as(region, shape)
     x0 = None if x0 is None else as_float_array(x0, "x0")
     counts: dict[str, int] = {}
-    if isinstance(f, Stacked | list):
-        counts["f"] = len(f)
-    if isinstance(K, Stacked | list):
-        counts["K"] = len(K)
+    for name, value in (("f", f), ("K", region)):
+        if isinstance(value, Stacked | list):
+            counts[name] = _length(value)
     if x0 is not None and x0.ndim == len(shape) + 1:
         counts["x0"] = x0.shape[0]
     if not counts:
@@ -208,7 +210,11 @@ def _problems(f: Any, K: Any, x0: Any) -> Problems:
     place = _place(f, x0)
     if x0 is not None:
         x0 = _start_given(x0, count, shape, place)
-    return Problems(count, shape, f, K, x0, place)
+    return Problems(count, shape, f, region, x0, place)
+
+
+def _length(value: Any) -> int:
+    return len(value)
 
 
 def _check_kinds(f: Any, K: Any) -> None:
@@ -216,7 +222,7 @@ def _check_kinds(f: Any, K: Any) -> None:
         ("f", f, Objective, "objectives"),
         ("K", K, Set, "sets"),
     ):
-        if isinstance(value, list):
+        if is_sequence(value):
             if not value:
                 raise ArgumentError(f"{name} must hold at least one problem, found an empty list")
             for i, part in enumerate(value):
@@ -253,7 +259,7 @@ def _shape(f: Any, K: Any) -> tuple[int, ...]:
 
 
 def _shape_of(value: Any, name: str) -> tuple[int, ...] | None:
-    if isinstance(value, list):
+    if is_sequence(value):
         shapes = [_shape_of(part, name) for part in value]
         known = next((shape for shape in shapes if shape is not None), None)
         for i, shape in enumerate(shapes):
@@ -268,21 +274,23 @@ def _shape_of(value: Any, name: str) -> tuple[int, ...] | None:
     return tuple(value.shape) if getattr(value, "shape", None) is not None else None
 
 
-def _stack_shape(value: Stacked) -> tuple[int, ...]:
+def _stack_shape(value: Any) -> tuple[int, ...]:
     """Return the shape of the points of a stack, without making an objective."""
     if issubclass(value.kind, Set):
         return tuple(value[0].shape)
-    matrix = value.arguments[next(iter(value.kind.stack_axes))]
-    if value.kind is Quadratic:
+    kind: Any = value.kind
+    matrix = value.arguments[next(iter(kind.stack_axes))]
+    if kind is Quadratic:
         c = value.arguments["c"]
         shape = tuple(c.shape) if hasattr(c, "shape") else np.shape(c)
         return shape[1:] if "c" in value.varying else shape
-    return (matrix.shape[-1],) if value.kind.row_data else tuple(value[0].shape)
+    return (matrix.shape[-1],) if kind.row_data else tuple(value[0].shape)
 
 
 def _stacked_as(f: Any, shape: tuple[int, ...]) -> Any:
     """Return data that were read as those of matrices x as data of many problems."""
-    if isinstance(f, LeastSquares | SignLoss) and len(f.shape) == 2 and len(shape) == 1:
+    own: Any = f.shape if isinstance(f, Objective) else None
+    if isinstance(f, LeastSquares | SignLoss) and len(own) == 2 and len(shape) == 1:
         name = f.row_data
         data = getattr(f, name)
         if data.shape[0] != data.shape[1]:
@@ -294,7 +302,7 @@ def _stacked_as(f: Any, shape: tuple[int, ...]) -> Any:
         reduction = "mean" if f.weight != 1.0 or f.n == 1 else "sum"
         arguments = {matrix: f.A, name: data, "reduction": reduction}
         return Stacked(type(f), arguments, (name,))
-    if isinstance(f, Quadratic) and isinstance(f.Q, float) and len(f.shape) == len(shape) + 1:
+    if isinstance(f, Quadratic) and isinstance(f.Q, float) and len(own) == len(shape) + 1:
         return Stacked(Quadratic, {"Q": f.Q, "c": f.c, "r": f.r}, ("c",))
     if isinstance(f, Objective) and not isinstance(f, Function):
         raise ArgumentError(
@@ -318,7 +326,7 @@ def _place(f: Any, x0: Array | None) -> Array:
     given: dict[str, Array] = {}
     if isinstance(f, Stacked):
         given = {name: value for name, value in f.arguments.items() if hasattr(value, "dtype")}
-    elif isinstance(f, list) and isinstance(f[0], Objective) and f[0].like is not None:
+    elif is_sequence(f) and isinstance(f[0], Objective) and f[0].like is not None:
         for i, part in enumerate(f):
             same_place(**{"the data of f[0]": f[0].like, f"the data of f[{i}]": part.like})
         given = {"the data of f": f[0].like}
@@ -411,9 +419,7 @@ def _solve_together(
     bar = Progress(progress, problems.count)
 
     def shaped() -> Array:
-        x = run.answers()
-        if points_of is not None:
-            x = model.points_of(x)  # pyright: ignore[reportAttributeAccessIssue]
+        x = run.answers() if points_of is None else points_of(run.answers())
         return reshape(x, (problems.count, *problems.shape))
 
     def tell() -> None:

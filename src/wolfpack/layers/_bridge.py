@@ -73,9 +73,9 @@ def _check(theta: Array) -> Array:
 
 def _concrete(theta: Array) -> Array:
     """Return ``theta``, which must hold numbers: a layer decides by them what to compute."""
-    import jax
+    from jax.core import Tracer
 
-    if isinstance(theta, jax.core.Tracer):
+    if isinstance(theta, Tracer):
         raise ArgumentError(
             "theta must hold numbers, found what jax.jit or vmap traces: call the layer outside of "
             "them, with a batch"

@@ -52,6 +52,7 @@ class Ledger:
     bound: np.ndarray = field(init=False)
     bound_error: np.ndarray = field(init=False)
     status: np.ndarray = field(init=False)
+    open: np.ndarray = field(init=False)
     idle: np.ndarray = field(init=False)
     counts: dict[str, np.ndarray] = field(init=False)
 
@@ -60,12 +61,8 @@ class Ledger:
         self.fun, self.value_error = np.full(n, np.inf), np.zeros(n)
         self.bound, self.bound_error = np.full(n, -np.inf), np.zeros(n)
         self.status, self.idle = np.full(n, None, dtype=object), np.zeros(n, dtype=int)
+        self.open = np.ones(n, dtype=bool)  # which problems have not ended
         self.counts = {name: np.zeros(n, dtype=int) for name in ("nit", "nfev", "njev", "nlmo")}
-
-    @property
-    def open(self) -> np.ndarray:
-        """Which problems have not ended."""
-        return np.equal(self.status, None)
 
     @property
     def lower_bound(self) -> np.ndarray:
@@ -116,7 +113,8 @@ class Ledger:
 
     def end(self, ids: np.ndarray, status: Status) -> None:
         """Give some problems an end, unless they have one."""
-        self.status[ids[self.open[ids]]] = status
+        ended = ids[self.open[ids]]
+        self.status[ended], self.open[ended] = status, False
 
 
 class BatchRun:

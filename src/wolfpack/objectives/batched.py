@@ -197,7 +197,7 @@ class LinearModels(BatchedObjective):
         data = rows(getattr(self.loss, self.loss.row_data), index)
         other.loss = copy.copy(self.loss)
         setattr(other.loss, self.loss.row_data, data)
-        other.__dict__.pop("_double", None)
+        vars(other).pop("_double", None)
         if not self.shared:
             other.A = rows(self.A, index)
             other.gram = None if self.gram is None else rows(self.gram, index)
@@ -215,7 +215,7 @@ class LinearModels(BatchedObjective):
         other.A, other.loss = xp.astype(self.A, wide), copy.copy(self.loss)
         data = getattr(self.loss, self.loss.row_data)
         setattr(other.loss, self.loss.row_data, xp.astype(data, wide))
-        other.__dict__["_double"] = None
+        vars(other)["_double"] = None
         return other
 
     def _image(self, X: Array) -> Array:
@@ -333,6 +333,7 @@ class Functions(BatchedObjective):
         xp, unit, scale = namespace(X), unit_of(X), self.scale
         rho = max(self.error, MODEL * unit)
         size = abs(values)
+        assert scale is not None
         # model M: the value may be a sum of squares whose terms cancel
         value_errors = rho * (size + xp.sqrt(size * scale) + rho * scale)
         relative = rho + 4.0 * unit + accumulation(self.dimension) * sum_unit(X)
@@ -389,7 +390,7 @@ class Lifted(BatchedObjective):
         if self.points.ndim == 3:
             other.points = rows(self.points, index)
         H = self.hessian
-        other.__dict__["hessian"] = rows(H, index) if H is not None and H.ndim == 3 else H
+        vars(other)["hessian"] = rows(H, index) if H is not None and H.ndim == 3 else H
         return other
 
     def _scores(self, G: Array) -> Array:

@@ -113,20 +113,28 @@ class Stackable:
         )
 
 
+def is_sequence(value: Any) -> bool:
+    """Tell whether ``value`` is a list or a tuple; unlike after `isinstance`, it stays `Any`."""
+    return isinstance(value, list | tuple)
+
+
 def axes_of(value: Any) -> int:
     """Return the number of axes of an array, or of nested lists; 0 for anything else."""
-    if isinstance(value, np.ndarray) or is_foreign(value):
+    if is_array(value):
         return len(value.shape)
-    if isinstance(value, list | tuple) and value:
-        return 1 + axes_of(value[0])
-    return 0
+    return 1 + axes_of(value[0]) if is_sequence(value) and value else 0
+
+
+def is_array(value: Any) -> bool:
+    """Tell whether ``value`` is an array of any library."""
+    return isinstance(value, np.ndarray) or is_foreign(value)
 
 
 def as_stack(value: Any, name: str) -> Any:
     """Return numbers with a leading axis as an array, or say which entry has another shape."""
-    if isinstance(value, np.ndarray) or is_foreign(value):
+    if is_array(value):
         array = own(as_float_array(value, name), value)
-    elif isinstance(value, list | tuple) and any(isinstance(part, Stacked) for part in value):
+    elif any(isinstance(part, Stacked) for part in value):
         return value
     else:
         parts = [as_float_array(part, f"{name}[{i}]") for i, part in enumerate(value)]
@@ -145,12 +153,12 @@ def as_stack(value: Any, name: str) -> Any:
 
 
 def _length(value: Any) -> int:
-    if isinstance(value, tuple):
+    if is_sequence(value):
         return next(len(part) for part in value if isinstance(part, Stacked))
     return value.shape[0]
 
 
 def _entry(value: Any, i: int) -> Any:
-    if isinstance(value, tuple):  # of parts, which may be stacked or not
+    if is_sequence(value):  # of parts, which may be stacked or not
         return tuple(part[i] if isinstance(part, Stacked) else part for part in value)
     return value[i]

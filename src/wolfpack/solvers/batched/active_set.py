@@ -28,6 +28,8 @@ Sources
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...arrays import (
@@ -181,7 +183,7 @@ def _lone(free: Array, x: Array, low: Array) -> Array:
 
 
 def _direction(
-    H: Array, g: Array, free: Array, fixed_sum: bool, missing: Array | float = 0.0
+    H: Array, g: Array, free: Array, fixed_sum: bool, missing: Any = 0.0
 ) -> tuple[Array, Array]:
     """Return the steps to the minima over the faces, and the multipliers of the sums.
 
@@ -204,7 +206,7 @@ def _direction(
 
 
 def _minima(
-    H: Array, g: Array, free: Array, k: int, fixed_sum: bool, missing: Array | float
+    H: Array, g: Array, free: Array, k: int, fixed_sum: bool, missing: Any
 ) -> tuple[Array, Array]:
     """Return what `_direction` does, from systems of order k.
 
