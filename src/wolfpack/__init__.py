@@ -19,6 +19,7 @@ from .front.check import check
 from .front.choose import explain
 from .front.composite import minimize_composite
 from .front.execute import ConvergenceError
+from .front.integer import minimize_integer
 from .front.many import minimize_many
 from .front.minimize import minimize
 from .front.resume import resume
@@ -26,6 +27,7 @@ from .loop import Result, Status, load
 from .loop.checkpoint import Checkpoint
 from .loop.many_result import ManyResult
 from .problem import CapabilityError
+from .report.curves import plot
 
 __version__ = "0.1.0"
 
@@ -45,9 +47,11 @@ __all__ = [
     "load",
     "minimize",
     "minimize_composite",
+    "minimize_integer",
     "minimize_many",
     "noise",
     "objectives",
+    "plot",
     "regularizers",
     "resume",
     "sets",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..arrays import Array, describe, without_graphs
-from ..engines import Driver, EngineChoice, EngineLike, EngineLog, RankEngine, choose_engine
+from ..engines import Driver, Engine, EngineChoice, EngineLike, EngineLog, RankEngine, choose_engine
 from ..gradients import Gradients
 from ..loop import Result, run
 from ..loop.checkpoint import Saver
@@ -18,6 +19,9 @@ from ..problem import CompositeProblem, Problem, Solver
 from ..problem.checks import shown
 from ..smoothing import Oracles
 from .config import CompositeSettings, Config, ConstrainedSettings
+
+_log = logging.getLogger(__name__.partition(".")[0])
+"""One line for each run, at level INFO."""
 
 
 class ConvergenceError(RuntimeError):
@@ -52,8 +56,12 @@ def execute(
 ) -> Result:
     """Run a task, from its start or on from ``options.origin``; the clock began with the call."""
     choice = _choose_engine(config, task, engine)
-    if isinstance(choice.engine, RankEngine) and choice.engine.follows:
-        return choice.engine.follow()
+    ranks = _ranks(choice.engine)
+    if ranks is not None and ranks.follows:
+        result = ranks.follow()
+        if task.conclude is not None:
+            task.conclude(result)
+        return result
     if config.checkpoint is not None:
         options = replace(options, saver=Saver(config.checkpoint, config))
     log = None
@@ -67,8 +75,8 @@ def execute(
             result = run(task.problem, task.solver, task.start, oracles, config.limits, options)
         ended = time.perf_counter()
         result.method, result.engine = config.method, log
-        if isinstance(choice.engine, RankEngine):
-            choice.engine.conclude(result)
+        if ranks is not None:
+            ranks.conclude(result)
     except Exception as error:
         partial = getattr(error, "result", None)
         if isinstance(partial, Result):
@@ -82,6 +90,7 @@ def execute(
     if task.conclude is not None:
         task.conclude(result)
     result.seconds += time.perf_counter() - ended
+    _log.info("%s: %s after %s rounds", result.method, result.status, result.nit)
     return result
 
 
@@ -90,6 +99,11 @@ def concluded(result: Result, raise_on_failure: bool) -> Result:
     if raise_on_failure and not result.success:
         raise ConvergenceError(result)
     return result
+
+
+def _ranks(engine: Engine | None) -> RankEngine | None:
+    """Return an engine of ranks; looked for only where there is one, since that takes 20 us."""
+    return engine if engine is not None and isinstance(engine, RankEngine) else None
 
 
 def _choose_engine(config: Config, task: PreparedRun, engine: EngineLike) -> EngineChoice:
