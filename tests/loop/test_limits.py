@@ -308,8 +308,6 @@ def test_a_corrections_quadratic_programs_are_cut(monkeypatch):
     gram, w = np.eye(4), np.array([1.0, 0, 0, 0])
     with counted(counts), pytest.raises(LimitReached):
         barycentric.minimize_weights(gram, gram[0], w, 1e-9)
-    with counted(counts), pytest.raises(LimitReached):
-        barycentric.minimize_quadratic(gram, np.zeros(4), w, 1e-9)
 
 
 def test_without_a_run_nothing_is_counted():

@@ -301,3 +301,76 @@ def test_single_precision_ends_at_its_floor_without_a_struggle(name, m):
     assert "The floor is about" in res.message
     assert 0 <= res.gap <= 2e-5 * abs(res.fun)
     assert res.njev <= 1500
+
+
+class Counted:
+    """A quadratic as a callable, ``bend`` times a term that is not quadratic from x_0 = edge on."""
+
+    def __init__(self, n: int = 40, bend: float = 0.0, edge: float = 0.0) -> None:
+        rng = np.random.default_rng(0)
+        root = rng.standard_normal((n, n))
+        self.Q, self.c, self.bend, self.edge, self.calls = root.T @ root / n, root[0], bend, edge, 0
+
+    def __call__(self, x):
+        self.calls += 1
+        Qx, over = self.Q @ x, max(0.0, x[0] - self.edge)
+        gradient = Qx + self.c
+        gradient[0] += 3.0 * self.bend * over**2
+        return 0.5 * x @ Qx + self.c @ x + self.bend * over**3, gradient
+
+
+def test_a_callable_that_is_quadratic_takes_a_gradient_for_each_vertex():
+    f, K = Counted(), wp.sets.Simplex(40)
+    res = wp.minimize(f, K, method="corrective", m=2, tol=1e-9, checks=False)
+    assert res.state.hull.origin.any()
+    assert res.success
+    assert res.state.kind == "affine"
+    # one in each round, one for each vertex, two for the test
+    assert res.njev <= res.nit + len(res.state.hull.weights) + 4
+    plain = wp.minimize(wp.objectives.Quadratic(f.Q, f.c), K, method="corrective", m=2, tol=1e-9)
+    assert abs(res.fun - plain.fun) <= 1e-9
+    hull = res.state.hull
+    u = np.array([hull.vertex(i) for i in range(len(hull.weights))]) - hull.origin
+    np.testing.assert_allclose(hull.gram, u @ f.Q @ u.T, atol=1e-12)
+
+
+@pytest.mark.parametrize("edge", [-10.0, 0.2, 1.0])
+def test_a_callable_that_is_not_quadratic_everywhere_is_corrected_by_gradients(edge):
+    f = Counted(bend=5.0, edge=edge)
+    f.c = f.c - 6.0 * np.eye(40)[0]  # the solution is beyond the edge
+    K = wp.sets.L1Ball(40, 4.0)
+    res = wp.minimize(f, K, method="corrective", tol=1e-8, x0=np.zeros(40))
+    assert res.success
+    assert res.x[0] > edge
+    assert res.state.kind == "gradient"
+    hull = res.state.hull
+    points = np.array([hull.vertex(i) for i in range(len(hull.weights))])
+    np.testing.assert_allclose(hull.gram, points @ points.T, atol=1e-12)
+    best = wp.minimize(f, K, method="away", tol=1e-8)
+    assert abs(res.fun - best.fun) <= 2e-8
+
+
+def test_a_vertex_outside_the_domain_ends_the_guess_that_f_is_quadratic():
+    def f(x):
+        if x[2] > 0.9:
+            return np.inf, np.full(3, np.nan)
+        return 0.5 * float((x - [0.1, 0.2, 0.8]) @ (x - [0.1, 0.2, 0.8])), x - [0.1, 0.2, 0.8]
+
+    res = wp.minimize(f, wp.sets.Simplex(3), method="corrective", x0=np.eye(3)[0], tol=1e-9)
+    assert res.fun <= 0.5 * 3 * (0.1 / 3) ** 2 + 1e-9
+
+
+def test_a_pool_has_no_more_than_twice_the_vertices_with_weight():
+    rng = np.random.default_rng(0)
+    t = rng.random((12, 12))
+    f = wp.objectives.Quadratic(1.0, -t)
+    sizes = []
+
+    def look(now):
+        hull = now.state.hull
+        sizes.append((len(hull.weights), int((hull.weights > 0).sum())))
+
+    wp.minimize(f, wp.sets.Birkhoff(12), method="corrective", m=12, max_rounds=40, callback=look)
+    assert max(size for size, _ in sizes) > 64
+    for (_, used), (size, _) in itertools.pairwise(sizes):
+        assert size <= 64 + 2 * used + 12

@@ -90,6 +90,11 @@ class OneHot(Atoms):
             return (self.count or 1) * self.value**2
         return super().squares()
 
+    def entries(self) -> tuple[Array, Array] | None:
+        if self.dtype is not None:
+            return None
+        return np.reshape(self.index, (1,)), np.full(1, float(self.value))
+
     def key(self) -> Hashable:
         return int(self.index), float(self.value)
 

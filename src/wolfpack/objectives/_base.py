@@ -40,12 +40,14 @@ from ..problem import (
     unit_of,
 )
 from ..problem.rounding import MODEL
+from ._carrier import Carrier, ImageCarrier, is_worth
 from ._double import as_double, double_twin
 from ._matrix import Matrix, Sizes, as_matrix, has_rows, place_of, sizes_of, squares
 from ._narrow import Narrow
 from ._spectrum import spectral_norm_squared
 
 if TYPE_CHECKING:
+    from ..atoms import Atoms
     from ..sets import Set
 
 
@@ -256,6 +258,21 @@ class Objective(Stackable, ABC):
         """
         return None
 
+    def hessian_of_vertex(self, x: Array, v: Atoms) -> Array | None:
+        """Return Hess f(x) v for a vertex, None when unknown."""
+        return self.hessian_product(x, v.to_dense())
+
+    def carrier(self, x: Array) -> Carrier | None:
+        """Return what carries products with f's matrix along steps; None where that gains nothing.
+
+        ``x`` is a point of the run.
+        """
+        return None
+
+    def drift_error(self, drift: float, dual: Array, K: Set) -> float:
+        """Return what the drift of an evaluation adds to the error of its tangent on K."""
+        return 0.0
+
     def image_metric(self, x: Array) -> Callable[[Sequence[Array]], Array] | None:
         """Return the function from images of vectors u_i to all <u_i, Hess f(x) u_j>, else None.
 
@@ -341,6 +358,21 @@ class LinearModel(Objective):
     def image(self, x: Array) -> Array:
         return matmul(self.A, x)
 
+    def carrier(self, x: Array) -> Carrier | None:
+        return None if type(x) is not np.ndarray else self._carrier
+
+    @cached_property
+    def _carrier(self) -> Carrier | None:
+        smooth = 0.0 < self.loss_smoothness < math.inf
+        own = type(self).evaluate is LinearModel.evaluate
+        if self.checked or not (smooth and own and is_worth(self.A)):
+            return None
+        return ImageCarrier(self, math.sqrt(float(squares(self.A, 0).sum())))
+
+    def image_curvature(self, change: Array) -> float | None:
+        """Return <d, Hess f d> if f is quadratic, given ``change`` = A d; None otherwise."""
+        return None
+
     def evaluate_image(self, z: Array) -> Evaluation:
         value, theta = self.loss(z)
         return Evaluation(fetch(value)[0], matmul(self._At, theta), theta)
@@ -412,6 +444,8 @@ class LinearModel(Objective):
         if sizes is None:
             return MODEL * unit_of(x) * (abs(at.value) + norm(at.gradient) * K.radius)
         error = sizes.product * norm(at.dual) + sizes.second_order
+        if at.drift:
+            error += at.drift * (norm(at.dual) + 0.5 * self.loss_smoothness * at.drift)
         return error + sizes.terms * (abs(at.value) + sizes.offset)
 
     def _error_against(self, twin: Self, x: Array, value: float, K: Set) -> float:

@@ -163,7 +163,15 @@ class FiniteSum(LinearModel):
         """Return the objective u -> f(scales * u): column j of A times scales[j]."""
         self._need_rows("scale", "columns")
         other = copy.copy(self)
-        for name in ("spectral_norm_squared", "L", "L1", "row_norms_squared", "_known_sizes"):
+        names = (
+            "spectral_norm_squared",
+            "L",
+            "L1",
+            "row_norms_squared",
+            "_known_sizes",
+            "_carrier",
+        )
+        for name in names:
             vars(other).pop(name, None)
         if issparse(self.A):
             scaled = self.A @ diags_array(scales)

@@ -24,11 +24,13 @@ from ..problem import Evaluation, Minorant, QuadraticForm, accumulation, axes_of
 from ..problem.checks import as_float, is_number, number, shown
 from ..problem.rounding import FAR, MODEL, UNIT
 from ._base import Objective, as_data, check_place, settle
+from ._carrier import Carrier, QuadraticCarrier, is_worth
 from ._double import as_double, double_twin
 from ._matrix import Matrix, as_matrix, entries, has_rows, on_host, place_of, squares
 from ._spectrum import MAX_DENSE, largest_eigenvalue
 
 if TYPE_CHECKING:
+    from ..atoms import Atoms
     from ..sets import Set
 
 
@@ -104,10 +106,28 @@ class Quadratic(Objective):
         Qx = self._apply(x)
         gradient = Qx + self.c
         if not self.checked and type(x) is np.ndarray:
-            return Evaluation(0.5 * inner(x, Qx) + inner(self.c, x) + self.r, gradient, x)
+            return Evaluation(self._value(x, Qx), gradient, x)
         value = 0.5 * lazy_inner(x, Qx) + lazy_inner(self.c, x)
         number, _ = settle(value, lazy_inner(x, gradient), gradient)
         return Evaluation(number + self.r, gradient, x)
+
+    def _value(self, x: Array, Qx: Array) -> float:
+        return 0.5 * inner(x, Qx) + inner(self.c, x) + self.r
+
+    def evaluate_product(self, x: Array, Qx: Array) -> Evaluation:
+        """Return the evaluation at x, given Q x."""
+        return Evaluation(self._value(x, Qx), Qx + self.c, x)
+
+    def carrier(self, x: Array) -> Carrier | None:
+        return None if type(x) is not np.ndarray else self._carrier
+
+    @cached_property
+    def _carrier(self) -> Carrier | None:
+        plain = not self.checked and self.c.dtype == np.float64
+        return QuadraticCarrier(self, self._size) if plain and is_worth(self.Q) else None
+
+    def drift_error(self, drift: float, dual: Array, K: Set) -> float:
+        return drift * (K.diameter + 0.5 * norm(dual))
 
     def conjugate_bound(self, dual: Array) -> float:
         return 0.5 * inner(dual, self._apply(dual)) - self.r
@@ -138,7 +158,8 @@ class Quadratic(Objective):
         if self.in_double is not None:
             x, twin = as_double(x), self.in_double
             return abs(at.value - twin.value(x)) + twin._sum_error(x, norm(x))
-        return self._sum_error(x, norm(x))
+        length = norm(x)
+        return self._sum_error(x, length) + 0.5 * length * at.drift
 
     def _sum_error(self, x: Array, length: float) -> float:
         """Return the error of <x, Q x>/2 + <c, x> + r, whose three terms may cancel."""
@@ -162,7 +183,7 @@ class Quadratic(Objective):
             return 0.0 if self.Q == 1.0 else (2.0 if rounded else 1.0) * unit
         return unit * (MODEL if self._is_operator else accumulation(self.c.shape[0]) + 1.0)
 
-    @property
+    @cached_property
     def _is_operator(self) -> bool:
         return not (isinstance(self.Q, float) or has_rows(self.Q))
 
@@ -187,6 +208,10 @@ class Quadratic(Objective):
 
     def hessian_product(self, x: Array, d: Array) -> Array:
         return self._apply(d)
+
+    def hessian_of_vertex(self, x: Array, v: Atoms) -> Array:
+        carrier = self.carrier(x)
+        return self._apply(v.to_dense()) if carrier is None else carrier.of_vertex(v)[0]
 
 
 def _asymmetry(Q: Array, transpose: Array) -> float:

@@ -28,6 +28,7 @@ from ._matrix import Matrix, Sizes, on_host
 from .finite_sum import FiniteSum, RowLoss, reduction_weight
 
 if TYPE_CHECKING:
+    from ..atoms import Atoms
     from ..sets import Set
 
 _LARGEST_EXPONENT = {False: 709.0, True: 88.0}
@@ -123,11 +124,18 @@ class LeastSquares(FiniteSum):
         return QuadraticForm(factor=root * A, target=root * b.reshape(-1))
 
     def curvature(self, x: Array, d: Array) -> float:
-        image = self.A @ d
-        return self.weight * inner(image, image)
+        return self.image_curvature(self.A @ d)
+
+    def image_curvature(self, change: Array) -> float:
+        return self.weight * inner(change, change)
 
     def hessian_product(self, x: Array, d: Array) -> Array:
         return self.weight * (self._At @ (self.A @ d))
+
+    def hessian_of_vertex(self, x: Array, v: Atoms) -> Array:
+        carrier = self.carrier(x)
+        image = self.A @ v.to_dense() if carrier is None else carrier.of_vertex(v)[0]
+        return self.weight * (self._At @ image)
 
 
 class Huber(RowLoss):

@@ -17,6 +17,39 @@ from .polyhedron import Polyhedron, QuadraticForm
 from .rounding import Minorant
 
 
+class Carrier(Protocol):
+    """Products with f's matrix M, carried along steps (`wolfpack.objectives._carrier`)."""
+
+    def product(self, x: Array) -> Array:
+        """Return M x."""
+        ...
+
+    def of_vertex(self, v: Any) -> tuple[Array, float]:
+        """Return M v for a single vertex, and a bound on its rounding error."""
+        ...
+
+    @property
+    def size(self) -> float:
+        """The Frobenius norm of M."""
+        ...
+
+    def error(self, length: float) -> float:
+        """Return a bound on the error of M x for x of this norm."""
+        ...
+
+    def evaluate(self, x: Array, product: Array, drift: float) -> Evaluation:
+        """Return the evaluation at x, given M x up to an error of norm ``drift``."""
+        ...
+
+    def curvature(self, d: Array, change: Array) -> float | None:
+        """Return <d, Hess f d> if f is quadratic, given M d; None otherwise."""
+        ...
+
+    def slope_along(self, product: Array, change: Array) -> Callable[[float], float]:
+        """Return t -> <grad f(x + t d), d>, given M x and M d."""
+        ...
+
+
 class Objective(Protocol):
     """A smooth convex function f."""
 
@@ -115,6 +148,21 @@ class Objective(Protocol):
 
     def image_metric(self, x: Array) -> Callable[[Sequence[Array]], Array] | None:
         """Return the function from images of vectors u_i to all <u_i, Hess f(x) u_j>, else None."""
+        ...
+
+    def hessian_of_vertex(self, x: Array, v: Any) -> Array | None:
+        """Return Hess f(x) v for a vertex, None where f does not know it."""
+        ...
+
+    image_shape: tuple[int, ...] | None
+    """Shape of A x for f(x) = loss(A x), None for other functions."""
+
+    def carrier(self, x: Array) -> Carrier | None:
+        """Return what carries products with f's matrix along steps; None where none is needed."""
+        ...
+
+    def drift_error(self, drift: float, dual: Any, K: Any) -> float:
+        """Return what the drift of an evaluation adds to the error of its tangent on K."""
         ...
 
     def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:

@@ -13,10 +13,10 @@ Iteration
         x_{k+1} \approx \arg\min \{ f(x) : x \in \operatorname{conv}(S_k \cup \{v_k\}) \},
         \qquad S_{k+1} = \{v : w_{k+1}(v) > 0\}.
 
-    For quadratics the correction is exact, by an active-set method on the weights (`parts.weights`)
-    with a Gram matrix that grows by one row a round. Otherwise it consists of Newton steps: the
-    same method minimises the quadratic model of f on the hull, the step rule says how far to go
-    towards its minimiser, until
+    For quadratics the correction is exact, by an active-set method on the weights
+    (`parts.barycentric`) with a Gram matrix that grows by one row a round. Otherwise it consists of
+    Newton steps: the same method minimises the quadratic model of f on the hull, the step rule says
+    how far to go towards its minimiser, until
     :math:`\max_{v\in S}\langle\nabla f, v\rangle - \min_{v\in S}\langle\nabla f, v\rangle` is at
     most ``accuracy`` times the Frank-Wolfe gap, or ``inner`` steps are taken.
 
@@ -29,8 +29,8 @@ Symbols
     S_k and w_k ``state.active``, v_k ``state.vertex``.
 
 Cost of a round
-    One oracle call. Quadratics: one gradient, one product with the Hessian, a few Cholesky
-    factorisations of order |S|. Otherwise each Newton step takes a gradient, a line search and |S|
+    One oracle call. Quadratics: one gradient, one product with the Hessian, a few triangular solves
+    of order |S|. Otherwise each Newton step takes a gradient, a line search and |S|
     products with the Hessian, which are differences of gradients where f does not know them.
 
 Sources
@@ -52,7 +52,7 @@ from ..problem import Problem
 from ..problem.checks import checked, count, positive
 from ..smoothing import Oracles
 from .parts.active_set import ActiveSetMethod, State, ask_oracle, hessian_product
-from .parts.barycentric import minimize_quadratic
+from .parts.barycentric import minimize_weights
 from .parts.correction import correction_kind, metric_of
 from .parts.domain import shortened
 from .parts.hull import Hull
@@ -96,7 +96,8 @@ class FullyCorrective(ActiveSetMethod):
         G, w, scores = active.gram, active.weights, active.scores(g)
         assert G is not None
         tol = 4.0 * epsilon(g) * float(abs(scores).max())
-        active = active.pruned(minimize_quadratic(G, scores - G @ w, w, tol))
+        weights, face = minimize_weights(G, scores, w, tol, active.face)
+        active = active._replace(face=face).pruned(weights)
         return state.moved(problem, active, state.memory, state.k)
 
     def _descend(self, problem: Problem, state: State) -> State:
@@ -130,9 +131,7 @@ class FullyCorrective(ActiveSetMethod):
         if not np.isfinite(G).all():
             return state, 0.0  # slopes whose squares no float holds have no model
         tol = 4.0 * epsilon(x) * float(abs(scores).max())
-        # G w is an error of differences of gradients, which must not act as a slope
-        c = scores - G @ active.weights
-        weights = minimize_quadratic(G, c, active.weights, tol)
+        weights, _ = minimize_weights(G, scores, active.weights, tol)
         d = active.point(weights) - x
         gamma, memory = self.stride(problem, state._replace(k=state.k + 1), d)
 

@@ -285,7 +285,7 @@ class _Relaxation:
         weights = weights / total if total > 0 else np.full(len(known), 1.0 / len(known))
         state = self._begun((weights @ known).reshape(shape))
         atoms = Dense(known.reshape(-1, *shape), shape)
-        hull, _ = state.hull.extend(atoms, metric_of(state.kind, problem, state.x))
+        hull, _ = state.hull.extend(atoms, metric_of(state.kind, problem, state.x, state.anchor))
         self.inherited = len(hull.weights)
         return state._replace(hull=hull)
 
