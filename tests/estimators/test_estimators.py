@@ -291,3 +291,20 @@ def test_streams_of_single_rows_do_not_diverge(rows):
     for begin in range(0, 1000, rows):
         model.partial_fit(X[begin : begin + rows], y[begin : begin + rows])
     assert model.score(X, y) > 0.97
+
+
+def test_several_targets_are_problems_of_their_own():
+    from sklearn.exceptions import ConvergenceWarning
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 6))
+    Y = X @ rng.dirichlet(np.ones(6), size=30).T * np.logspace(-3, 3, 30) + 1.0
+    Y[:, 4] = 2.0  # nothing to explain
+    weights = rng.uniform(0.5, 2.0, 30)
+    together = estimators.SimplexRegressor(radius=1.5, tol=1e-10).fit(X, Y, weights)
+    for j in (0, 4, 7, 29):
+        alone = estimators.SimplexRegressor(radius=1.5, tol=1e-10).fit(X, Y[:, j], weights)
+        np.testing.assert_allclose(together.coef_[j], alone.coef_, atol=1e-5)
+        np.testing.assert_allclose(together.intercept_[j], alone.intercept_, rtol=1e-5, atol=1e-5)
+    with pytest.warns(ConvergenceWarning, match="max_iter = 1 rounds"):
+        estimators.SimplexRegressor(tol=1e-12, max_iter=1).fit(X, Y)

@@ -50,9 +50,20 @@ def as_float_array(value: Array, name: str) -> Array:
         )
     if array.dtype.itemsize < 4 or not array.dtype.isnative:
         return array.astype(np.float32 if array.dtype.itemsize == 4 else np.float64)
-    return array
+    return plain_type(array)
 
 
+def plain_type(array: np.ndarray) -> np.ndarray:
+    """Return an array of doubles whose type is NumPy's own object for it.
+
+    Unpickled arrays have an equal type that is another object. What asks for the identity of types
+    (`inner`) would add their entries up in another order, and give other bits in a worker process.
+    """
+    foreign = array.dtype is not _DOUBLE and array.dtype == _DOUBLE
+    return array.view(_DOUBLE) if foreign else array
+
+
+_DOUBLE = np.dtype(np.float64)
 _FOUND = {
     "c": "complex numbers",
     "O": "Python objects",

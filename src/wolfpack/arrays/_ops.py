@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 from scipy.linalg.blas import daxpy
 
-from ._gather import reshape, wide_dtype
+from ._gather import reshape, sum_last, wide_dtype
 from ._place import full, library, like, namespace, to_host
 from ._structured_base import Structured
 from ._types import Array
@@ -152,6 +152,11 @@ def norm(a: Array) -> float:
     if type(a) is np.ndarray and a.dtype is _DOUBLE:  # the usual case, without another call
         return math.sqrt(np.vdot(a, a))
     return math.sqrt(inner(a, a))
+
+
+def row_norms(a: Array) -> Array:
+    """Return the Euclidean norm of each row of a matrix."""
+    return namespace(a).sqrt(sum_last(a * a, 1))
 
 
 def scaled_norm(a: Array) -> float:

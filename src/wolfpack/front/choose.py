@@ -10,7 +10,7 @@ from typing import Any
 from .. import noise as noise_laws
 from ..arrays import Array, is_foreign
 from ..objectives import Objective, as_objective
-from ..problem import Solver
+from ..problem import Solver, Stacked
 from ..problem.checks import count, either, instance, optional, shown
 from ..regularizers import Regularizer
 from ..sets import Set
@@ -226,6 +226,8 @@ def _suits_interior_points(objective: Objective, K: Set) -> bool:
 
 def as_set(K: object) -> Set:
     """Return ``K`` if it is a set, and say what it must be otherwise."""
+    if isinstance(K, Stacked):
+        raise TypeError(f"K must be one set, found {len(K)} of them: pass them to minimize_many")
     return instance(Set, "a set (wolfpack.sets)")(K, "K")
 
 

@@ -13,6 +13,7 @@ from ..engines import Driver, Engine, EngineChoice, EngineLike, EngineLog, RankE
 from ..gradients import Gradients
 from ..loop import Result, run
 from ..loop.checkpoint import Saver
+from ..loop.many_result import ManyResult
 from ..loop.run import Options
 from ..problem import CompositeProblem, Problem, Solver
 from ..problem.checks import shown
@@ -27,8 +28,9 @@ _log = logging.getLogger(__name__.partition(".")[0])
 class ConvergenceError(RuntimeError):
     """A run did not reach its tolerance; ``result`` holds what it found."""
 
-    def __init__(self, result: Result) -> None:
-        super().__init__(f"{result.status}: {result.message}")
+    def __init__(self, result: Result | ManyResult) -> None:
+        status = f"{result.status}: " if isinstance(result, Result) else ""
+        super().__init__(f"{status}{result.message}")
         self.result = result
 
     def __reduce__(self) -> tuple[Any, ...]:

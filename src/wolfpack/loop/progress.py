@@ -60,12 +60,26 @@ class Progress:
 
     def update(self, k: int, tracker: Any, target: float) -> None:
         """Refresh the line, if it is time."""
-        if not self._enabled or time.monotonic() < self._next:
+        if not self._due():
             return
-        self._next = time.monotonic() + (0.25 if self._terminal else 5.0)
         gap = tracker.gap
         goal = f", tol {target:.1e}" if target > 0 else ""
         text = f"round {k}  " + (f"gap {gap:.2e}{goal}" if math.isfinite(gap) else "no gap yet")
+        self._show(text, k)
+
+    def share(self, solved: int, count: int, k: int | None = None) -> None:
+        """Refresh the line of a batch, of which some problems are solved, if it is time."""
+        if self._due():
+            after = "" if k is None else f"round {k}  "
+            self._show(f"{after}{solved} of {count} solved", solved)
+
+    def _due(self) -> bool:
+        if not self._enabled or time.monotonic() < self._next:
+            return False
+        self._next = time.monotonic() + (0.25 if self._terminal else 5.0)
+        return True
+
+    def _show(self, text: str, k: int) -> None:
         if not self._terminal:
             print(text, file=sys.stderr, flush=True)
             return

@@ -238,8 +238,8 @@ def _parts(x: Any) -> dict[str, np.ndarray]:
     return {"x": np.asarray(to_host(x))}
 
 
-def load(path: str | Path) -> Result:
-    """Read a result written by `Result.save`.
+def load(path: str | Path) -> Any:
+    """Read what `Result.save` or `ManyResult.save` has written.
 
     An ``x`` that was saved in factors is a matrix of low rank again, with attributes ``U``, ``s``
     and ``V``; ``np.asarray(result.x)`` makes it whole.
@@ -252,6 +252,10 @@ def load(path: str | Path) -> Result:
     path = Path(as_path(path, "path"))
     try:
         with np.load(path, allow_pickle=False) as data:
+            if "many" in data.files:
+                from .many_result import ManyResult  # which imports this module
+
+                return ManyResult.read(data)
             header = json.loads(str(data["header"]))
             prefix = "history_"
             columns = {k[len(prefix) :]: data[k] for k in data.files if k.startswith(prefix)}

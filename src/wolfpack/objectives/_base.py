@@ -35,6 +35,7 @@ from ..problem import (
     Minorant,
     Pending,
     QuadraticForm,
+    Stackable,
     is_own,
     unit_of,
 )
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from ..sets import Set
 
 
-class Objective(ABC):
+class Objective(Stackable, ABC):
     """A smooth convex function f, the base class of all objectives.
 
     A subclass defines `evaluate`. Every other attribute and method has a default; overriding it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
@@ -136,6 +137,7 @@ class Multinomial(RowLoss):
 
     unit_smoothness = 0.5
     joint_outputs = True
+    stack_axes: ClassVar[dict[str, int]] = {"features": 2, "labels": 1}
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import diags_array, issparse
@@ -23,6 +23,8 @@ from ..arrays import (
     is_foreign,
     like,
     norm,
+    row_norms,
+    sum_last,
     take,
     to_host,
 )
@@ -48,6 +50,32 @@ class FiniteSum(LinearModel):
         Rows in the random minibatch that `minimize_composite` uses for its gradients; None for all
         of them. `minimize` always uses the whole sum.
     """
+
+    row_data: ClassVar[str] = ""
+    """The argument and attribute with one entry per observation, where losses of many problems can
+    be computed at once (`stacked_loss`)."""
+    columns_allowed: ClassVar[bool] = False
+    """Whether those data may be a matrix (n, q), for q losses that are added up."""
+
+    @classmethod
+    def varying_arguments(cls, arguments: dict[str, Any]) -> tuple[str, ...]:
+        found = super().varying_arguments(arguments)
+        if found == (cls.row_data,) and cls.columns_allowed:
+            matrix, data = (arguments[name] for name in cls.stack_axes)
+            if len(data) == np.shape(matrix)[0]:
+                return ()  # of shape (n, q), for a matrix x
+        return found
+
+    def stacked_loss(self, z: Array) -> tuple[Array, Array]:
+        """Return losses and their gradients for the rows of ``z``, one problem per row."""
+        raise NotImplementedError
+
+    def stacked_conjugate(self, theta: Array, reach: Array) -> tuple[Array, Array]:
+        """Return loss* of each row, and the sums of the sizes of the terms that it adds up.
+
+        ``reach`` bounds the norms of A x (see `conjugate_and_error`).
+        """
+        raise NotImplementedError
 
     def __init__(self, A: Matrix, name: str = "A", batch: int | None = None) -> None:
         super().__init__(A, name)
@@ -281,6 +309,19 @@ class RowLoss(FiniteSum):
         size = self.weight * float(size) + length * (sizes.reach + self.target_norm) + sizes.offset
         return self.weight * float(number), sizes.terms * size
 
+    def stacked_loss(self, z: Array) -> tuple[Array, Array]:
+        values, slopes = self.unit(z, slice(None))
+        return self.weight * sum_last(values, 1), self.weight * slopes
+
+    def stacked_conjugate(self, theta: Array, reach: Array) -> tuple[Array, Array]:
+        values = self.unit_conjugate(theta / self.weight)
+        length = row_norms(theta)
+        targets = 0.0 * length
+        if self.row_data != "labels":
+            targets = row_norms(getattr(self, self.row_data))
+        sizes = self.weight * sum_last(abs(values), 1) + length * (reach + targets)
+        return self.weight * sum_last(values, 1), sizes
+
     target_norm: float = 0.0  # the norm of the targets, where the loss has numbers as targets
 
     @property
@@ -311,6 +352,10 @@ class RowLoss(FiniteSum):
 
 class SignLoss(RowLoss):
     """A loss of labels -1/+1, given as such or as 0/1, of shape (n,) or (n, q)."""
+
+    stack_axes: ClassVar[dict[str, int]] = {"features": 2, "labels": 1}
+    row_data = "labels"
+    columns_allowed = True
 
     def __init__(
         self, features: Matrix, labels: Array, reduction: str = "mean", batch: int | None = None

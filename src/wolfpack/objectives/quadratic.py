@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import eye_array
@@ -21,7 +21,7 @@ from ..arrays import (
     same_place,
     to_host,
 )
-from ..problem import Evaluation, Minorant, QuadraticForm, accumulation, sum_unit, unit_of
+from ..problem import Evaluation, Minorant, QuadraticForm, accumulation, axes_of, sum_unit, unit_of
 from ..problem.checks import as_float, is_number, number, shown
 from ..problem.rounding import FAR, MODEL, UNIT
 from ._base import Objective, as_data, check_place, settle
@@ -64,6 +64,17 @@ class Quadratic(Objective):
     """
 
     _seen = _Seen()
+    stack_axes: ClassVar[dict[str, int]] = {"Q": 2, "c": 1, "r": 0}
+
+    @classmethod
+    def varying_arguments(cls, arguments: dict[str, Any]) -> tuple[str, ...]:
+        Q, c, r = (axes_of(arguments.get(name)) for name in cls.stack_axes)
+        found = tuple(name for name, more in (("Q", Q in (1, 3)), ("r", r == 1)) if more)
+        if Q in (2, 3):
+            c_varies = c == 2
+        else:  # a number stands for a matrix of any size, and c may have any shape
+            c_varies = bool(found) and c > 0 and len(arguments["c"]) == len(arguments[found[0]])
+        return (*found, "c") if c_varies else found
 
     def __init__(self, Q: Matrix | float, c: Array, r: float = 0.0) -> None:
         self.c = as_data(c, "c")

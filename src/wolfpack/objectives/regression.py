@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from scipy.sparse import eye_array, kron
 
-from ..arrays import Array, clip, inner, inners, lazy_inner, namespace, norm, to_host, xlogy
+from ..arrays import (
+    Array,
+    clip,
+    inner,
+    inners,
+    lazy_inner,
+    namespace,
+    norm,
+    row_norms,
+    sum_last,
+    to_host,
+    xlogy,
+)
 from ..problem import Evaluation, QuadraticForm
 from ..problem.checks import as_float, between, positive
 from ._matrix import Matrix, Sizes, on_host
@@ -57,6 +69,10 @@ class LeastSquares(FiniteSum):
     (2.5, array([-1.,  2.]))
     """
 
+    stack_axes: ClassVar[dict[str, int]] = {"A": 2, "b": 1}
+    row_data = "b"
+    columns_allowed = True
+
     def __init__(
         self, A: Matrix, b: Array, batch: int | None = None, reduction: str = "sum"
     ) -> None:
@@ -89,6 +105,14 @@ class LeastSquares(FiniteSum):
     def conjugate_and_error(self, dual: Array, length: float, sizes: Sizes) -> tuple[float, float]:
         half = 0.5 / self.weight * length  # of the square of ||theta||, which is known already
         return half * length + inner(self.b, dual), sizes.terms * length * (half + self._b_norm)
+
+    def stacked_loss(self, z: Array) -> tuple[Array, Array]:
+        residual = z - self.b
+        return 0.5 * self.weight * sum_last(residual * residual, 1), self.weight * residual
+
+    def stacked_conjugate(self, theta: Array, reach: Array) -> tuple[Array, Array]:
+        half, length = 0.5 / self.weight * sum_last(theta * theta, 1), row_norms(theta)
+        return half + sum_last(self.b * theta, 1), half + length * row_norms(self.b)
 
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         return self.weight * (z - self._of(self.b, rows))
@@ -147,6 +171,9 @@ class Huber(RowLoss):
 
     unit_smoothness = 1.0
 
+    stack_axes: ClassVar[dict[str, int]] = {"features": 2, "targets": 1}
+    row_data = "targets"
+
     def __init__(
         self,
         features: Matrix,
@@ -196,6 +223,9 @@ class Quantile(RowLoss):
     >>> Quantile(np.eye(2), [1.0, -1.0], q=0.9, delta=1e-6).gradient(np.zeros(2))
     array([-0.45,  0.05])
     """
+
+    stack_axes: ClassVar[dict[str, int]] = {"features": 2, "targets": 1}
+    row_data = "targets"
 
     def __init__(
         self,
@@ -254,6 +284,8 @@ class Poisson(RowLoss):
     >>> Poisson(np.eye(2), [0, 3]).gradient(np.zeros(2))
     array([ 0.5, -1. ])
     """
+
+    stack_axes: ClassVar[dict[str, int]] = {"features": 2, "counts": 1}
 
     def __init__(
         self,

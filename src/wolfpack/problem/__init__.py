@@ -23,6 +23,7 @@ from .protocols import (
     State,
 )
 from .rounding import Minorant, accumulation, sum_unit, underflow, unit_of
+from .stacked import Stackable, Stacked, axes_of
 
 __all__ = [
     "CapabilityError",
@@ -48,10 +49,13 @@ __all__ = [
     "SetDependent",
     "SimpleTerm",
     "Solver",
+    "Stackable",
+    "Stacked",
     "State",
     "Violation",
     "accumulation",
     "affordable",
+    "axes_of",
     "counted",
     "is_own",
     "spend",

@@ -24,7 +24,7 @@ from ..arrays import (
     norm,
 )
 from ..atoms import Atoms, Dense
-from ..problem import CapabilityError, Polyhedron, is_own, spend
+from ..problem import CapabilityError, Polyhedron, Stackable, is_own, spend
 from ..problem.checks import nonnegative
 from ..problem.polyhedron import Matrix, Rows
 from ._laws import NoiseLike
@@ -32,7 +32,7 @@ from ._laws import NoiseLike
 T = TypeVar("T")
 
 
-class Set(ABC):
+class Set(Stackable, ABC):
     """A compact convex set K of arrays of a fixed shape, known through its linear oracle.
 
     To add a set, subclass this class and write four things, for NumPy arrays: `shape` and `radius`
