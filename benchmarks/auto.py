@@ -15,6 +15,7 @@ import math
 import time
 import warnings
 
+import auto_unseen  # noqa: F401  (registers its problems)
 import numpy as np
 from auto_problems import all_problems
 
@@ -27,11 +28,13 @@ METHODS = {
     "corrective 16": {"m": 16},
     "fcfw": {},
     "bpcg": {},
+    "bpcg lazy": {"lazy": True},
     "pairwise": {},
     "away": {},
     "anytime": {},
     "anytime exact": {"m": "exact"},
     "conjugate": {},
+    "biconjugate": {},
     "fw-ls": {},
     "momentum": {},
     "conic": {},

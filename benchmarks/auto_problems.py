@@ -212,7 +212,7 @@ def ill_conditioned_simplex() -> Problem:
     return objectives.LeastSquares(A, A @ rng.dirichlet(np.ones(100))), sets.Simplex(100)
 
 
-def _ratings(rows: int, columns: int, share: float, seed: int) -> objectives.MatrixCompletion:
+def ratings(rows: int, columns: int, share: float, seed: int) -> objectives.MatrixCompletion:
     rng = np.random.default_rng(seed)
     truth = rng.standard_normal((rows, 5)) @ rng.standard_normal((5, columns))
     seen = np.nonzero(rng.random((rows, columns)) < share)
@@ -222,12 +222,12 @@ def _ratings(rows: int, columns: int, share: float, seed: int) -> objectives.Mat
 
 @problem
 def completion_small() -> Problem:
-    return _ratings(80, 60, 0.3, 62), sets.TraceNormBall((80, 60), 150.0)
+    return ratings(80, 60, 0.3, 62), sets.TraceNormBall((80, 60), 150.0)
 
 
 @problem
 def completion_medium() -> Problem:
-    return _ratings(400, 300, 0.2, 63), sets.TraceNormBall((400, 300), 700.0)
+    return ratings(400, 300, 0.2, 63), sets.TraceNormBall((400, 300), 700.0)
 
 
 @problem

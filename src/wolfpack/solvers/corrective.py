@@ -60,7 +60,14 @@ from ..problem.checks import between, checked, count
 from ..smoothing import Oracles
 from .low_rank import LowRankCorrective
 from .parts.average import Average
-from .parts.correction import Corrected, CorrectionKind, correct, correction_kind, metric_of
+from .parts.correction import (
+    Corrected,
+    CorrectionKind,
+    correct,
+    correction_kind,
+    extended,
+    first_hull,
+)
 from .parts.hull import Hull
 from .parts.scales import Scales
 from .parts.stall import Stall
@@ -148,7 +155,7 @@ class Corrective(Solver[State]):
             k=0,
             x=x0,
             at=at,
-            hull=Hull.start(x0, metric_of(kind, problem, x0)),
+            hull=first_hull(kind, problem, x0),
             answers=Answers(join([vertex]), _NO_RUNGS, math.nan, self.m),
             scales=Scales.start(_FIRST_RUNG, reach),
             average=Average.start(at),
@@ -161,9 +168,12 @@ class Corrective(Solver[State]):
         x, at, kind = state.x, state.at, state.kind
         vertices, rungs = state.answers.vertices, state.answers.rungs
         scores = state.hull.scores(at.gradient)
-        hull = state.hull.trimmed(self.max_pool - self.m, self.max_age, scores)
+        # without products with the Hessian each vertex in the hull may cost gradients
+        max_age = max(2, 32 // self.m) if kind == "gradient" else self.max_age
+        hull = state.hull.trimmed(self.max_pool - self.m, min(max_age, self.max_age), scores)
         known = len(hull.weights)
-        hull, places = hull.extend(vertices, metric_of(kind, problem, x))
+        here = Corrected(hull.weights, x, at)
+        hull, places = extended(kind, problem, hull, vertices, here)
         clean = float(vertices.take(0).dot(at.gradient))
         gap = min(inner(at.gradient, x) - clean, at.value - state.stall.bound)
         # the tolerance must exceed the rounding error of the slopes
@@ -172,6 +182,8 @@ class Corrective(Solver[State]):
         here = Corrected(hull.weights, x, at)
         found = correct(kind, problem, hull, here, int(places[0]), tol)
         hull = hull.reweighted(found.weights)
+        if found.gram is not None:
+            hull = hull._replace(gram=found.gram)
         perturbed = places[len(places) - len(rungs) :]
         new = perturbed >= known
         state = state._replace(

@@ -96,7 +96,7 @@ class Hull(NamedTuple):
             assert metric is not None
             image = metric(atom.to_dense())
             row = np.append(self.scores(image), float(atom.dot(image)))
-            grown = grown._replace(gram=_bordered(self.gram, row[None, :]))
+            grown = grown._replace(gram=bordered(self.gram, row[None, :]))
         return grown, len(self.weights)
 
     def extend(self, answers: Atoms, metric: Metric | None = None) -> tuple[Hull, Array]:
@@ -121,7 +121,7 @@ class Hull(NamedTuple):
             vertices = grown.atoms.take(slice(len(self.keys), None)).to_dense()
             count = vertices.shape[0]
             rows = np.array([grown.scores(metric(vertices[i, ...])) for i in range(count)])
-            grown = grown._replace(gram=_bordered(self.gram, rows))
+            grown = grown._replace(gram=bordered(self.gram, rows))
         return grown, positions
 
     def admit(self, atom: Atoms, value: float, scores: Array) -> tuple[Hull, int]:
@@ -217,7 +217,7 @@ class Hull(NamedTuple):
         return Hull(self.origin, atoms, keys, self.weights[kept], self.idle[kept], gram)
 
 
-def _bordered(gram: Array, rows: Array) -> Array:
+def bordered(gram: Array, rows: Array) -> Array:
     """Return the Gram matrix with the rows, and columns, of new points."""
     old, size = len(gram), rows.shape[1]
     out = np.empty((size, size))
