@@ -1,4 +1,4 @@
-"""More problems of benchmarks/auto.py: what declarations do not tell, and what is hard in other ways.
+"""More problems of benchmarks/auto.py: what declarations do not tell, and what is hard otherwise.
 
 Oracles of a user's own, functions as plain callables, ill-conditioned data, dense solutions,
 products and larger instances of the classes of `auto_problems`.

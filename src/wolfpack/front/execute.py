@@ -50,8 +50,10 @@ def execute(
 ) -> Result:
     """Run a task, from its start or on from ``options.origin``; the clock began with the call."""
     choice = _choose_engine(config, task, engine)
-    if isinstance(choice.engine, RankEngine) and choice.engine.follows:
-        return choice.engine.follow()
+    # a test against a protocol takes longer than all else here
+    ranks = choice.engine if choice.engine and isinstance(choice.engine, RankEngine) else None
+    if ranks is not None and ranks.follows:
+        return ranks.follow()
     if config.checkpoint is not None:
         options = replace(options, saver=Saver(config.checkpoint, config))
     log = None
@@ -65,8 +67,8 @@ def execute(
             result = run(task.problem, task.solver, task.start, oracles, config.limits, options)
         ended = time.perf_counter()
         result.method, result.engine = config.method, log
-        if isinstance(choice.engine, RankEngine):
-            choice.engine.conclude(result)
+        if ranks is not None:
+            ranks.conclude(result)
     except Exception as error:
         partial = getattr(error, "result", None)
         if isinstance(partial, Result):

@@ -211,7 +211,7 @@ def minimize(
         own = {name: value for name, value in {"m": m, **options}.items() if value is not None}
         method = chosen.plan if not own else Plan(((chosen.method, chosen.options | own),))
     if isinstance(method, Plan):
-        name, solver = method.solver(region, limits, _COMMON_OPTIONS, declared)
+        name, solver = method.solver(objective, region, limits, _COMMON_OPTIONS, declared)
     else:
         name, solver = make_solver(method, {"m": m, **options}, METHODS, _COMMON_OPTIONS)
         for_set = getattr(solver, "for_set", None)

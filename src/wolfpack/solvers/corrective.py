@@ -67,6 +67,7 @@ from .parts.correction import (
     correction_kind,
     extended,
     first_hull,
+    metric_of,
 )
 from .parts.hull import Hull
 from .parts.scales import Scales
@@ -194,6 +195,16 @@ class Corrective(Solver[State]):
             scales=state.scales.learned(rungs, new, new & (hull.weights[perturbed] > 0)),
             average=state.average.updated(found.at),
         )
+        return self._ask(problem, state, oracles)
+
+    def moved_to(
+        self, problem: Problem, state: State, x: Array, at: Evaluation, oracles: Oracles
+    ) -> State:
+        """Return the state that goes on from another point, with the vertices of this one."""
+        if state.kind == "gradient":  # whose Gram matrix belongs to the old point
+            return self.init(problem, x, oracles)
+        hull = state.hull.moved_to(x, metric_of(state.kind, problem, x))
+        state = state._replace(x=x, at=at, hull=hull, average=Average.start(at))
         return self._ask(problem, state, oracles)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:

@@ -180,6 +180,18 @@ class Hull(NamedTuple):
         stays[0] = True
         return hull._only(stays)
 
+    def moved_to(self, x: Array, metric: Metric | None = None) -> Hull:
+        """Return the hull of ``x`` and the vertices, which have lost their weights."""
+        weights = np.zeros(len(self.weights))
+        weights[0] = 1.0
+        hull = Hull(x, self.atoms, self.keys, weights, 0 * self.idle)
+        if self.gram is None:
+            return hull
+        assert metric is not None
+        gram = self.gram.copy()
+        gram[0] = gram[:, 0] = hull.scores(metric(x))
+        return hull._replace(gram=gram)
+
     def trimmed(self, limit: int, max_age: float, scores: Array) -> Hull:
         """Return the hull without what has been idle too long, and within the limit.
 
