@@ -280,8 +280,8 @@ def poisson_simplex() -> Problem:
     return objectives.Poisson(A, rng.poisson(A @ rng.dirichlet(np.ones(50)) * 5)), sets.Simplex(50)
 
 
-def all_problems(only: str = "") -> Iterator[tuple[str, Problem]]:
-    """Yield the names and problems whose name contains ``only``."""
+def all_problems(words: list[str]) -> Iterator[tuple[str, Problem]]:
+    """Yield the names and problems whose name contains one of the words."""
     for name, make in PROBLEMS.items():
-        if only in name:
+        if any(word in name for word in words):
             yield name, make()

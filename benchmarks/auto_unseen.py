@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 from auto_problems import (
-    PROBLEMS,
     Problem,
     as_callable,
     family,
@@ -407,6 +406,3 @@ def multinomial_trace_ball() -> Problem:
     A = rng.standard_normal((250, 20))
     labels = np.argmax(A[:, :6] + rng.standard_normal((250, 6)), axis=1)
     return objectives.Multinomial(A, labels), sets.TraceNormBall((20, 6), 6.0)
-
-
-assert PROBLEMS

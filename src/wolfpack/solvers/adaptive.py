@@ -292,7 +292,9 @@ class Adaptive(Solver[State]):
         account = state.accounts[own]
         if account.promise is None:
             return own
-        if account.keeps_promise and not account.stuck:
+        # as long as no answer returns, a set of which nothing is known may be round
+        late = self.legs[own].round_sets and account.promise <= 2.0 * PATIENCE * account.work
+        if (account.keeps_promise or late) and not account.stuck:
             return own
         promises = {
             leg: self._credit(leg, account, own)
