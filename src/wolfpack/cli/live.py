@@ -20,6 +20,7 @@ from rich.progress import Progress as Bar
 from rich.progress import TimeRemainingColumn as TimeLeftColumn
 from rich.text import Text
 
+from ..loop.stopping import SHARE
 from .common import InputError, in_units
 
 if TYPE_CHECKING:
@@ -151,7 +152,10 @@ class Display:
     def _left(self, now: Result, wall: float) -> tuple[float, float] | None:
         """Return the seconds until the tolerance or a limit, whichever is expected first."""
         settings = self._settings
-        target = max(settings.get("tol", 1e-4), (settings.get("rtol") or 0.0) * abs(now.fun))
+        # by default the first value and the bound tell what is small enough
+        tol = settings.get("tol")
+        tol = SHARE * (now.history["fun"][0] - now.lower_bound) if tol is None else tol
+        target = max(tol, (settings.get("rtol") or 0.0) * abs(now.fun))
         limits = []
         done = now.nit - (self._first or 0)
         if settings.get("max_rounds") is not None and done > 0:

@@ -70,7 +70,7 @@ def minimize(
     K: Set,
     x0: Array | None = None,
     method: str | Solver[Any] | Plan = "auto",
-    tol: float = 1e-4,
+    tol: float | None = None,
     rtol: float | None = None,
     m: int | str | None = None,
     noise: str | Noise | None = "auto",
@@ -110,7 +110,10 @@ def minimize(
         corrective), "lazy" (with a cache of vertices), "momentum", "cgs"
         (conditional gradient sliding), "conjugate", "biconjugate", or a solver object.
     tol, rtol : float
-        Stop when the certified gap is at most ``tol``, or at most ``rtol * |f(x)|``.
+        Stop when the certified gap is at most ``tol``, or at most ``rtol * |f(x)|``. With
+        ``tol=None``, the default, a gap is small enough that is at most 1e-6 of what could be
+        gained at the start, f(x0) less the best bound, or 1e-9 \|f(x)\|, or what rounding errors
+        allow. So it does not matter in which units f is measured.
     m : int or str, optional
         Perturbed oracles per round, for methods that draw them.
     noise : str or Noise, optional

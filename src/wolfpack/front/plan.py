@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..loop import Limits, Result
+from ..loop.stopping import SHARE
 from ..objectives import Objective
 from ..problem import Solver
 from ..sets import Set
@@ -74,7 +75,7 @@ class Plan:
             samples = samples or (getattr(solver, "samples", False) and not listed)
             for_set = getattr(solver, "for_set", None)
             solver = solver if for_set is None or convex is False else for_set(K)
-            unknown = not (K.polytope or K.has("project") or len(made) + 1 == len(self.methods))
+            unknown = not (K.tested or K.polytope or len(made) + 1 == len(self.methods))
             leg = Leg(
                 method=name,
                 solver=solver,
@@ -89,7 +90,7 @@ class Plan:
             return made[0].method, made[0].solver
         gradient = _gradient_work(objective, K)
         solver = Adaptive(
-            tuple(made), limits.tol, limits.rtol or 0.0, self.switches, gradient, samples
+            tuple(made), limits.tol, limits.rtol or 0.0, self.switches, gradient, samples, SHARE
         )
         return made[0].method, solver
 

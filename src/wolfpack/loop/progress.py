@@ -7,6 +7,8 @@ import sys
 import time
 from typing import Any
 
+from .stopping import Limits
+
 
 class Progress:
     """Shows round, gap and time once a run has lasted ``delay`` seconds.
@@ -24,12 +26,12 @@ class Progress:
         self._bar: Any = None
         self._task: Any = None
 
-    def update(self, k: int, tracker: Any, target: float) -> None:
+    def update(self, k: int, tracker: Any, limits: Limits) -> None:
         """Refresh the line, if it is time."""
         if not self._enabled or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + (0.25 if self._terminal else 5.0)
-        gap = tracker.gap
+        gap, target = tracker.gap, tracker.goal(limits)
         goal = f", tol {target:.1e}" if target > 0 else ""
         text = f"round {k}  " + (f"gap {gap:.2e}{goal}" if math.isfinite(gap) else "no gap yet")
         if not self._terminal:

@@ -108,7 +108,7 @@ def run(
         if finish is not None:
             x, fun = finish(problem, course.state, tracker.x, tracker.fun)
             tracker.improve(x, fun)
-            if status in _ENDED_BY_LIMIT and limits.satisfied(tracker.fun, tracker.gap):
+            if status in _ENDED_BY_LIMIT and tracker.gap <= tracker.goal(limits):
                 status = Status.CONVERGED
     message = _message(status, course.state, tracker, course.monitor)
     return tracker.result(course.state, status, message)
@@ -226,7 +226,7 @@ class Course:
                 status = self._record(bound, limit)
                 if status is not None:
                     return self.monitor.verdict(status, self.state)
-            self.progress.update(k, tracker, limits.tol)
+            self.progress.update(k, tracker, limits)
             began = time.perf_counter()
             following = solver.step(problem, self.state, oracles)
             tracker.solver_seconds += time.perf_counter() - began
@@ -369,7 +369,7 @@ class Course:
                 return Status.CALLBACK_STOP
         if tracker.contradicted:
             return Status.CONTRADICTION
-        goal = self.limits.goal(tracker.fun)
+        goal = tracker.goal(self.limits)
         if gap <= goal:
             return Status.CONVERGED
         if tracker.stationarity is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ..problem.checks import checked, nonnegative, optional, whole
@@ -11,8 +12,18 @@ DEFAULT_ROUNDS = 100_000
 """Round limit of a run for which the user set no limit at all."""
 
 
+SHARE = 1e-6
+"""Gap, as a share of what could be gained at the start, that is small enough by default."""
+
+TINY = 1e-9
+"""The same as a share of the value of f, for a start where there is nothing to gain."""
+
+WITHOUT_BOUND = 1e-4
+"""What is small enough by default where no lower bound is known."""
+
+
 @checked(
-    tol=nonnegative,
+    tol=optional(nonnegative),
     rtol=optional(nonnegative),
     max_rounds=optional(whole(0)),
     max_seconds=optional(nonnegative),
@@ -25,8 +36,9 @@ class Limits:
 
     Parameters
     ----------
-    tol : float
-        Stop when the certified gap is at most ``tol``.
+    tol : float, optional
+        Stop when the certified gap is at most ``tol``. None, the default, stops when it is at most
+        1e-6 (f(x0) - bound), or 1e-9 |f(x)|, or what rounding errors allow.
     rtol : float, optional
         Stop also when it is at most ``rtol * |f(x)|``.
     max_rounds : int, optional
@@ -39,7 +51,7 @@ class Limits:
         Limit on what the rounds of a composite problem read, in passes over the data.
     """
 
-    tol: float = 1e-4
+    tol: float | None = None
     rtol: float | None = None
     max_rounds: int | None = None
     max_seconds: float | None = None
@@ -61,10 +73,13 @@ class Limits:
             return Status.MAX_LMO
         return None
 
-    def satisfied(self, fun: float, gap: float) -> bool:
-        """Tell whether the certified gap is small enough."""
-        return gap <= self.goal(fun)
+    def goal(self, fun: float, gain: float, floor: float) -> float:
+        """Return the gap that is small enough at a value of f.
 
-    def goal(self, fun: float) -> float:
-        """Return the gap that is small enough at a value of f."""
-        return self.tol if self.rtol is None else max(self.tol, self.rtol * abs(fun))
+        ``gain`` is f(x0) less the best bound, ``floor`` what rounding errors allow to claim.
+        """
+        goal = self.tol
+        if goal is None:
+            goal = max(SHARE * gain, TINY * abs(fun), 2.0 * floor)
+            goal = goal if math.isfinite(goal) else WITHOUT_BOUND
+        return goal if self.rtol is None else max(goal, self.rtol * abs(fun))

@@ -136,7 +136,7 @@ class Turn(NamedTuple):
 class State(NamedTuple):
     """Round, the states of all methods, whose turn it is, the turns before, and the accounts.
 
-    The state of a method that has not begun is None.
+    The state of a method that has not begun is None; ``first`` is the value at the start.
     """
 
     k: int
@@ -144,6 +144,7 @@ class State(NamedTuple):
     turn: Turn
     past: tuple[tuple[int, int], ...]
     accounts: tuple[Account, ...]
+    first: float
 
     @property
     def inner(self) -> Any:
@@ -191,8 +192,9 @@ class Adaptive(Solver[State]):
     ----------
     legs : tuple of Leg
         The methods, in the order in which they are tried.
-    tol, rtol : float
-        The gap that is wanted, as for `wolfpack.minimize`.
+    tol, rtol, share : float
+        The gap that is wanted, as for `wolfpack.minimize`; without ``tol`` it is ``share`` of what
+        could be gained at the start.
     switches : tuple of (int, int), optional
         Rounds and positions in ``legs``: the method at that position begins in that round. Given to
         repeat a run; nothing is measured then.
@@ -203,11 +205,12 @@ class Adaptive(Solver[State]):
     """
 
     legs: tuple[Leg, ...]
-    tol: float = 0.0
+    tol: float | None = 0.0
     rtol: float = 0.0
     switches: tuple[tuple[int, int], ...] | None = None
     gradient: float = 1.0
     samples: bool = True
+    share: float = 0.0
     name: ClassVar[str] = "adaptive"
 
     @property
@@ -229,7 +232,7 @@ class Adaptive(Solver[State]):
         inner = self.legs[0].solver.init(problem, x0, oracles)
         states = (inner, *(None for _ in self.legs[1:]))
         accounts = tuple(Account(due=leg.first) for leg in self.legs)
-        return State(0, states, self._turn(problem, 0), ((0, 0),), accounts)
+        return State(0, states, self._turn(problem, 0), ((0, 0),), accounts, float(inner.at.value))
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         state, leg = self._decided(problem, state, oracles)
@@ -292,9 +295,11 @@ class Adaptive(Solver[State]):
         account = state.accounts[own]
         if account.promise is None:
             return own
+        leg = self.legs[own]
         # as long as no answer returns, a set of which nothing is known may be round
-        late = self.legs[own].round_sets and account.promise <= 2.0 * PATIENCE * account.work
-        if (account.keeps_promise or late) and not account.stuck:
+        may_be_round = leg.round_sets and account.rounds < 4 * leg.first
+        may_be_round = may_be_round and account.promise <= 2.0 * PATIENCE * account.work
+        if (account.keeps_promise or may_be_round) and not account.stuck:
             return own
         promises = {
             leg: self._credit(leg, account, own)
@@ -320,7 +325,8 @@ class Adaptive(Solver[State]):
         account, value = state.accounts[own], float(state.at.value)
         bound = max(problem.counts.bound, self.lower_bound(problem, state, oracles))
         gap = max(value - bound, 1e-300)
-        target = max(self.tol, self.rtol * abs(value), 1e-14 * abs(value), 1e-300)
+        target = self.share * (state.first - bound) if self.tol is None else self.tol
+        target = max(target, self.rtol * abs(value), 1e-14 * abs(value), 1e-300)
         promise: float | None = math.inf
         if not stuck:
             promise = _remaining(account.gap, gap, account.work - account.measured, target)
