@@ -186,7 +186,15 @@ def minimize(
     began = time.perf_counter()
     objective = as_objective(f)
     region = as_set(K)
-    limits = Limits(tol, rtol, max_rounds, max_seconds, max_lmo)
+    wanted = {} if tol is None else {"tol": tol}
+    limits = Limits(
+        rtol=rtol,
+        max_rounds=max_rounds,
+        max_seconds=max_seconds,
+        max_lmo=max_lmo,
+        relative=tol is None,
+        **wanted,
+    )
     declared = objective.convex if convex is None else convex
     check_starts(starts, declared)
     if starts > 1 and checkpoint is not None:

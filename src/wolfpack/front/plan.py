@@ -90,7 +90,13 @@ class Plan:
             return made[0].method, made[0].solver
         gradient = _gradient_work(objective, K)
         solver = Adaptive(
-            tuple(made), limits.tol, limits.rtol or 0.0, self.switches, gradient, samples, SHARE
+            legs=tuple(made),
+            tol=limits.tol,
+            rtol=limits.rtol or 0.0,
+            switches=self.switches,
+            gradient=gradient,
+            samples=samples,
+            share=SHARE if limits.relative else 0.0,
         )
         return made[0].method, solver
 

@@ -23,7 +23,7 @@ WITHOUT_BOUND = 1e-4
 
 
 @checked(
-    tol=optional(nonnegative),
+    tol=nonnegative,
     rtol=optional(nonnegative),
     max_rounds=optional(whole(0)),
     max_seconds=optional(nonnegative),
@@ -36,9 +36,8 @@ class Limits:
 
     Parameters
     ----------
-    tol : float, optional
-        Stop when the certified gap is at most ``tol``. None, the default, stops when it is at most
-        1e-6 (f(x0) - bound), or 1e-9 |f(x)|, or what rounding errors allow.
+    tol : float
+        Stop when the certified gap is at most ``tol``.
     rtol : float, optional
         Stop also when it is at most ``rtol * |f(x)|``.
     max_rounds : int, optional
@@ -49,14 +48,18 @@ class Limits:
         Limit on the user's clock: all that happens from the call on counts.
     max_passes : float, optional
         Limit on what the rounds of a composite problem read, in passes over the data.
+    relative : bool
+        Stop when the gap is at most 1e-6 (f(x0) - bound), or 1e-9 |f(x)|, or what rounding errors
+        allow, in place of ``tol``.
     """
 
-    tol: float | None = None
+    tol: float = 1e-4
     rtol: float | None = None
     max_rounds: int | None = None
     max_seconds: float | None = None
     max_lmo: int | None = None
     max_passes: float | None = None
+    relative: bool = False
 
     def __post_init__(self) -> None:
         given = (self.max_rounds, self.max_seconds, self.max_lmo, self.max_passes)
@@ -79,7 +82,7 @@ class Limits:
         ``gain`` is f(x0) less the best bound, ``floor`` what rounding errors allow to claim.
         """
         goal = self.tol
-        if goal is None:
+        if self.relative:
             goal = max(SHARE * gain, TINY * abs(fun), 2.0 * floor)
             goal = goal if math.isfinite(goal) else WITHOUT_BOUND
         return goal if self.rtol is None else max(goal, self.rtol * abs(fun))

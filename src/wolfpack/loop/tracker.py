@@ -90,7 +90,7 @@ class Tracker:
 
     def goal(self, limits: Limits) -> float:
         """Return the gap at which a run with these limits has converged."""
-        if limits.tol is not None:
+        if not limits.relative:
             return limits.goal(self.fun, 0.0, 0.0)
         rows = self.history.rows
         gain = (rows[0][2] if len(rows) else self.fun) - self.lower_bound

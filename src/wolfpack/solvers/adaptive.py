@@ -193,8 +193,8 @@ class Adaptive(Solver[State]):
     legs : tuple of Leg
         The methods, in the order in which they are tried.
     tol, rtol, share : float
-        The gap that is wanted, as for `wolfpack.minimize`; without ``tol`` it is ``share`` of what
-        could be gained at the start.
+        The gap that is wanted, as for `wolfpack.minimize`; with ``share`` it is that share of what
+        could be gained at the start, in place of ``tol``.
     switches : tuple of (int, int), optional
         Rounds and positions in ``legs``: the method at that position begins in that round. Given to
         repeat a run; nothing is measured then.
@@ -205,7 +205,7 @@ class Adaptive(Solver[State]):
     """
 
     legs: tuple[Leg, ...]
-    tol: float | None = 0.0
+    tol: float = 0.0
     rtol: float = 0.0
     switches: tuple[tuple[int, int], ...] | None = None
     gradient: float = 1.0
@@ -325,7 +325,7 @@ class Adaptive(Solver[State]):
         account, value = state.accounts[own], float(state.at.value)
         bound = max(problem.counts.bound, self.lower_bound(problem, state, oracles))
         gap = max(value - bound, 1e-300)
-        target = self.share * (state.first - bound) if self.tol is None else self.tol
+        target = self.share * (state.first - bound) if self.share else self.tol
         target = max(target, self.rtol * abs(value), 1e-14 * abs(value), 1e-300)
         promise: float | None = math.inf
         if not stuck:
