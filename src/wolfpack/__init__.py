@@ -18,11 +18,13 @@ from .front.check import check
 from .front.choose import explain
 from .front.composite import minimize_composite
 from .front.execute import ConvergenceError
+from .front.integer import minimize_integer
 from .front.minimize import minimize
 from .front.resume import resume
 from .loop import Result, Status, load
 from .loop.checkpoint import Checkpoint
 from .problem import CapabilityError
+from .report.curves import plot
 
 __version__ = "0.1.0"
 
@@ -40,8 +42,10 @@ __all__ = [
     "load",
     "minimize",
     "minimize_composite",
+    "minimize_integer",
     "noise",
     "objectives",
+    "plot",
     "regularizers",
     "resume",
     "sets",

@@ -141,6 +141,14 @@ def run_minimize(f: Any, K: Any, **settings: Any) -> Any:
     return result
 
 
+def run_integer(f: Any, K: Any, **settings: Any) -> Any:
+    """Minimise over integer points and check the result; the marked entries must be whole."""
+    result = wp.minimize_integer(f, K, **settings)
+    require(bool(np.array_equal(result.x, np.round(result.x))), "x is not integral")
+    require(not result.success or result.gap < math.inf, "success without a certificate")
+    return result
+
+
 def run_composite(G: Any, H: Any, **settings: Any) -> Any:
     """Minimise a composite problem and check the result."""
     result = wp.minimize_composite(G, H, **settings)
@@ -603,6 +611,12 @@ def _runs() -> list[Call]:
         own = _OPTIONS.get(method, {})
         arguments = {"f": least_squares(), "K": K, "method": method, **_RUN, **own}
         calls.append(Call("minimize", f"minimize/{method}", run_minimize, arguments))
+    integer = {"f": least_squares(), "K": K, "integrality": 1, "gap": 1e-6, "rtol": None}
+    integer |= {"max_nodes": 20, "max_seconds": 5.0, "max_lmo": 1000, "engine": None, "seed": 0}
+    integer |= {"callback": None, "progress": False, "L": None, "sigma": 0.0}
+    integer |= {"branching": "fractional", "search": "best", "batch": 2, "checks": True}
+    integer |= {"raise_on_failure": False, "convex": True}
+    calls.append(Call("minimize", "minimize_integer", run_integer, integer))
     for method in COMPOSITE_METHODS:
         arguments = {"G": least_squares(), "H": _H, "method": method, **_COMPOSITE_RUN}
         calls.append(Call("minimize_composite", f"composite/{method}", run_composite, arguments))

@@ -174,6 +174,15 @@ def test_late_and_missing_answers_do_not_spoil_certificates(policy):
     assert np.all(res.history["lower_bound"] <= best + 1e-9)
 
 
+@pytest.mark.parametrize("m", [2, 5])
+def test_m_oracle_calls_a_round_where_answers_may_come_late(m):
+    """The clean answer is asked by itself there; the others are the m - 1 perturbed ones."""
+    f, K = birkhoff(7)
+    run = {"method": "corrective", "tol": 0, "max_rounds": 6, "block": 1, "engine": "threads:2"}
+    res = wp.minimize(f, K, m=m, stragglers="drop", quorum=1.0, **run)
+    assert np.all(np.diff(res.history["nlmo"]) == m)
+
+
 @pytest.mark.parametrize("K", [wp.sets.Birkhoff(5), wp.sets.KSparse(9, 2)])
 def test_one_question_with_several_scales_and_another_point(K):
     rng = np.random.default_rng(0)

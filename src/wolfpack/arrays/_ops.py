@@ -134,6 +134,8 @@ def mix(a: Array, b: Array, t: float) -> Array:
 
 def norm(a: Array) -> float:
     """Return the Euclidean (Frobenius) norm of ``a`` as a float."""
+    if type(a) is np.ndarray and a.dtype is _DOUBLE:  # the usual case, without another call
+        return math.sqrt(np.vdot(a, a))
     return math.sqrt(inner(a, a))
 
 

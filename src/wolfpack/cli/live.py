@@ -88,8 +88,9 @@ def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 class Display:
     """A callback of `wolfpack.minimize` that shows and logs the run; use it in a ``with``.
 
-    ``settings`` hold ``tol``, ``rtol``, ``max_rounds`` and ``max_seconds`` of the run. On
-    ``terminal`` one line changes in place. To the file ``log`` lines are added.
+    ``settings`` hold ``tol``, ``rtol``, ``max_rounds`` and ``max_seconds`` of the run, or ``gap``
+    and ``max_nodes`` in place of the first and the third for integer points. On ``terminal`` one
+    line changes in place. To the file ``log`` lines are added.
     """
 
     def __init__(
@@ -153,13 +154,14 @@ class Display:
         """Return the seconds until the tolerance or a limit, whichever is expected first."""
         settings = self._settings
         # by default the first value and the bound tell what is small enough
-        tol = settings.get("tol")
+        tol = settings.get("tol", settings.get("gap"))
         tol = SHARE * (now.history["fun"][0] - now.lower_bound) if tol is None else tol
         target = max(tol, (settings.get("rtol") or 0.0) * abs(now.fun))
         limits = []
         done = now.nit - (self._first or 0)
-        if settings.get("max_rounds") is not None and done > 0:
-            limits.append(wall / done * (settings["max_rounds"] - now.nit))
+        most = settings.get("max_rounds", settings.get("max_nodes"))
+        if most is not None and done > 0:
+            limits.append(wall / done * (most - now.nit))
         if settings.get("max_seconds") is not None:
             limits.append(settings["max_seconds"] - now.seconds)
         end = max(0.0, min(limits, default=math.inf))
@@ -205,6 +207,10 @@ def describe(now: Result) -> str:
     calls = f"oracle calls {now.nlmo:,}"
     log = now.get("engine")
     workers = "" if log is None else f"  workers {log.alive}"
+    nodes = getattr(now.state, "open", None)
+    if nodes is not None:
+        best = f"best {now.fun:.6g}{bound}  {gap}"
+        return f"nodes {now.nit:,}  open {len(nodes):,}  {best}{workers}  {clock(now.seconds)}"
     return f"round {now.nit:,}  {gap}{bound}  {calls}{workers}  {clock(now.seconds)}"
 
 

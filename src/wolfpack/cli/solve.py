@@ -80,12 +80,14 @@ def solve(
     both cases), 2 if the input is bad, 3 if the run could not be carried out or written, 130 if
     Ctrl-C came before the results.
     """
+    from ..front.integer import minimize_integer
     from ..front.minimize import minimize
 
     access = access_of(data_root, max_data)
     task = read_task(problem, access)
     folder = out or Path(task.output.folder or f"{problem.stem}-out")
-    settings = dict(task.settings)
+    solver = minimize if task.integer is None else minimize_integer
+    settings = dict(task.settings if task.integer is None else task.integer)
     settings["engine"] = _engine(engine or settings.get("engine"))
     command = ["wolfpack", "solve", str(problem), "--out", str(folder)]
     command += ["--engine", engine] if engine else []
@@ -100,7 +102,7 @@ def solve(
                 _remember(folder, problem, access)
         if leads and task.output.checkpoint:
             settings["checkpoint"] = folder / CHECKPOINT
-        job = _Job(minimize, problem, task, settings, folder, shlex.join(command), leads, earlier)
+        job = _Job(solver, problem, task, settings, folder, shlex.join(command), leads, earlier)
         job.run(log, as_json, quiet)
 
 
@@ -259,7 +261,7 @@ def _show(result: Result, written: Written, folder: Path) -> None:
         ("fun", f"{result.fun:.9g}"),
         ("lower bound", f"{result.lower_bound:.9g}"),
         ("gap", f"{result.gap:.9g}"),
-        ("rounds", f"{result.nit:,}"),
+        ("nodes" if "nodes" in result else "rounds", f"{result.nit:,}"),
         ("oracle calls", f"{result.nlmo:,}"),
         ("seconds", f"{result.seconds:.3g}"),
     ]

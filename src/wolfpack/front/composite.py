@@ -39,7 +39,14 @@ METHODS = {"accelerated": _accelerated, "converging": _converging}
 """The methods of `minimize_composite`; their parameters are their options."""
 _LEFT_OPEN = object()
 _BETAS = ("stable", "search")
-_COMMON_OPTIONS = ["record_every", "max_passes", "sampling", "variance_reduction", "scale"]
+_COMMON_OPTIONS = [
+    "record_every",
+    "max_passes",
+    "sampling",
+    "variance_reduction",
+    "scale",
+    "checks",
+]
 
 
 @checked(
@@ -49,6 +56,7 @@ _COMMON_OPTIONS = ["record_every", "max_passes", "sampling", "variance_reduction
     raise_on_failure=flag,
     sampling=optional(choice(*SAMPLINGS)),
     record_every=optional(count),
+    checks=flag,
 )
 def minimize_composite(
     G: Objective | Callable[..., Any],
@@ -135,7 +143,8 @@ def minimize_composite(
         nothing says how gradients are taken) solves the same problem in other units where
         columns differ much (a callback then sees u = y / s, and ``res.scale`` is
         s); None never does; "columns", or positive numbers s, solve another problem: H acts on
-        u = y / s, and y = s u is returned. And the options of the method.
+        u = y / s, and y = s u is returned. ``checks``: False leaves a G of your own unchecked
+        (see the guide on certificates). And the options of the method.
 
     Returns
     -------
@@ -167,6 +176,7 @@ def minimize_composite(
     every, max_passes = options.pop("record_every", None), options.pop("max_passes", None)
     reduction, sampling = options.pop("variance_reduction", None), options.pop("sampling", None)
     scale, remark = options.pop("scale", _LEFT_OPEN), ""
+    checks = options.pop("checks", True)
     if isinstance(method, str) and method == "auto":
         check_regularizer(H)
         given = {"w": w, "batch": batch, "beta": beta, "sampling": sampling}
@@ -198,6 +208,7 @@ def minimize_composite(
         reduction=reduction,
         scale=None if scale is _LEFT_OPEN else scale,
         remark=remark,
+        checks=checks,
     )
     limits = Limits(tol, rtol, max_rounds, max_seconds, max_passes=max_passes)
     config = Config(name, solver, seed, limits, every, settings, as_checkpoint(checkpoint))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..arrays import Array, describe, without_graphs
-from ..engines import Driver, EngineChoice, EngineLike, EngineLog, RankEngine, choose_engine
+from ..engines import Driver, Engine, EngineChoice, EngineLike, EngineLog, RankEngine, choose_engine
 from ..gradients import Gradients
 from ..loop import Result, run
 from ..loop.checkpoint import Saver
@@ -17,6 +18,9 @@ from ..problem import CompositeProblem, Problem, Solver
 from ..problem.checks import shown
 from ..smoothing import Oracles
 from .config import CompositeSettings, Config, ConstrainedSettings
+
+_log = logging.getLogger(__name__.partition(".")[0])
+"""One line for each run, at level INFO."""
 
 
 class ConvergenceError(RuntimeError):
@@ -50,10 +54,12 @@ def execute(
 ) -> Result:
     """Run a task, from its start or on from ``options.origin``; the clock began with the call."""
     choice = _choose_engine(config, task, engine)
-    # a test against a protocol takes longer than all else here
-    ranks = choice.engine if choice.engine and isinstance(choice.engine, RankEngine) else None
+    ranks = _ranks(choice.engine)
     if ranks is not None and ranks.follows:
-        return ranks.follow()
+        result = ranks.follow()
+        if task.conclude is not None:
+            task.conclude(result)
+        return result
     if config.checkpoint is not None:
         options = replace(options, saver=Saver(config.checkpoint, config))
     log = None
@@ -82,6 +88,7 @@ def execute(
     if task.conclude is not None:
         task.conclude(result)
     result.seconds += time.perf_counter() - ended
+    _log.info("%s: %s after %s rounds", result.method, result.status, result.nit)
     return result
 
 
@@ -90,6 +97,11 @@ def concluded(result: Result, raise_on_failure: bool) -> Result:
     if raise_on_failure and not result.success:
         raise ConvergenceError(result)
     return result
+
+
+def _ranks(engine: Engine | None) -> RankEngine | None:
+    """Return an engine of ranks; looked for only where there is one, since that takes 20 us."""
+    return engine if engine is not None and isinstance(engine, RankEngine) else None
 
 
 def _choose_engine(config: Config, task: PreparedRun, engine: EngineLike) -> EngineChoice:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import fields, replace
 from functools import partial
 from inspect import signature
@@ -30,7 +31,7 @@ from ..loop.schedule import Schedule
 from ..noise import Noise
 from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
-from ..problem import Counts, LimitReached, Problem, Solver, counted
+from ..problem import Counts, LimitReached, Problem, Solver, counted, under_way
 from ..problem.checks import checked, choice, count, flag, instance, optional, positive, shown
 from ..problem.checks import seed as seed_kind
 from ..sets import Set
@@ -64,6 +65,7 @@ _COMMON_OPTIONS.extend(["sampling", "block", *POLICY])
     convex=optional(flag),
     starts=count,
     checks=flag,
+    verbose=flag,
 )
 def minimize(
     f: Objective | Callable[[Array], tuple[float, Array]],
@@ -85,6 +87,7 @@ def minimize(
     raise_on_failure: bool = False,
     convex: bool | None = None,
     starts: int = 1,
+    verbose: bool = False,
     **options: Any,
 ) -> Result:
     r"""Minimise a smooth function over a compact convex set; with a certificate if it is convex.
@@ -153,6 +156,8 @@ def minimize(
         With ``convex=False``, the number of starts: x0 first, then random points of K that the seed
         determines. The best result is returned, with all of them in ``res.starts``. Limits on
         rounds and oracle calls hold for each start, ``max_seconds`` for all together.
+    verbose : bool
+        Print a table while the run goes on: round, f, lower bound, gap, oracle calls, seconds.
     **options
         ``L`` (smoothness constant, when the objective does not know it), ``device`` (where to run,
         in PyTorch's words: "cuda" moves dense NumPy data there), ``record_every`` (certify and
@@ -201,7 +206,7 @@ def minimize(
         raise ValueError("a checkpoint holds one run: leave checkpoint out, or starts")
     checks = options.pop("checks", True)
     schedule = Schedule(options.pop("record_every", "auto"))
-    view = Options(callback, progress, schedule, began=began, checks=checks)
+    view = Options(callback, progress, schedule, began=began, checks=checks, verbose=verbose)
     L = options.pop("L", None)
     device = options.pop("device", None)
     if device is not None:
@@ -279,12 +284,11 @@ def _settings(
 
 
 def _counts_of_preparation(limits: Limits, began: float) -> Counts:
-    """Return the counts of a run, with what may be spent on checking the starting point."""
+    """Return the counts of a run, with what may be spent on the starting point."""
     counts = Counts()
     seconds, calls = limits.max_seconds, limits.max_lmo
     counts.allow(
-        math.inf if seconds is None else began + seconds,
-        math.inf if calls is None else max(1, calls // 10),
+        math.inf if seconds is None else began + seconds, math.inf if calls is None else calls
     )
     return counts
 
@@ -324,23 +328,61 @@ def known_settings() -> list[str]:
     return list(dict.fromkeys([*own, *_COMMON_OPTIONS, *of_methods]))
 
 
+def _own_start(K: Set) -> Array:
+    """Return K's own start, which no lack of time prevents: a run without a point has no result."""
+    try:
+        with _allowed(deadline=math.inf):
+            return K.start()
+    except LimitReached:
+        raise ValueError(
+            f"max_lmo must pay for the starting point of {K}, found too few calls for that: pass a "
+            "larger max_lmo, or x0"
+        ) from None
+
+
+def _violation(K: Set, x: Array) -> float:
+    """Return by how much x is outside K; 0 where more oracle calls would be needed than a tenth."""
+    counts = under_way()
+    calls = math.inf if counts is None else counts.max_lmo
+    try:
+        with _allowed(max_lmo=max(1, calls // 10)):
+            return K.violation(x)
+    except LimitReached:
+        return 0.0
+
+
+@contextlib.contextmanager
+def _allowed(deadline: float | None = None, max_lmo: float | None = None) -> Generator[None]:
+    """Replace limits of the run under way within the context."""
+    counts = under_way()
+    if counts is None or not counts.limited:
+        yield
+        return
+    before = counts.deadline, counts.max_lmo
+    counts.allow(
+        *(old if new is None else new for old, new in zip(before, (deadline, max_lmo), strict=True))
+    )
+    try:
+        yield
+    finally:
+        counts.allow(*before)
+
+
 def starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
     """Return a feasible start, checked, that no solver will write to."""
     if objective.shape is not None and tuple(objective.shape) != tuple(K.shape):
         raise ValueError(f"f takes x of shape {objective.shape}, K has shape {K.shape}")
     place = objective.like
     if x0 is None:
-        return K.start() if place is None else like(K.start(), place)
+        x = _own_start(K)
+        return x if place is None else like(x, place)
     if is_foreign(place) or is_foreign(x0):
         same_place(**{"the data of f": place, "x0": x0})
     start: Array = as_float_array(x0, "x0")
     if is_foreign(start) and describe(start).split()[1] not in ("float32", "float64"):
         raise TypeError(f"x0 must be float32 or float64, found {describe(start)}")
     start = check_shape(check_finite(start, "x0"), K.shape, "x0")
-    try:
-        violation = K.violation(start)
-    except LimitReached:  # Where only many oracle calls can judge it, x0 is taken on trust.
-        violation = 0.0
+    violation = _violation(K, start)
     if not violation <= 1e-6 * max(1.0, K.radius):
         raise ValueError(
             f"x0 is outside {K}: it violates the constraints by {violation:.3g}; "

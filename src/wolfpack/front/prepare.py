@@ -66,7 +66,7 @@ def prepare_constrained(
             result.plan, result.method = carried_out(config.solver, result)
             if result.plan.switches:
                 result.message += f" The methods took turns: {result.plan}."
-        result.message += objective.remark(result.x)
+        result.message += objective.remark(result.x) + (K.original or K).remark(result.x)
         if convex is None and math.isfinite(result.gap):
             result.message += (
                 " This certificate assumes that f is convex, which was not declared: pass "
@@ -124,7 +124,7 @@ def prepare_composite(
     if config.record_every not in (None, "auto"):
         schedule = Schedule(config.record_every)
     task = PreparedRun(problem, solver, y0, gradients, conclude)
-    return config, task, replace(options, schedule=schedule)
+    return config, task, replace(options, schedule=schedule, checks=settings.checks)
 
 
 def as_smooth(G: object, beta: float | str | None) -> Objective:

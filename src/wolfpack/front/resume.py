@@ -19,10 +19,12 @@ from ..loop.schedule import Schedule
 from ..objectives import Objective, as_objective
 from ..problem import Counts
 from ..problem.checks import checked, flag, optional, shown
+from ..solvers.integer import BranchAndBound
 from .choose import as_set
 from .config import Config, ConstrainedSettings, OtherProblem, as_checkpoint
 from .execute import PreparedRun, concluded, execute
 from .fingerprint import constrained_fingerprint
+from .integer import prepare_integer
 from .prepare import prepare_composite, prepare_constrained
 
 
@@ -138,6 +140,9 @@ def _constrained(
             "resume it with NumPy's data"
         )
     config = config.identified(constrained_fingerprint(objective, region, place))
+    if isinstance(config.solver, BranchAndBound):
+        task = prepare_integer(config, settings, objective, region, Counts())
+        return config, task._replace(start=None)
     return config, prepare_constrained(config, settings, objective, region.at(x), None, Counts())
 
 

@@ -17,6 +17,7 @@ ENGINE_COLUMNS = ("workers", "recomputed", "stragglers", "bytes", "busy")
 """What a run with an engine records besides."""
 
 _NO_ENGINE = (0, 0, 0, 0, math.nan)
+_GAP = COLUMNS.index("gap")
 _FUN, _LOWER_BOUND = COLUMNS.index("fun"), COLUMNS.index("lower_bound")
 
 
@@ -74,6 +75,12 @@ class History(Columns):
         self.rows.append(row + (engine or no_engine))
         if len(self.rows) >= self.max_rows:
             self._thin()
+
+    def gap_at(self, k: int) -> float:
+        """Return the gap of a recorded round, infinity where it was not recorded."""
+        table = self.rows.table()
+        i = int(np.searchsorted(table[:, 0], k))
+        return float(table[i, _GAP]) if i < len(table) and table[i, 0] == k else math.inf
 
     def view(self) -> History:
         """Return the history so far; what is added to it, or to this one, is not added to both."""

@@ -28,9 +28,9 @@ from ..smoothing import Oracles
 from .checkpoint import Saver, Snapshot
 from .guard import guarded
 from .monitor import Monitor
-from .progress import Progress
+from .progress import Progress, RoundTable
 from .result import Callback, Result
-from .schedule import CLOSED_FORM_CALLS, Schedule
+from .schedule import CLOSED_FORM_CALLS, Schedule, expected
 from .status import Status
 from .stopping import Limits
 from .tracker import Tracker
@@ -69,6 +69,8 @@ class Options:
         that the user has chosen.
     checks : bool
         Whether f and K are checked, where they are not the library's own.
+    verbose : bool
+        Print a table of rounds instead of a progress line.
     """
 
     callback: Callback | None = None
@@ -79,6 +81,7 @@ class Options:
     began: float = field(default_factory=time.perf_counter)
     search: Callable[[], tuple[Array, str]] | None = None
     checks: bool = True
+    verbose: bool = False
 
     def __post_init__(self) -> None:
         optional(function)(self.callback, "callback")
@@ -172,7 +175,11 @@ class Course:
 
     def __post_init__(self) -> None:
         limits = self.limits
-        self.progress = Progress(self.options.progress, limits.max_rounds)
+        self.progress: Progress | RoundTable
+        if self.options.verbose:
+            self.progress = RoundTable()
+        else:
+            self.progress = Progress(self.options.progress, limits.max_rounds)
         self._observe = getattr(self.solver, "observe", None)
         self._calls: int = getattr(self.solver, "certificate_calls", 0)
         proofs: int = getattr(self.solver, "certificate_proofs", 0)
@@ -182,6 +189,7 @@ class Course:
         # A certificate of `anytime` may take a second call.
         self._reserve = 2 * self._calls
         self._recorded = -1
+        self._expected: tuple[int, ...] = ()
 
     def follow(self, x0: Array) -> Status:
         """Make rounds until the run must end, and return why."""
@@ -195,8 +203,10 @@ class Course:
                 self.monitor.remarks.append(text)
                 return self._close(Status.MAX_ROUNDS, x0)
             status = self._close(Status(reached.limit), x0)
-            late = reached.limit == "max_seconds"  # nothing more is paid for
-            return status if late else self.monitor.verdict(status, self.state)
+            if reached.limit == "max_seconds":  # nothing more is paid for
+                self.monitor.skip()
+                return status
+            return self.monitor.verdict(status, self.state)
 
     def _rounds(self, compared: int) -> Status:
         problem, solver, oracles, tracker = self.problem, self.solver, self.oracles, self.tracker
@@ -207,7 +217,10 @@ class Course:
             k = self.state.k
             seconds = tracker.seconds if timed else 0.0
             limit = limits.exceeded(k, seconds, counts.nlmo + self._reserve)
-            due = always or limit is not None or schedule.due(k, self._price())
+            planned = always or schedule.due(k, self._price())
+            due = planned or limit is not None or k in self._expected
+            if not due and compared and self._is_promising():
+                due = True
             if self.previous is not None and self.state.at is not None and (due or k < compared):
                 self.monitor.compare(self.previous, self.state)
             if saver is not None:
@@ -226,11 +239,22 @@ class Course:
                 status = self._record(bound, limit)
                 if status is not None:
                     return self.monitor.verdict(status, self.state)
+                if planned and not always:
+                    self._expect(k)
             self.progress.update(k, tracker, limits)
             began = time.perf_counter()
             following = solver.step(problem, self.state, oracles)
             tracker.solver_seconds += time.perf_counter() - began
             self.previous, self.state = self.state, following
+
+    def _expect(self, k: int) -> None:
+        """Note where the run may end, by the gaps of round k and of a power of two before it."""
+        schedule, tracker = self.options.schedule, self.tracker
+        if schedule.every == "auto" and schedule.patient and k > 1:
+            before = 1 << (k.bit_length() - 2)
+            gap0 = tracker.history.gap_at(before)
+            goal = tracker.goal(self.limits)
+            self._expected = expected(k, tracker.gap, before, gap0, goal)
 
     def observe(self) -> None:
         """Evaluate f at the iterate, for a solver whose steps do without."""
@@ -294,6 +318,24 @@ class Course:
         """Tell whether every round is certified, because no state costs anything to certify."""
         costs = self._calls + self._proof_calls > 0 or self._observe is not None
         return self.options.schedule.every == "auto" and not costs
+
+    def _is_promising(self) -> bool:
+        """Tell whether the oracle's answer to the state's gradient would end the run, if proved.
+
+        Where a proof costs much and the answer is known, proofs are spaced, and answers are looked
+        at in every round.
+        """
+        state, oracles = self.state, self.oracles
+        if self._calls or not self._proof_calls or state.at is None:
+            return False
+        if not isinstance(oracles, Oracles) or self.options.schedule.every != "auto":
+            return False
+        tracker, at, known = self.tracker, state.at, oracles.last
+        if known is None or known[0] is not at.gradient:
+            return False
+        slack = inner(at.gradient, state.x) - float(known[1].dot(at.gradient))
+        best = min(tracker.fun, at.value)
+        return slack - (at.value - best) <= tracker.goal(self.limits)
 
     def _price(self) -> float:
         """Return the declared cost of certifying the state, in rounds."""
@@ -361,7 +403,7 @@ class Course:
         if callback is not None:
             now = tracker.result(guarded(state), None, "running")
             now.x, now.history = guarded(now.x), now.history.view()
-            now.engine = tracker.log
+            now.method, now.engine = self.solver.name, tracker.log
             try:
                 with counted(None):
                     callback(now)
@@ -385,18 +427,32 @@ class Course:
 
 def _message(status: Status, state: Any, tracker: Tracker, monitor: Monitor) -> str:
     """Return why the run ended, and what was remarked along the way."""
-    remarks = [status.advice, *monitor.remarks]
+    composite = isinstance(tracker.problem, CompositeProblem)
+    contradicts = status is Status.CONTRADICTION and composite  # `check` is for f and K
+    remarks = [_COMPOSITE_CONTRADICTION if contradicts else status.advice, *monitor.remarks]
     if status is Status.STALLED:
         floor = max(tracker.floor(), tracker.gap)
         if tracker.stationarity is not None:
             floor = tracker.stationarity
         remarks.append(f"The floor is about {floor:.1e} here.")
     if tracker.contradicted and monitor.found is None:
-        remarks.append(
-            "A lower bound rose above a value of f: the oracle's answers are not minimisers over "
-            "K, or f is not convex, or its gradient is wrong. No gap can be certified."
-        )
+        remarks.append(_CONTRADICTION["G" if composite else "f"])
     return " ".join(remarks)
+
+
+_COMPOSITE_CONTRADICTION = (
+    "The gradients and values of this run contradict each other, so no gap can be certified."
+)
+_CONTRADICTION = {
+    "f": (
+        "A lower bound rose above a value of f: the oracle's answers are not minimisers over K, or "
+        "f is not convex, or its gradient is wrong. No gap can be certified."
+    ),
+    "G": (
+        "A lower bound rose above a value of F: G is not convex, or its gradient is wrong, or "
+        "the minimisation step of H is. No gap can be certified."
+    ),
+}
 
 
 def _outside(error: NonFiniteError) -> str:

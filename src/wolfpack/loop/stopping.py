@@ -9,7 +9,8 @@ from ..problem.checks import checked, nonnegative, optional, whole
 from .status import Status
 
 DEFAULT_ROUNDS = 100_000
-"""Round limit of a run for which the user set no limit at all."""
+"""Round limit of a run for which the user set no limit at all, and of rounds without oracle calls
+where these alone are limited."""
 
 
 SHARE = 1e-6
@@ -67,13 +68,21 @@ class Limits:
             object.__setattr__(self, "max_rounds", DEFAULT_ROUNDS)
 
     def exceeded(self, k: int, seconds: float, nlmo: int) -> Status | None:
-        """Return the limit that is reached, if any."""
+        """Return the limit that is reached, if any.
+
+        Methods that seldom ask the oracle need many rounds to spend their calls: they end where
+        100,000 more rounds than calls have been made, unless rounds or seconds are limited.
+        """
         if self.max_rounds is not None and k >= self.max_rounds:
             return Status.MAX_ROUNDS
         if self.max_seconds is not None and seconds >= self.max_seconds:
             return Status.MAX_SECONDS
-        if self.max_lmo is not None and nlmo >= self.max_lmo:
-            return Status.MAX_LMO
+        if self.max_lmo is not None:
+            if nlmo >= self.max_lmo:
+                return Status.MAX_LMO
+            others = (self.max_rounds, self.max_seconds, self.max_passes)
+            if k >= DEFAULT_ROUNDS + nlmo and all(limit is None for limit in others):
+                return Status.MAX_ROUNDS
         return None
 
     def goal(self, fun: float, gain: float, floor: float) -> float:

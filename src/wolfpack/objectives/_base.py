@@ -143,6 +143,11 @@ class Objective(ABC):
         ),
     )
 
+    def __repr__(self) -> str:
+        parts = [] if self.shape is None else [f"x of shape {tuple(self.shape)}"]
+        parts += [f"{self.n:,} observations"] if self.n > 1 else []
+        return f"{type(self).__name__}({', '.join(parts)})"
+
     @abstractmethod
     def evaluate(self, x: Array) -> Evaluation:
         """Return value, gradient and dual point at ``x``."""
@@ -198,13 +203,15 @@ class Objective(ABC):
         """
         return float(dual)
 
-    @property
-    def number_dual(self) -> bool:
-        """Whether the dual point of an evaluation is the number <x, grad f(x)> - f(x).
+    number_dual: ClassVar[bool] = True
+    """Whether the dual point of an evaluation is the number <x, grad f(x)> - f(x).
 
-        That is so where `conjugate_bound` is not overridden.
-        """
-        return type(self).conjugate_bound is Objective.conjugate_bound
+    That is so where `conjugate_bound` is not overridden.
+    """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.number_dual = cls.conjugate_bound is Objective.conjugate_bound
 
     def minorant(self, dual: Array, y: Array, K: Set) -> Minorant:
         """Return an affine function below f with slope y, and its rounding error on K.
@@ -490,7 +497,8 @@ def settle(value: Array, product: Array, gradient: Array) -> tuple[float, float]
     f(x) is NaN if the gradient is not finite. Since x is finite, the product is then not finite
     either, so that the gradient itself is seldom checked.
     """
-    number, product = fetch(value, product)
+    if not type(value) is type(product) is float:
+        value, product = fetch(value, product)
     if not math.isfinite(product) and not all_finite(gradient):
         return math.nan, product
-    return number, product
+    return value, product

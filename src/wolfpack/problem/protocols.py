@@ -41,10 +41,8 @@ class Objective(Protocol):
     error: float
     """Relative error of products with the data, 0 where they have the precision of x."""
 
-    @property
-    def number_dual(self) -> bool:
-        """Whether the dual point of an evaluation is the number <x, grad f(x)> - f(x)."""
-        ...
+    number_dual: ClassVar[bool]
+    """Whether the dual point of an evaluation is the number <x, grad f(x)> - f(x)."""
 
     has_values: bool
     """Whether f(x) can be computed; False where only random gradients are known."""

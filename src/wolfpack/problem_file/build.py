@@ -11,6 +11,7 @@ from typing import Any
 from ..arrays import check_shape, like
 from ..engines import Policy
 from ..front.choose import Choice, choose_smoothing, explain
+from ..front.integer import check_integer
 from ..front.methods import METHODS, make_solver
 from ..front.minimize import POLICY
 from ..loop import Limits
@@ -24,6 +25,10 @@ from .schema import ProblemError, check_choice, check_engine, check_keys, check_
 from .values import Reader, section_named
 
 _MAX_MEGABYTES = 16
+
+_OF_INTEGER = {"tol": "gap", "rtol": "rtol", "max_rounds": "max_nodes", "engine": "engine"}
+_OF_INTEGER |= {"max_seconds": "max_seconds", "max_lmo": "max_lmo", "seed": "seed"}
+"""Keys of a file that `minimize_integer` has too, and what it calls them."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,8 @@ class Task:
     """A problem file that has been read and checked.
 
     ``table`` is the file's text as data. ``settings`` are the arguments of `wolfpack.minimize`
-    besides objective and set. The data take ``data_bytes`` of memory.
+    besides objective and set. The data take ``data_bytes`` of memory. ``integer`` are the arguments
+    of `wolfpack.minimize_integer` for a file that asks for integer points, None for others.
     """
 
     path: Path
@@ -52,6 +58,7 @@ class Task:
     settings: dict[str, Any]
     output: Output = field(default_factory=Output)
     data_bytes: int = 0
+    integer: dict[str, Any] | None = None
 
     @property
     def choice(self) -> Choice | None:
@@ -121,9 +128,11 @@ def _build(path: Path, table: dict[str, Any], access: Access) -> Task:
             f"[objective] takes x of shape {tuple(objective.shape)}, [set] has shape {region.shape}"
         )
     settings = {**method, **stop, **run}
+    integer = _integer(table, reader, settings, region)
     _check_settings(settings, objective, region)
     objective = _placed(objective, settings)
-    return Task(path, title, table, objective, region, settings, Output(**output), data.bytes)
+    files = Output(**output)
+    return Task(path, title, table, objective, region, settings, files, data.bytes, integer)
 
 
 def _placed(objective: Objective, settings: dict[str, Any]) -> Objective:
@@ -160,6 +169,32 @@ def _method(table: object) -> dict[str, Any]:
     if options.get("noise") == "none":
         options["noise"] = None
     return {"method": name, **options}
+
+
+def _integer(
+    table: dict[str, Any], reader: Reader, settings: dict[str, Any], region: Set
+) -> dict[str, Any] | None:
+    """Return the arguments of `minimize_integer`, None if the file asks for no integers."""
+    given = check_keys("solve", table.get("solve", {}), schema.SOLVE)
+    known = dict(given)
+    marked = known.pop("integrality", None)
+    known = check_plain("solve", known, schema.SOLVE)
+    if not known.pop("integer", False):
+        if given and given.get("integer") is not False:
+            raise ProblemError(f"[solve] {next(iter(given))} needs integer = true beside it")
+        return None
+    if "method" in table:
+        raise ProblemError("[method] has no use beside [solve] integer = true: leave it out")
+    unused = [key for key in settings if key not in _OF_INTEGER and key != "method"]
+    if unused:
+        raise ProblemError(f"[run] {unused[0]} has no use beside [solve] integer = true")
+    if marked is not None:
+        known["integrality"] = reader.value("solve", "integrality", marked, "number or array")
+    renamed = {_OF_INTEGER[key]: value for key, value in settings.items() if key in _OF_INTEGER}
+    known = {**renamed, **known}
+    with section_named("solve"):
+        check_integer(region, **known)
+    return known
 
 
 def _check_settings(settings: dict[str, Any], objective: Objective, region: Set) -> None:

@@ -69,9 +69,17 @@ RUN = {
     "mode": "text",
     "staleness": "integer",
 }
+SOLVE = {
+    "integer": "boolean",
+    "integrality": "number or array",
+    "branching": "text",
+    "search": "text",
+    "batch": "integer",
+    "max_nodes": "integer",
+}
 OUTPUT = {"folder": "text", "figure": "boolean", "report": "boolean", "checkpoint": "boolean"}
 SMOOTHING = {"noise": "text", "smoothing": "text", "sampling": "text", "block": "integer"}
-SECTIONS = ("title", "data", "objective", "set", "method", "stop", "run", "output")
+SECTIONS = ("title", "data", "objective", "set", "method", "solve", "stop", "run", "output")
 
 _WORDS = {
     "number": "a number",

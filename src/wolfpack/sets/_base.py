@@ -222,6 +222,13 @@ class Set(ABC):
         """
         return self._lmo(g)
 
+    def remark(self, x: Array) -> str:
+        """Return what a user should know of an answer x, as a sentence after a space; or nothing.
+
+        It becomes a part of ``res.message``. By default there is nothing to say.
+        """
+        return ""
+
     def at(self, x: Array) -> Set:
         """Return this set as it answers arrays of the library, device and type of ``x``.
 

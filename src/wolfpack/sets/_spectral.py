@@ -101,7 +101,11 @@ def top_eigenvector(a: Array) -> Array:
 
 
 def leading_singular(g: Array, k: int) -> tuple[Array, Array]:
-    """Return the k leading singular vectors of one matrix as rows of u and v, the best first."""
+    """Return the k leading singular vectors of one matrix as rows of u and v, the best first.
+
+    Both are contiguous: a state that holds them is then stepped to the same bits after it was
+    saved and read, since products of other layouts may round differently.
+    """
     if g.shape[0] < g.shape[1]:
         v, u = leading_singular(g.T, k)
         return u, v
@@ -113,14 +117,15 @@ def leading_singular(g: Array, k: int) -> tuple[Array, Array]:
         # Rayleigh-Ritz: the exact SVD of h restricted to the subspace that Lanczos found
         U, _, W = np.linalg.svd(h @ V, full_matrices=False)
         Vt = W @ V.T
-    return U[:, :k].T, Vt[:k]
+    return np.ascontiguousarray(U[:, :k].T), np.ascontiguousarray(Vt[:k])
 
 
 def leading_eigenvectors(a: Array, k: int) -> Array:
-    """Return the k leading eigenvectors of one symmetric matrix as rows, the best first."""
+    """Return the k leading eigenvectors of one symmetric matrix as contiguous rows."""
     h, _ = unit_scale(a)
     V = _lanczos(lambda x: h @ x, h.shape[0], k)
-    return V.T if V is not None else np.linalg.eigh(h)[1].T[: -k - 1 : -1]
+    rows = V.T if V is not None else np.linalg.eigh(h)[1].T[: -k - 1 : -1]
+    return np.ascontiguousarray(rows)
 
 
 def _top_singular_tall(h: Array) -> tuple[Array, Array]:

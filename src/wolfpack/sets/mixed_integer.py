@@ -34,6 +34,10 @@ class MixedInteger(ProgramSet):
 
     Notes
     -----
+    This set is a hull: it contains the feasible points and all mixtures of them. The answer of
+    `wolfpack.minimize` is therefore a mixture of feasible points as a rule, and its integer entries
+    are fractional. `wolfpack.minimize_integer` finds the best feasible point itself.
+
     The oracle is one mixed-integer program, by HiGHS; a batch runs in threads. `certify` is the
     solver's own lower bound, so a certificate stays right when a gap or a time limit makes an
     answer inexact. `violation` checks the constraints, then searches a direction that separates x
@@ -96,6 +100,17 @@ class MixedInteger(ProgramSet):
         if not outside <= 1e-9 * max(1.0, self.radius):
             return outside
         return max(outside, separation(self, x, rounds=200))
+
+    def remark(self, x: Array) -> str:
+        """Say that an answer is a mixture, if its integer entries are fractional."""
+        parts = np.asarray(x)[self.integer]
+        count = int((abs(parts - np.round(parts)) > 1e-6).sum())
+        if not count:
+            return ""
+        return (
+            f" The answer is a mixture of feasible points: {count} of {len(parts)} integer entries "
+            "are fractional. wolfpack.minimize_integer finds the best feasible point."
+        )
 
     def start(self) -> Array:
         return self._known.copy()

@@ -45,6 +45,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from ..arrays import Array, epsilon, inner, namespace, reshape, to_host
 from ..problem import Problem
 from ..problem.checks import checked, count, positive
@@ -122,8 +124,11 @@ class FullyCorrective(ActiveSetMethod):
         u = [active.vertex(i) - x for i in range(len(scores))]
         Hu = [hessian_product(problem, x, at, u_i) for u_i in u]
         space, flat = namespace(x), (len(u), -1)
-        G = to_host(reshape(space.stack(u), flat) @ reshape(space.stack(Hu), flat).T)
+        with np.errstate(over="ignore", invalid="ignore"):
+            G = to_host(reshape(space.stack(u), flat) @ reshape(space.stack(Hu), flat).T)
         G = 0.5 * (G + G.T)
+        if not np.isfinite(G).all():
+            return state, 0.0  # slopes whose squares no float holds have no model
         tol = 4.0 * epsilon(x) * float(abs(scores).max())
         # G w is an error of differences of gradients, which must not act as a slope
         c = scores - G @ active.weights

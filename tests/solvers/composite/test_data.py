@@ -336,7 +336,8 @@ def test_batch_of_theorem_1():
 def test_beta_is_estimated_and_raised():
     G = LeastSquares(A, B)
     simple = SquaredNorm(1.0)
-    res = wp.minimize_composite(G.value_and_gradient, simple, np.zeros(D), tol=1e-6)
+    call, method = G.value_and_gradient, "accelerated"  # Algorithm 1 as printed searches no beta
+    res = wp.minimize_composite(call, simple, np.zeros(D), method=method, tol=1e-6)
     assert res.success
     assert G.L <= res.beta <= 3 * G.L
     assert "was estimated" in res.message
@@ -356,6 +357,17 @@ def test_beta_is_estimated_and_raised():
     assert res.success
     assert res.beta >= 100
     np.testing.assert_allclose(res.x, (8 + 100) / 101, atol=1e-4)
+
+
+@pytest.mark.parametrize(("max_passes", "rounds"), [(1.0, 4), (1.5, 6), (1.7, 6), (0.1, 1)])
+def test_a_limit_on_passes_counts_the_rows_of_each_round(max_passes, rounds):
+    """A round that would read more than is allowed is not begun; the first one always is."""
+    rows = N // 4
+    run = {"method": "accelerated", "batch": rows, "tol": 0, "beta": "stable", "max_rounds": 9}
+    res = wp.minimize_composite(LeastSquares(A, B), SquaredNorm(1.0), max_passes=max_passes, **run)
+    assert (res.status, res.nit) == ("max_rounds", rounds)
+    assert res.passes == rounds * rows / N
+    assert f"max_passes = {max_passes}" in res.message
 
 
 def test_scaled_columns():

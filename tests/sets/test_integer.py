@@ -1,0 +1,65 @@
+"""Oracles of integer points within bounds, against all points."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import wolfpack as wp
+from wolfpack.sets._integer import IntegerHull
+
+SETS = {
+    "box": (wp.sets.Box(np.full(4, -1.0), np.full(4, 2.0)), (-1, 2)),
+    "simplex": (wp.sets.Simplex(4, radius=3.0), (0, 3)),
+    "capped": (wp.sets.CappedSimplex(4, cap=[1.0, 2.0, 3.0, 2.0], total=4.0), (0, 3)),
+    "birkhoff": (wp.sets.Birkhoff(3), (0, 1)),
+    "program": (wp.sets.MixedInteger([[3.0, 2.0, 1.0, 2.0]], [6.5], bounds=(0, 2)), (0, 2)),
+}
+
+
+def points_of(K, ends):
+    grid = itertools.product(range(ends[0], ends[1] + 1), repeat=K.dimension)
+    found = (np.array(p, dtype=float) for p in grid)
+    if isinstance(K, wp.sets.MixedInteger):
+        return np.array([p for p in found if K.system.violation(p) <= 1e-9])
+    return np.array([p for p in found if K.contains(p.reshape(K.shape))])
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_answers_within_bounds_are_the_best_integer_points(name):
+    K, ends = SETS[name]
+    points, rng = points_of(K, ends), np.random.default_rng(0)
+    hull = IntegerHull(K, np.ones(K.dimension, dtype=bool))
+    empty = 0
+    for _ in range(60):
+        low, high = np.sort(rng.integers(ends[0], ends[1] + 1, (2, K.dimension)), axis=0)
+        loose = rng.random(K.dimension) < 0.5
+        low, high = np.where(loose, ends[0], low), np.where(loose, ends[1], high)
+        inside = points[((points >= low) & (points <= high)).all(axis=1)]
+        part = hull.within(low.astype(float), high.astype(float))
+        assert (part is None) == (len(inside) == 0)
+        if part is None:
+            empty += 1
+            continue
+        assert (inside == part.start().reshape(-1)).all(axis=1).any()
+        g = rng.standard_normal(K.shape)
+        best = float((inside @ g.reshape(-1)).min())
+        answer = part.lmo(g)
+        assert float(answer.dot(g)) == pytest.approx(best, abs=1e-9)
+        assert part.certify(g, answer) <= best + 1e-12
+        prices = part.prices(g)
+        if prices is not None:
+            level, r = prices
+            steps = np.where(r > 0, inside - part.low, part.high - inside)
+            assert (level + steps @ abs(r) <= inside @ g.reshape(-1) + 1e-9).all()
+    assert 0 < empty < 60 or name == "box"
+
+
+def test_entries_that_are_not_marked_keep_their_bounds():
+    K = wp.sets.Box(np.array([0.0, -1.5]), np.array([3.0, 1.5]))
+    hull = IntegerHull(K, np.array([True, False]))
+    part = hull.within(np.array([1.0]), np.array([2.0]))
+    assert part is not None
+    assert np.asarray(part.lmo(np.array([-1.0, 1.0]))).tolist() == [2.0, -1.5]
