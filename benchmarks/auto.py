@@ -18,6 +18,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ import auto_unseen  # noqa: F401  (registers its problems)
 import numpy as np
 from auto_peers import DIRECT, peers
 from auto_problems import all_problems
-from pages import insert, origin, table
+from pages import insert, table
 
 import wolfpack as wp
 from wolfpack.objectives import Objective
@@ -238,7 +239,8 @@ def write(rows: dict[str, Any], page: Path) -> None:
         f"- Over the best peer: {summary(factors(rows, theirs), (2.0, 10.0))}",
     ]
     insert(page, "summary", "\n".join(lines))
-    insert(page, "table", f"{tables(rows)}\n\n{origin()}")
+    made = f"`python benchmarks/auto.py`, {datetime.now(UTC).date().isoformat()}."
+    insert(page, "table", f"{tables(rows)}\n\n{made}")
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ class RoundTable:
         self._printed = -1
         print(f"{'round':>8}  {'f':>13}  {'lower bound':>13}  {'gap':>9}  {'oracles':>9}  {'s':>7}")
 
-    def update(self, k: int, tracker: Any, target: float) -> None:
+    def update(self, k: int, tracker: Any, limits: Limits) -> None:
         """Print a row, if one is due."""
         self._tracker = tracker
         if k < self._next and time.monotonic() < self._due:
