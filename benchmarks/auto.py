@@ -133,7 +133,7 @@ def measured(f: Objective, K: Set, seconds: float) -> dict[str, tuple[float, str
     found: dict[str, tuple[float, str]] = {}
     best = math.inf
     for name, call in calls.items():
-        limit = seconds if name == "auto" else min(seconds, max(0.15, 8.0 * best))
+        limit = seconds if name == "auto" else min(seconds, max(0.3, 8.0 * best))
         found[name] = call(limit)
         best = min(best, found[name][0])
     ours = sorted(METHODS, key=lambda name: found[name][0])[:3]
