@@ -343,9 +343,6 @@ def test_a_callable_that_is_not_quadratic_everywhere_is_corrected_by_gradients(e
     assert res.success
     assert res.x[0] > edge
     assert res.state.kind == "gradient"
-    hull = res.state.hull
-    points = np.array([hull.vertex(i) for i in range(len(hull.weights))])
-    np.testing.assert_allclose(hull.gram, points @ points.T, atol=1e-12)
     best = wp.minimize(f, K, method="away", tol=1e-8)
     assert abs(res.fun - best.fun) <= 2e-8
 
@@ -374,3 +371,56 @@ def test_a_pool_has_no_more_than_twice_the_vertices_with_weight():
     assert max(size for size, _ in sizes) > 64
     for (_, used), (size, _) in itertools.pairwise(sizes):
         assert size <= 64 + 2 * used + 12
+
+
+def as_callable(f):
+    """Return f as a plain callable, declared convex."""
+    return wp.objectives.Function(lambda x: f.evaluate(x)[:2], convex=True)
+
+
+def test_a_quadratic_that_nobody_declared_costs_a_gradient_for_each_vertex():
+    K, rng = wp.sets.KSparse(40, 4), np.random.default_rng(4)
+    f = wp.objectives.LeastSquares(rng.standard_normal((60, 40)), rng.standard_normal(60))
+    known = wp.minimize(f, K, method="corrective", tol=1e-7)
+    found = wp.minimize(as_callable(f), K, method="corrective", tol=1e-7)
+    assert known.success
+    assert found.success
+    assert abs(found.nit - known.nit) <= 3
+    assert found.njev <= 3 * found.nit + 10
+
+
+@pytest.mark.parametrize("m", [1, 8])
+def test_steps_teach_the_hessian_of_a_loss_without_one(m):
+    rng = np.random.default_rng(5)
+    rows = rng.standard_normal((80, 30))
+
+    def f(x):
+        e = np.exp(rows @ x) / 80
+        return float(e.sum()), rows.T @ e
+
+    K = wp.sets.L1Ball(30, 2.0)
+    res = wp.minimize(f, K, method="corrective", m=m, tol=1e-8, max_rounds=200)
+    assert res.success
+    assert res.njev <= 20 * res.nit + 30 * m
+    other = wp.minimize(f, K, method="projected", tol=1e-8)
+    assert abs(res.fun - other.fun) <= 2e-8
+
+
+def test_a_hull_at_another_point_keeps_its_vertices():
+    f, K, x0 = paper_simplex()
+    problem = Problem(f, K)
+    oracles = Oracles(problem)
+    solver = Corrective()
+    state = solver.init(problem, x0, oracles)
+    for _ in range(5):
+        state = solver.step(problem, state, oracles)
+    x = wp.minimize(f, K, x0, method="projected", tol=1e-2).x
+    assert f.value(x) < state.at.value
+    moved = solver.moved_to(problem, state, x, problem.evaluate(x), oracles)
+    assert moved.hull.keys == state.hull.keys
+    np.testing.assert_array_equal(moved.hull.point(), x)
+    points = [moved.hull.vertex(i) for i in range(len(moved.hull.weights))]
+    gram = np.array([[u @ f.hessian_product(x, v) for v in points] for u in points])
+    np.testing.assert_allclose(moved.hull.gram, gram, atol=1e-9 * abs(gram).max())
+    following = solver.step(problem, moved, oracles)
+    assert following.at.value < moved.at.value

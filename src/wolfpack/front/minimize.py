@@ -75,7 +75,7 @@ def minimize(
     K: Set,
     x0: Array | None = None,
     method: str | Solver[Any] | Plan = "auto",
-    tol: float = 1e-4,
+    tol: float | None = None,
     rtol: float | None = None,
     m: int | str | None = None,
     noise: str | Noise | None = "auto",
@@ -116,7 +116,10 @@ def minimize(
         corrective), "lazy" (with a cache of vertices), "momentum", "cgs"
         (conditional gradient sliding), "conjugate", "biconjugate", or a solver object.
     tol, rtol : float
-        Stop when the certified gap is at most ``tol``, or at most ``rtol * |f(x)|``.
+        Stop when the certified gap is at most ``tol``, or at most ``rtol * |f(x)|``. With
+        ``tol=None``, the default, a gap is small enough that is at most 1e-6 of what could be
+        gained at the start, f(x0) less the best bound, or 1e-9 \|f(x)\|, or what rounding errors
+        allow. So it does not matter in which units f is measured.
     m : int or str, optional
         Perturbed oracles per round, for methods that draw them.
     noise : str or Noise, optional
@@ -191,7 +194,15 @@ def minimize(
     began = time.perf_counter()
     objective = as_objective(f)
     region = as_set(K)
-    limits = Limits(tol, rtol, max_rounds, max_seconds, max_lmo)
+    wanted = {} if tol is None else {"tol": tol}
+    limits = Limits(
+        rtol=rtol,
+        max_rounds=max_rounds,
+        max_seconds=max_seconds,
+        max_lmo=max_lmo,
+        relative=tol is None,
+        **wanted,
+    )
     declared = objective.convex if convex is None else convex
     check_starts(starts, declared)
     if starts > 1 and checkpoint is not None:
@@ -219,7 +230,7 @@ def minimize(
         own = {name: value for name, value in {"m": m, **options}.items() if value is not None}
         method = chosen.plan if not own else Plan(((chosen.method, chosen.options | own),))
     if isinstance(method, Plan):
-        name, solver = method.solver(region, limits, _COMMON_OPTIONS, declared)
+        name, solver = method.solver(objective, region, limits, _COMMON_OPTIONS, declared)
     else:
         name, solver = make_solver(method, {"m": m, **options}, METHODS, _COMMON_OPTIONS)
         for_set = getattr(solver, "for_set", None)

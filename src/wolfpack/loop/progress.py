@@ -8,6 +8,8 @@ import sys
 import time
 from typing import Any
 
+from .stopping import Limits
+
 
 class RoundTable:
     """Prints a row for round 0, 1, 2, 5, 10, 20, 50 and so on, every five seconds, and the last."""
@@ -19,7 +21,7 @@ class RoundTable:
         self._printed = -1
         print(f"{'round':>8}  {'f':>13}  {'lower bound':>13}  {'gap':>9}  {'oracles':>9}  {'s':>7}")
 
-    def update(self, k: int, tracker: Any, target: float) -> None:
+    def update(self, k: int, tracker: Any, limits: Limits) -> None:
         """Print a row, if one is due."""
         self._tracker = tracker
         if k < self._next and time.monotonic() < self._due:
@@ -58,11 +60,11 @@ class Progress:
         self._bar: Any = None
         self._task: Any = None
 
-    def update(self, k: int, tracker: Any, target: float) -> None:
+    def update(self, k: int, tracker: Any, limits: Limits) -> None:
         """Refresh the line, if it is time."""
         if not self._due():
             return
-        gap = tracker.gap
+        gap, target = tracker.gap, tracker.goal(limits)
         goal = f", tol {target:.1e}" if target > 0 else ""
         text = f"round {k}  " + (f"gap {gap:.2e}{goal}" if math.isfinite(gap) else "no gap yet")
         self._show(text, k)

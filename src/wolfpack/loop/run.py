@@ -133,7 +133,7 @@ def run(
         if finish is not None:
             x, fun = finish(problem, course.state, tracker.x, tracker.fun)
             tracker.improve(x, fun)
-            if status in _ENDED_BY_LIMIT and limits.satisfied(tracker.fun, tracker.gap):
+            if status in _ENDED_BY_LIMIT and tracker.gap <= tracker.goal(limits):
                 status = Status.CONVERGED
     message = _message(status, course, tracker, course.monitor)
     return tracker.result(course.state, status, message)
@@ -265,7 +265,7 @@ class Course:
                     return self.monitor.verdict(status, self.state)
                 if planned and not always:
                     self._expect(k)
-            self.progress.update(k, tracker, limits.tol)
+            self.progress.update(k, tracker, limits)
             self.previous = None  # its arrays are not needed while the next ones are made
             began = time.perf_counter()
             following = solver.step(problem, self.state, oracles)
@@ -278,7 +278,7 @@ class Course:
         if schedule.every == "auto" and schedule.patient and k > 1:
             before = 1 << (k.bit_length() - 2)
             gap0 = tracker.history.gap_at(before)
-            goal = self.limits.goal(tracker.fun)
+            goal = tracker.goal(self.limits)
             self._expected = expected(k, tracker.gap, before, gap0, goal)
 
     def observe(self) -> None:
@@ -364,16 +364,20 @@ class Course:
             return False
         slack = inner(at.gradient, state.x) - float(known[1].dot(at.gradient))
         best = min(tracker.fun, at.value)
-        return slack - (at.value - best) <= self.limits.goal(best)
+        return slack - (at.value - best) <= tracker.goal(self.limits)
 
     def _price(self) -> float:
         """Return the declared cost of certifying the state, in rounds."""
         if isinstance(self.problem, CompositeProblem):
             return float(self.problem.objective.has_values)
-        calls = self._calls + self._proof_calls + (self.state.at is None)
+        state = self.state
+        # a state may know better than its solver, where methods take turns
+        calls = getattr(state, "certificate_calls", self._calls + self._proof_calls)
+        calls += state.at is None
         if calls == 0:
             return 0.0
-        m = getattr(self.state, "m", None) or getattr(self.solver, "round_calls", 1)
+        m = getattr(state, "m", None) or getattr(state, "round_calls", None)
+        m = m or getattr(self.solver, "round_calls", 1)
         return calls / (1 + (m if isinstance(m, int) else CLOSED_FORM_CALLS))
 
     def _bound(self) -> float:
@@ -436,7 +440,7 @@ class Course:
                 return Status.CALLBACK_STOP
         if tracker.contradicted:
             return Status.CONTRADICTION
-        goal = self.limits.goal(tracker.fun)
+        goal = tracker.goal(self.limits)
         if gap <= goal:
             return Status.CONVERGED
         if tracker.stationarity is not None:
@@ -452,7 +456,7 @@ class Course:
 
     def _is_at_noise_floor(self, gap: float) -> bool:
         """Tell whether random gradients have kept a run from its goal for three of four rounds."""
-        rows, goal = self.tracker.history.rows, self.limits.goal(self.tracker.fun)
+        rows, goal = self.tracker.history.rows, self.tracker.goal(self.limits)
         least = getattr(self.solver, "rounds_to_floor", None)
         if least is None or len(rows) % _LOOK_EVERY or not 0.0 < goal < gap < math.inf:
             return False

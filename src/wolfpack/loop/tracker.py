@@ -13,6 +13,7 @@ from ..problem import CompositeProblem, Problem
 from .history import History
 from .result import Result
 from .status import Status
+from .stopping import Limits
 
 
 @dataclass
@@ -93,6 +94,14 @@ class Tracker:
         """Take a better point that a solver has made of the best one after the run."""
         if x is not self.x:
             self.x, self.at, self.fun, self.value_error = x, None, fun, None
+
+    def goal(self, limits: Limits) -> float:
+        """Return the gap at which a run with these limits has converged."""
+        if not limits.relative:
+            return limits.goal(self.fun, 0.0, 0.0)
+        rows = self.history.rows
+        gain = (rows[0][2] if len(rows) else self.fun) - self.lower_bound
+        return limits.goal(self.fun, gain, self.floor())
 
     def error_of_value(self) -> float:
         """Return a bound on the rounding error of the best value."""

@@ -49,6 +49,9 @@ class Set(Stackable, ABC):
         R_K = max of ||x|| over K, or a number that is not smaller. Every set sets it.
     polytope : bool
         Whether K has finitely many vertices. False by default. `method="auto"` reads it.
+    strictly_convex : bool
+        Whether no line segment lies in the boundary of K. False by default. `method="auto"` reads
+        it.
     releases_gil : bool
         Whether the oracle frees Python's lock, so that threads run in parallel. False by default.
     one_by_one : bool
@@ -99,6 +102,7 @@ class Set(Stackable, ABC):
     shape: tuple[int, ...]
     radius: float
     polytope: bool = False
+    strictly_convex: bool = False
     releases_gil: bool = False
     one_by_one: bool = False
     batch_hint: int | None = None

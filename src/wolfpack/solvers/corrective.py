@@ -62,11 +62,12 @@ from ..smoothing import Oracles
 from .low_rank import LowRankCorrective
 from .parts.average import Average
 from .parts.correction import (
-    EUCLIDEAN,
     Corrected,
     CorrectionKind,
     correct,
     correction_kind,
+    extended,
+    first_hull,
     is_affine,
     is_predicted,
     metric_of,
@@ -166,7 +167,7 @@ class Corrective(Solver[State]):
             k=0,
             x=x0,
             at=at,
-            hull=Hull.start(x0, metric_of(kind, problem, x0, anchor)),
+            hull=first_hull(kind, problem, x0, anchor),
             answers=Answers(join([vertex]), _NO_RUNGS, math.nan, self.m),
             scales=Scales.start(_FIRST_RUNG, reach),
             average=Average.start(at),
@@ -181,16 +182,19 @@ class Corrective(Solver[State]):
         vertices, rungs = state.answers.vertices, state.answers.rungs
         hull = state.hull
         limit = min(self.max_pool - self.m, _SPARE + 2 * int(np.count_nonzero(hull.weights)))
-        if hull.overfull(limit, self.max_age):
-            hull = hull.trimmed(limit, self.max_age, hull.scores(at.gradient))
+        # without products with the Hessian each vertex in the hull may cost gradients
+        max_age = min(self.max_age, max(2, 32 // self.m) if kind == "gradient" else self.max_age)
+        if hull.overfull(limit, max_age):
+            hull = hull.trimmed(limit, max_age, hull.scores(at.gradient))
         known = len(hull.weights)
+        here = Corrected(hull.weights, x, at)
         try:
-            hull, places = hull.extend(vertices, metric_of(kind, problem, x, state.anchor))
+            hull, places = extended(kind, problem, hull, vertices, here, state.anchor)
         except NonFiniteError:
             if kind != "affine":
                 raise
-            kind, hull = "gradient", hull.measured_anew(EUCLIDEAN)
-            hull, places = hull.extend(vertices, EUCLIDEAN)
+            kind = "gradient"
+            hull, places = extended(kind, problem, hull, vertices, here)
         scores = hull.scores(at.gradient)
         clean = float(scores[places[0]])
         gap = min(inner(at.gradient, x) - clean, at.value - state.stall.bound)
@@ -200,9 +204,11 @@ class Corrective(Solver[State]):
         here = Corrected(hull.weights, x, at)
         found = correct(kind, problem, hull, here, int(places[0]), tol, scores)
         if kind == "affine" and not is_predicted(problem, hull, scores, found, at.value):
-            kind, hull = "gradient", hull.measured_anew(EUCLIDEAN)
+            kind = "gradient"
             found = correct(kind, problem, hull, here, int(places[0]), tol, scores)
         hull = hull.reweighted(found.weights)._replace(face=found.face)
+        if found.gram is not None:
+            hull = hull.with_gram(found.gram)
         perturbed = places[len(places) - len(rungs) :]
         new = perturbed >= known
         state = state._replace(
@@ -214,6 +220,16 @@ class Corrective(Solver[State]):
             average=state.average.updated(found.at),
             kind=kind,
         )
+        return self._ask(problem, state, oracles)
+
+    def moved_to(
+        self, problem: Problem, state: State, x: Array, at: Evaluation, oracles: Oracles
+    ) -> State:
+        """Return the state that goes on from another point, with the vertices of this one."""
+        if state.kind in ("gradient", "affine"):  # whose Gram matrices belong to the old point
+            return self.init(problem, x, oracles)
+        hull = state.hull.moved_to(x, metric_of(state.kind, problem, x))
+        state = state._replace(x=x, at=at, hull=hull, average=Average.start(at))
         return self._ask(problem, state, oracles)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:

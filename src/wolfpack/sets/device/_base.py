@@ -21,6 +21,7 @@ _logged: set[str] = set()  # names of sets whose transfers the log has mentioned
 
 COPIED = (
     "polytope",
+    "strictly_convex",
     "releases_gil",
     "one_by_one",
     "proof_calls",

@@ -256,6 +256,31 @@ class Hull(NamedTuple):
         stays[0] = True
         return hull._only(stays)
 
+    def moved_to(self, x: Array, metric: Metric | None = None) -> Hull:
+        """Return the hull of ``x`` and the vertices, which have lost their weights.
+
+        A Gram matrix must not be centred, and ``metric`` must be its own.
+        """
+        weights = np.zeros(len(self.weights))
+        weights[0] = 1.0
+        hull = Hull(x, self.atoms, self.keys, weights, 0 * self.idle)
+        if self.products is None:
+            return hull
+        assert metric is not None
+        origin, matrix, images = Dense(x, x.shape), self.products.matrix.copy(), None
+        if metric.image is None or self.images is None:
+            row = hull.scores(metric.product(origin))
+        else:
+            images = self.images.copy()
+            images[0] = metric.image(origin).reshape(-1)
+            row = metric.weight * (images @ images[0])
+        matrix[0] = matrix[:, 0] = row
+        return hull.with_gram(matrix)._replace(images=images)
+
+    def with_gram(self, matrix: Array) -> Hull:
+        """Return the hull with another Gram matrix, which no metric has made."""
+        return self._replace(products=Gram(matrix, _with_room(len(matrix))), face=None, images=None)
+
     def overfull(self, limit: int, max_age: float) -> bool:
         """Tell whether `trimmed` would forget enough points to be worth a copy of the rest."""
         count = len(self.weights)
