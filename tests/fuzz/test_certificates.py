@@ -32,6 +32,16 @@ def test_no_certificate_is_wrong_in_many_runs(name):
     assert _violations(name, MANY, seed=2) == []
 
 
+FOUND = [("rational", 66808), ("rational", 69233), ("analytic", 25094), ("analytic", 95010)]
+"""Runs of seed 0 that once ended with a warning, an error or the status nonfinite."""
+
+
+@pytest.mark.parametrize(("name", "number"), FOUND)
+def test_runs_that_once_failed(name, number):
+    found = runs(FUZZES[name](), 0, range(number, number + 1))
+    assert [str(run) for run in found if run.verdict.faults] == []
+
+
 @pytest.mark.extras
 @pytest.mark.skipif(find_spec("torch") is None, reason="needs PyTorch")
 def test_no_certificate_is_wrong_with_half_precision():

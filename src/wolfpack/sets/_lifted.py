@@ -41,9 +41,14 @@ class LiftedSet(Set):
 
 
 def exponentials(scores: Array, alpha: float) -> tuple[Array, float]:
-    """Return exp((scores - max)/alpha) and max: softmax without overflow."""
+    """Return exp((scores - max)/alpha) and max: softmax without overflow.
+
+    For alpha = 0, which a set of a single point asks for, only the largest scores have a weight.
+    """
     largest, smallest = scores.item(scores.argmax()), scores.item(scores.argmin())
     below = scores - largest
+    if alpha == 0.0:
+        return 1.0 * (below == 0.0), largest
     if largest - smallest > 1e30 * alpha:
         # the quotients of such entries would overflow; their weight is 0
         below = np.maximum(below, -1e30 * alpha)

@@ -101,7 +101,8 @@ class Box(Set):
         # max over [l, u] of x t is l t + (u - l) max(0, t)
         law = self._law(noise)
         y, alpha = smoothing_arguments(self, y, alpha)
-        rise = alpha * _values(law, "positive_part", y / alpha)
+        with np.errstate(over="ignore"):  # the square of a quotient may be infinite
+            rise = alpha * _values(law, "positive_part", y / alpha)
         return float(sum_last(self.lower * y + (self.upper - self.lower) * rise, y.ndim))
 
     def smoothed_at_zero(self, noise: NoiseLike) -> float | None:

@@ -151,6 +151,8 @@ def _advance(gram: Array, w: Array, r: Array, face: _Face, move: Array, slope: f
     before = w[order]
     room = before[shrinking] / -move[shrinking]
     step = min(exact, float(room.min(initial=math.inf)))
+    if not math.isfinite(step):  # a factor of noise may give a move without a direction
+        return False
     after = np.maximum(before + step * move, 0.0)
     gone = shrinking[room <= step]
     after[gone] = 0.0
