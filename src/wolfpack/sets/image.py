@@ -10,10 +10,11 @@ from scipy import sparse
 
 from ..arrays import Array, check_sparse, scaled_norm
 from ..problem import Polyhedron
-from ..problem.checks import as_array, instance
+from ..problem.checks import as_array
 from ..problem.polyhedron import Matrix
 from ._base import Set
 from ._distance import separation
+from ._laws import NoiseLike
 from ._linear_map import LinearMap
 from ._polyhedra import _map
 

@@ -31,8 +31,8 @@ class Knapsack(Set):
     -----
     The oracle takes the items with negative g_i in the order of g_i/a_i until the capacity is used
     up (Dantzig's rule): one sort, O(n log n). As x_i^2 <= u_i x_i, the maximum of <u, x>, also by
-    that rule, bounds the square of the radius. Points with nonnegative entries are at most sqrt(2) R
-    apart, and at most ||u||.
+    that rule, bounds the square of the radius. Points with nonnegative entries are at most
+    sqrt(2) R apart, and at most ||u||.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from ..arrays import Array
-from ..atoms import Atoms, Permutation, Sparse
+from ..atoms import Atoms, Sparse
 from ..problem.checks import checked, flag
 from ..problem.polyhedron import Polyhedron, Rows
 from ._base import Set
@@ -104,7 +104,7 @@ class Matching(Set):
         n = self.graph.node_count
         if self._program is not None:
             return n // 2 if self.perfect else round(-self._program._minimise(-self._ones()).bound)
-        size = int(np.count_nonzero(self._lmo(-self._ones()).values))
+        size = round(self._lmo(-self._ones()).dot(self._ones()))
         if self.perfect and 2 * size < n:
             raise ValueError(_no_perfect(f"at most {2 * size} of {n} nodes that can be matched"))
         return size

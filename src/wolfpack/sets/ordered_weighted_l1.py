@@ -13,7 +13,7 @@ from ._select import in_chunks, ordering, pick, place
 
 
 class OrderedWeightedL1(Ball):
-    r"""The ball :math:`\{\sum_i w_i |x|_{(i)} \le r\}` of the ordered weighted l1 norm (OWL, SLOPE).
+    r"""The ball of the ordered weighted l1 norm (OWL), :math:`\{\sum_i w_i |x|_{(i)} \le r\}`.
 
     Here :math:`|x|_{(1)} \ge \dots \ge |x|_{(n)}` are the sorted absolute entries of x.
 
@@ -29,7 +29,7 @@ class OrderedWeightedL1(Ball):
     The ball is the hull of the vectors with j entries +-r/(w_1 + ... + w_j) and zeros elsewhere,
     j = 1, ..., n. The oracle takes the j largest |g_i| for the j with the largest mean
     (|g|_(1) + ... + |g|_(j))/(w_1 + ... + w_j): one sort, O(n log n). Equal weights give the l1
-    ball, the weights 1, 0, ..., 0 the l_infinity ball, and k ones the ball of the k-norm (`KNormBall`).
+    ball, the weights 1, 0, ..., 0 the l_infinity ball, and k ones `KNormBall`.
 
     Examples
     --------

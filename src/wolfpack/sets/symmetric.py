@@ -68,7 +68,11 @@ class Symmetric(LinearMap):
         total = np.bincount(self.orbit, x.reshape(-1))
         return (total / self._sizes)[self.orbit].reshape(self.shape)
 
-    _map = _pull = average
+    def _map(self, x: Array) -> Array:
+        return self.average(x)
+
+    def _pull(self, g: Array) -> Array:
+        return self.average(g)
 
     def _pull_error(self, g: Array) -> Array:
         return 1.01 * (float(self._sizes.max()) + 2.0) * _U * self.average(abs(g))

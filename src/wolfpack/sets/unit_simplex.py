@@ -53,8 +53,8 @@ class UnitSimplex(Set):
     >>> K = UnitSimplex(3, radius=2.0)
     >>> np.asarray(K.lmo(np.array([2.0, -1.0, 0.0])))
     array([0., 2., 0.])
-    >>> K.support(np.array([-1.0, -2.0, -3.0]))
-    0.0
+    >>> np.asarray(K.lmo(np.array([2.0, 1.0, 3.0])))
+    array([0., 0., 0.])
     """
 
     unconditional = True
@@ -89,17 +89,14 @@ class UnitSimplex(Set):
         return np.full(self.shape, self.r / (self.dimension + 1))
 
     def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
-        weights, largest, alpha = self._weights(y, alpha, noise)
-        return weights * (self.r * self._share(weights, largest, alpha) / weights.sum())
+        weights, top, alpha = self._weights(y, alpha, noise)
+        return weights * (self.r * _above(top / alpha) / weights.sum())
 
     def smoothed_support(self, y: Array, alpha: float, noise: NoiseLike = None) -> float:
-        weights, largest, alpha = self._weights(y, alpha, noise)
-        level = _level(weights, largest, alpha)
-        return (
-            self.r * max(0.0, level * alpha)
-            if abs(level) > 1e30
-            else (self.r * alpha * float(_GUMBEL.positive_part(np.array(level))))
-        )
+        _, top, alpha = self._weights(y, alpha, noise)
+        level = min(max(top / alpha, -1e30), 1e30)
+        rise = float(_GUMBEL.positive_part(np.array(level))) - max(level, 0.0)
+        return self.r * (max(top, 0.0) + alpha * rise)
 
     def smoothed_at_zero(self, noise: NoiseLike) -> float | None:
         scale = scale_of(noise, "gumbel")
@@ -113,9 +110,9 @@ class UnitSimplex(Set):
         return None if scale is None else 0.5 * self.r / scale
 
     def draw(self, y: Array, alpha: float, count: int, rng: np.random.Generator) -> OneHot:
-        weights, largest, alpha = self._weights(y, alpha, None)
+        weights, top, alpha = self._weights(y, alpha, None)
         index = draw_indices(weights.reshape(-1), count, rng)
-        return self._at(index, rng.random(count) < self._share(weights, largest, alpha))
+        return self._at(index, rng.random(count) < _above(top / alpha))
 
     def k_best(self, g: Array, k: int) -> OneHot:
         g = self._check_direction(g).reshape(-1)
@@ -134,19 +131,13 @@ class UnitSimplex(Set):
         return above_level(x.reshape(-1), self.r).reshape(self.shape)
 
     def _weights(self, y: Array, alpha: float, noise: NoiseLike) -> tuple[Array, float, float]:
-        """Return exp((y - max y)/alpha), max y and alpha, with the scale of the noise in alpha."""
+        """Return exp((y - max y)/alpha), alpha log sum exp(y/alpha), and the scaled alpha."""
         y, alpha = smoothing_arguments(self, y, alpha)
         alpha *= need_scale(self, noise, "gumbel")
-        return *exponentials(y, alpha), alpha
-
-    def _share(self, weights: Array, largest: float, alpha: float) -> float:
-        """Return P(max of y + alpha Delta > 0)."""
-        u = math.exp(min(_level(weights, largest, alpha) - np.euler_gamma, 700.0))
-        return -math.expm1(-u)
+        weights, largest = exponentials(y, alpha)
+        return weights, largest + alpha * math.log(weights.sum()), alpha
 
 
-def _level(weights: Array, largest: float, alpha: float) -> float:
-    """Return log sum_i exp(y_i/alpha), at most 1e300 in size."""
-    with np.errstate(over="ignore"):
-        top = np.clip(np.float64(largest) / alpha, -1e300, 1e300)
-    return float(top) + math.log(weights.sum())
+def _above(level: float) -> float:
+    """Return P(level + Z > 0) for a centred Gumbel variable Z."""
+    return -math.expm1(-math.exp(min(level - np.euler_gamma, 700.0)))
