@@ -71,7 +71,7 @@ class Matching(Set):
         self._proper = self.graph.tails != self.graph.heads  # loops are in no matching
         sides = _sides(self.graph, self._proper)
         self.bipartite = sides is not None
-        self._program = None if self.bipartite else self._mixed_integer()
+        self.program = None if self.bipartite else self._mixed_integer()
         if sides is None:
             self.batch_hint, self.cheap_violation, self.proof_calls = 1, False, 0
         else:
@@ -102,8 +102,8 @@ class Matching(Set):
     def _largest(self) -> int:
         """Return the number of edges of a largest matching; raise if none is perfect."""
         n = self.graph.node_count
-        if self._program is not None:
-            return n // 2 if self.perfect else round(-self._program._minimise(-self._ones()).bound)
+        if self.program is not None:
+            return n // 2 if self.perfect else round(-self.program._minimise(-self._ones()).bound)
         size = round(self._lmo(-self._ones()).dot(self._ones()))
         if self.perfect and 2 * size < n:
             raise ValueError(_no_perfect(f"at most {2 * size} of {n} nodes that can be matched"))
@@ -131,8 +131,8 @@ class Matching(Set):
         return sparse.csr_array((np.ones(len(ends)), (ends, np.tile(edges, 2))), shape=shape)
 
     def _lmo(self, g: Array) -> Atoms:
-        if self._program is not None:
-            return self._program._lmo(g)
+        if self.program is not None:
+            return self.program._lmo(g)
         rows = np.asarray(g, dtype=np.float64).reshape(-1, self.shape[0])
         costs, edges = self._costs(rows)
         answers = self._assignment._lmo(costs)
@@ -166,14 +166,14 @@ class Matching(Set):
 
     def certify(self, g: Array, vertex: Atoms) -> float:
         """Return a bound that the dual of the assignment, or of the program, proves."""
-        if self._program is not None:
-            return self._program.certify(g, vertex)
+        if self.program is not None:
+            return self.program.certify(g, vertex)
         costs, _ = self._costs(np.asarray(g, dtype=np.float64).reshape(1, -1))
         return self._assignment.certify(costs[0], self._assignment._lmo(costs[0]))
 
     def violation(self, x: Array) -> float:
-        if self._program is not None:
-            return self._program.violation(x)
+        if self.program is not None:
+            return self.program.violation(x)
         excess = self._incidence() @ x - 1.0
         outside = max(-float(x.min()), float(abs(x[~self._proper]).max(initial=0.0)))
         return max(outside, float((abs(excess) if self.perfect else excess).max()))
