@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import MAX_SIZE, Array, scaled_norm
+from ..arrays import MAX_SIZE, Array, as_float_array, check_size, scaled_norm
 from ..atoms import Dense
 from ..problem.checks import as_array, checked, extent
 from ..problem.polyhedron import Polyhedron, Rows
@@ -65,27 +65,26 @@ class Knapsack(Set):
 
     def _bounds(self, upper: ArrayLike) -> Array:
         """Return the bounds, none larger than the capacity allows."""
-        given = np.asarray(upper)
-        u = np.where(given == np.inf, MAX_SIZE, given) if given.dtype.kind == "f" else given
-        u = as_array(u, "upper")
+        u = as_float_array(upper, "upper")
         try:
             u = np.broadcast_to(u, self.shape).astype(np.float64)
         except ValueError:
             raise ValueError(
                 f"upper must be a number or have shape {self.shape}, found {u.shape}"
             ) from None
-        negative = int((u < 0).sum())
+        negative = int((~(u >= 0)).sum())  # NaN included
         if negative:
             raise ValueError(f"upper must be nonnegative, found {negative} that are not")
         free = self.weights == 0.0
-        endless = int(((u >= MAX_SIZE) & free).sum())
+        endless = int(((u > MAX_SIZE) & free).sum())
         if endless:
             raise ValueError(
                 f"upper must be finite where weights is 0, found {endless} that are not: the set "
                 "is not compact"
             )
         with np.errstate(over="ignore", divide="ignore"):
-            return np.minimum(u, np.where(free, np.inf, self.capacity / self.weights))
+            u = np.minimum(u, np.where(free, np.inf, self.capacity / self.weights))
+        return check_size(u, "upper")
 
     def _lmo(self, g: Array) -> Dense:
         rows = g.reshape(-1, self.dimension)

@@ -69,6 +69,8 @@ class Matching(Set):
         self._kind = ", perfect" if perfect else ""
         self.shape = (self.graph.edge_count,)
         self._proper = self.graph.tails != self.graph.heads  # loops are in no matching
+        if not self._proper.any():
+            raise ValueError("graph must have an edge between two nodes, found loops alone")
         sides = _sides(self.graph, self._proper)
         self.bipartite = sides is not None
         self.program = None if self.bipartite else self._mixed_integer()
