@@ -196,7 +196,7 @@ class _LargestTotal(_FixedTotal):
 
     def _multiplier(self, c: Array, low: Array, high: Array) -> float:
         used_up = self.answer(c, low, high, low).x.sum() >= self.total
-        return min(super()._multiplier(c, low, high), 0.0) if used_up else 0.0
+        return super()._multiplier(c, low, high) if used_up else 0.0
 
 
 class _Assignment:
