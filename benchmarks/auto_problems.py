@@ -212,7 +212,7 @@ def ill_conditioned_simplex() -> Problem:
     return objectives.LeastSquares(A, A @ rng.dirichlet(np.ones(100))), sets.Simplex(100)
 
 
-def _ratings(rows: int, columns: int, share: float, seed: int) -> objectives.MatrixCompletion:
+def ratings(rows: int, columns: int, share: float, seed: int) -> objectives.MatrixCompletion:
     rng = np.random.default_rng(seed)
     truth = rng.standard_normal((rows, 5)) @ rng.standard_normal((5, columns))
     seen = np.nonzero(rng.random((rows, columns)) < share)
@@ -222,12 +222,12 @@ def _ratings(rows: int, columns: int, share: float, seed: int) -> objectives.Mat
 
 @problem
 def completion_small() -> Problem:
-    return _ratings(80, 60, 0.3, 62), sets.TraceNormBall((80, 60), 150.0)
+    return ratings(80, 60, 0.3, 62), sets.TraceNormBall((80, 60), 150.0)
 
 
 @problem
 def completion_medium() -> Problem:
-    return _ratings(400, 300, 0.2, 63), sets.TraceNormBall((400, 300), 700.0)
+    return ratings(400, 300, 0.2, 63), sets.TraceNormBall((400, 300), 700.0)
 
 
 @problem
@@ -280,8 +280,8 @@ def poisson_simplex() -> Problem:
     return objectives.Poisson(A, rng.poisson(A @ rng.dirichlet(np.ones(50)) * 5)), sets.Simplex(50)
 
 
-def all_problems(only: str = "") -> Iterator[tuple[str, Problem]]:
-    """Yield the names and problems whose name contains ``only``."""
+def all_problems(words: list[str]) -> Iterator[tuple[str, Problem]]:
+    """Yield the names and problems whose name contains one of the words."""
     for name, make in PROBLEMS.items():
-        if only in name:
+        if any(word in name for word in words):
             yield name, make()

@@ -1,6 +1,6 @@
 """How close rounds on one device come to the time that its memory needs, and what they reach.
 
-    python benchmarks/gpu.py [--device cuda] [--scale full] [--only rounds,gaps,trace] [--json FILE]
+    python benchmarks/gpu.py [--device cuda] [--scale full] [--only rounds,trace] [--json FILE]
 
 1. Rounds of `anytime` for least squares over the simplex, float32, for several m and the closed
    form. The floor of a round is two passes over the matrix at the bandwidth of a copy, measured in
@@ -9,8 +9,12 @@
    relative gap of 1e-4.
 3. The trace-norm ball: rounds of m = 64 against m = 1, and against the memory that the products of
    the power iterations move.
+4. Matrix completion over a trace-norm ball, rank 20 and noise, by the default method: seconds to
+   gaps, and seconds until f is near its last value.
+5. A quadratic over the spectrahedron by the default method, to a relative gap of 1e-6.
 
-Needs PyTorch. `--device cpu --scale small` prints the same tables on a processor.
+`--only` names some of rounds, gaps, trace, completion, spectrahedron. Needs PyTorch.
+`--device cpu --scale small` prints the same tables on a processor.
 """
 
 from __future__ import annotations
@@ -28,8 +32,18 @@ import torch
 import wolfpack as wp
 
 SIZES = {
-    "full": {"simplex": [(60_000, 40_000), (20_000, 10_000)], "trace": [500, 2_000]},
-    "small": {"simplex": [(3_000, 2_000), (1_000, 500)], "trace": [40, 120]},
+    "full": {
+        "simplex": [(60_000, 40_000), (20_000, 10_000)],
+        "trace": [500, 2_000],
+        "completion": [(5_000, 5_000, 1_250_000), (20_000, 10_000, 10_000_000)],
+        "spectrahedron": [500, 2_000],
+    },
+    "small": {
+        "simplex": [(3_000, 2_000), (1_000, 500)],
+        "trace": [40, 120],
+        "completion": [(400, 200, 16_000)],
+        "spectrahedron": [60],
+    },
 }
 DRAWS: list[Any] = [1, 256, 4096, "exact"]
 GIB = 2**30
@@ -39,9 +53,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--scale", choices=SIZES, default="full")
-    parser.add_argument("--only", default="rounds,gaps,trace")
+    parser.add_argument("--only", default="rounds,gaps,trace,completion,spectrahedron")
     parser.add_argument("--rounds", type=int, default=100, help="rounds that are timed")
     parser.add_argument("--fw-seconds", type=float, default=60.0, help="longest run of Frank-Wolfe")
+    parser.add_argument("--completion-seconds", type=float, default=40.0, help="longest completion")
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args()
     if options.device.startswith("cuda") and not torch.cuda.is_available():
@@ -54,6 +69,10 @@ def main() -> None:
         found["simplex"] = [simplex(n, d, options) for n, d in sizes["simplex"]]
     if "trace" in options.only:
         found["trace"] = [trace(n, options) for n in sizes["trace"]]
+    if "completion" in options.only:
+        found["completion"] = [completion(*size, options) for size in sizes["completion"]]
+    if "spectrahedron" in options.only:
+        found["spectrahedron"] = [spectrahedron(n, options) for n in sizes["spectrahedron"]]
     if options.json:
         with open(options.json, "w") as file:
             json.dump(found, file, indent=1)
@@ -194,13 +213,87 @@ def trace(n: int, options: Any) -> dict[str, Any]:
         seconds, _ = per_round(run, options)
         reads = float(np.mean(passes))
         floor = reads * m * n * n * 4 / rate
-        print(
-            f"  m = {m:3}: {1e3 * seconds:8.3f} ms a round; {reads:.0f} passes over the "
-            f"directions take {1e3 * floor:.3f} ms: {seconds / floor:.2f} x"
-        )
+        ways = "one decomposition"
+        if reads:
+            ways = f"{reads:.0f} passes over the directions take {1e3 * floor:.3f} ms"
+            ways += f": {seconds / floor:.2f} x"
+        print(f"  m = {m:3}: {1e3 * seconds:8.3f} ms a round; {ways}")
         found[f"m={m}"] = {"seconds": seconds, "passes": reads, "floor": floor}
     ratio = found["m=64"]["seconds"] / found["m=1"]["seconds"]
     print(f"  m = 64 takes {ratio:.2f} times as long as m = 1")
+    return found
+
+
+def completion(p: int, q: int, count: int, options: Any) -> dict[str, Any]:
+    """Seconds of the default method to complete a matrix of rank 20 with noise."""
+    rank, device = 20, options.device
+    generator = torch.Generator(device).manual_seed(0)
+
+    def normal(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=generator, device=device)
+
+    at = torch.randperm(p * q, generator=generator, device=device)[:count].sort().values
+    rows, columns = at // q, at % q
+    U, V = normal(p, rank), normal(q, rank) / rank**0.5
+    values = 0.1 * normal(count)
+    for part in torch.arange(count, device=device).split(2**20):
+        values[part] += (U[rows[part]] * V[columns[part]]).sum(1)
+    f = wp.objectives.MatrixCompletion(rows, columns, values, (p, q))
+    K = wp.sets.TraceNormBall((p, q), radius=(p * q * rank) ** 0.5)
+    f0 = 0.5 * float((values.double() ** 2).sum())
+    del at, rows, columns, U, V
+    limit = {"max_seconds": options.completion_seconds}
+    wp.minimize(f, K, max_rounds=2)  # libraries load and choose their kernels
+    if device.startswith("cuda"):
+        torch.cuda.reset_peak_memory_stats(device)
+    res = wp.minimize(f, K, tol=2e-3 * f0, **limit)
+    gib = torch.cuda.max_memory_allocated(device) / GIB if device.startswith("cuda") else 0.0
+    history, last = res.history, res.fun
+    print(f"\nCompletion, {p:,} x {q:,}, {count:,} entries, rank {rank} and noise, float32")
+    print(
+        f"  {res.method}, {res.nit} rounds, {res.njev} gradients, rank {res.x.rank}, {gib:.1f} GiB"
+    )
+    times: dict[str, float] = {}
+    for name, column, levels in (
+        ("gap", history["gap"] / f0, (1e-1, 3e-2, 1e-2, 2e-3)),
+        ("f - last f", (history["fun"] - last) / f0, (1e-2, 2e-3)),
+    ):
+        for level in levels:
+            reached = np.flatnonzero(np.minimum.accumulate(column) <= level)
+            seconds = float(history["seconds"][reached[0]]) if len(reached) else float("inf")
+            times[f"{name} <= {level:g}"] = seconds
+            print(f"  {name} <= {level:g} f(0): {seconds:.2f} s")
+    return {"p": p, "q": q, "entries": count, "method": res.method, "GiB": gib, "seconds": times}
+
+
+def spectrahedron(n: int, options: Any) -> dict[str, Any]:
+    """Seconds of the default method for quadratics over the spectrahedron, in double precision."""
+    generator = torch.Generator(options.device).manual_seed(0)
+    target = torch.randn(n, n, generator=generator, device=options.device, dtype=torch.float64)
+    target = (target + target.T) / (2 * n) ** 0.5
+    weights = torch.rand(n, n, generator=generator, device=options.device, dtype=torch.float64)
+    weights = 0.1 + weights + weights.T
+    constant = 0.5 * float((weights * target * target).sum())
+    problems = {
+        "distance": wp.objectives.Quadratic(1.0, -target, 0.5 * float((target * target).sum())),
+        "weighted": lambda x: (
+            0.5 * float((weights * (x - target) ** 2).sum()),
+            weights * (x - target),
+        ),
+    }
+    print(f"\nSpectrahedron, order {n:,}, float64, relative gap 1e-6 ({constant:.3g} at 0)")
+    found: dict[str, Any] = {"n": n}
+    K = wp.sets.Spectrahedron(n)
+    for name, f in problems.items():
+        x0 = torch.eye(n, device=options.device, dtype=torch.float64) / n
+        run = {"rtol": 1e-6, "tol": 0.0, "x0": x0, "max_seconds": 30, "convex": True}
+        wp.minimize(f, K, **{**run, "max_rounds": 2})
+        res = wp.minimize(f, K, **run)
+        print(
+            f"  {name}: {res.method}, {res.seconds:.3f} s, {res.nit} rounds, relative gap "
+            f"{res.gap / abs(res.fun):.1e}, {res.status}"
+        )
+        found[name] = {"method": res.method, "seconds": res.seconds, "rounds": res.nit}
     return found
 
 

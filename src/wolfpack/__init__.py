@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from . import (
     arrays,
     engines,
     estimators,
+    layers,
     noise,
     objectives,
     regularizers,
@@ -19,11 +22,16 @@ from .front.choose import explain
 from .front.composite import minimize_composite
 from .front.execute import ConvergenceError
 from .front.integer import minimize_integer
+from .front.many import minimize_many
 from .front.minimize import minimize
 from .front.resume import resume
 from .loop import Result, Status, load
 from .loop.checkpoint import Checkpoint
+from .loop.many_result import ManyResult
 from .problem import CapabilityError
+
+if TYPE_CHECKING:
+    from .report.curves import plot
 
 __version__ = "0.1.0"
 
@@ -31,6 +39,7 @@ __all__ = [
     "CapabilityError",
     "Checkpoint",
     "ConvergenceError",
+    "ManyResult",
     "Result",
     "Status",
     "arrays",
@@ -38,12 +47,15 @@ __all__ = [
     "engines",
     "estimators",
     "explain",
+    "layers",
     "load",
     "minimize",
     "minimize_composite",
     "minimize_integer",
+    "minimize_many",
     "noise",
     "objectives",
+    "plot",
     "regularizers",
     "resume",
     "sets",
@@ -51,3 +63,12 @@ __all__ = [
     "solvers",
     "theory",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what draws when it is first used, so that importing the library stays fast."""
+    if name == "plot":
+        from .report.curves import plot
+
+        return plot
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

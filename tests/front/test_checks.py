@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -448,3 +449,36 @@ def test_points_that_are_rounded_far_from_the_origin_accuse_nobody():
     for method in ("away", "anytime", "auto"):
         res = wp.minimize(f, K, np.float32(K.upper), method=method, tol=0, max_rounds=15)
         assert res.status != "contradiction"
+
+
+def test_an_oracle_that_ignores_its_argument_is_remarked_on():
+    """It cannot be told from the oracle of a set that is one point."""
+    K = wp.sets.Oracle(lambda g: np.eye(D)[2], D, 1.0)
+    message = run(wp.objectives.LeastSquares(A, b), K).message
+    assert "answered every direction with the same point: either K is that point, or" in message
+    right = run(wp.objectives.LeastSquares(A, b), SETS["oracle"]())
+    assert "same point" not in right.message
+
+
+@pytest.mark.parametrize("method", ["auto", "fw-ls", "corrective", "anytime"])
+def test_a_saddle_in_the_middle_of_a_box_of_the_users_is_noticed(method):
+    """All vertices that the run meets lie on one line, along which f is convex."""
+
+    def f(x):
+        gradient = 0.1 * x
+        gradient[:2] += x[1::-1]
+        return float(x[0] * x[1] + 0.05 * x @ x), gradient
+
+    for d in (2, 5):
+        K = wp.sets.Oracle(lambda g: np.where(g > 0, -3.0, 3.0), d, 3.0 * d**0.5)
+        assert_refused(run(f, K, method=method), "f is not convex")
+
+
+def test_a_run_that_time_ends_says_that_its_gap_was_not_checked():
+    def slow(x):
+        time.sleep(2e-3)
+        return least_squares(x)
+
+    res = run(slow, SETS["simplex"](), method="fw", tol=0, max_rounds=None, max_seconds=0.1)
+    assert res.status == "max_seconds"
+    assert "The time was over before the last check" in res.message

@@ -8,7 +8,7 @@ import pytest
 import wolfpack as wp
 from wolfpack.front import choose_composite
 from wolfpack.objectives import LeastSquares, Logistic
-from wolfpack.regularizers import ElasticNet, SimplexRidge, SquaredNorm
+from wolfpack.regularizers import BallRidge, ElasticNet, SimplexRidge, SquaredNorm
 
 RNG = np.random.default_rng(3)
 A = RNG.standard_normal((200, 12))
@@ -24,7 +24,7 @@ SIMPLE = {"ridge": SquaredNorm(1e-3), "elastic net": ElasticNet(0.01, 1e-3)}
 
 
 def test_exact_gradients_search_beta():
-    H = SIMPLE["ridge"]
+    H = BallRidge(12, 1e-3)
     assert wp.explain(EVEN, H).options == {"beta": "search"}
     res, named = (wp.minimize_composite(EVEN, H, tol=1e-8, **o) for o in ({}, {"beta": "search"}))
     plain = wp.minimize_composite(EVEN, H, method="accelerated", tol=1e-8)
@@ -34,16 +34,31 @@ def test_exact_gradients_search_beta():
     assert "auto" not in plain.message
 
 
+def test_small_hessians_make_newton_steps():
+    H = SIMPLE["ridge"]
+    assert (wp.explain(EVEN, H).method, wp.explain(EVEN, H).options) == ("newton", {})
+    res, named = (wp.minimize_composite(EVEN, H, tol=1e-8, **o) for o in ({}, {"method": "newton"}))
+    searched = wp.minimize_composite(EVEN, H, beta="search", tol=1e-8)
+    np.testing.assert_array_equal(res.x, named.x)
+    assert res.passes < searched.passes
+    assert "auto chose method='newton'" in res.message
+    # Hessians of 3,000 coordinates are too large, unless few of them will not be zero.
+    wide = Logistic(RNG.standard_normal((20, 3000)), np.ones(20))
+    assert wp.explain(wide, H).options == {"beta": "search"}
+    assert wp.explain(wide, SIMPLE["elastic net"]).method == "newton"
+
+
 @pytest.mark.parametrize("H", SIMPLE.values(), ids=SIMPLE)
 @pytest.mark.parametrize("G", UNEVEN.values(), ids=UNEVEN)
 def test_columns_of_different_units_are_scaled(G, H):
     """The answer and its certificate are those of the given problem, in far fewer passes."""
-    assert wp.explain(G, H).options == {"beta": "search", "scale": "auto"}
+    assert wp.explain(G, H).options == {"scale": "auto"}
     res = wp.minimize_composite(G, H, tol=1e-7)
     asked = wp.minimize_composite(G, H, beta="search", tol=1e-7, max_rounds=50_000)
+    scaled = wp.minimize_composite(G, H, beta="search", scale="auto", tol=1e-7)
     assert res.success
     assert "scale='auto'" in res.message
-    assert res.passes < 0.1 * asked.passes
+    assert res.passes <= scaled.passes < 0.1 * asked.passes
     assert res.fun == pytest.approx(G.value(res.x) + H.value(res.x), abs=1e-13)
     assert res.lower_bound <= asked.fun
     assert asked.lower_bound <= res.fun
@@ -61,8 +76,8 @@ def test_what_is_given_is_kept():
     G, H = UNEVEN["logistic"], SIMPLE["ridge"]
     for given in ({"beta": 3.0}, {"batch": 20}, {"variance_reduction": True}, {"beta": "stable"}):
         assert wp.explain(G, H, **given).options == {}
-    assert wp.explain(G, H, scale=None).options == {"beta": "search"}
-    assert wp.explain(G, H, scale=np.ones(12)).options == {"beta": "search"}
+    assert wp.explain(G, H, scale=None).options == {}
+    assert wp.explain(G, H, scale=np.ones(12)).method == "newton"
     assert wp.explain(G, H, batch=200, scale="auto").options == wp.explain(G, H).options
     assert wp.explain(G, H, w="euclidean").options == {"beta": "search"}
     assert wp.minimize_composite(G, H, scale=None, max_rounds=2).get("scale") is None
@@ -75,8 +90,10 @@ def test_large_sums_are_sampled(monkeypatch):
     H = SquaredNorm(0.1)
     rows = np.random.default_rng(0).standard_normal((4000, 5))
     G = Logistic(rows, np.sign(rows[:, 0]))
-    assert wp.explain(G, H).options == {"beta": "search"}
+    assert wp.explain(G, H).method == "newton"
     monkeypatch.setattr(choose_composite, "_MANY_ENTRIES", 20_000)
+    assert wp.explain(G, H).method == "newton"  # whose steps on five columns are cheap
+    monkeypatch.setattr(choose_composite, "_CHEAP_STEP", 0.0)
     assert wp.explain(G, H).options == {"variance_reduction": True}
     res = wp.minimize_composite(G, H, tol=1e-6)
     assert res.success

@@ -151,3 +151,29 @@ def test_what_callbacks_raise_comes_out(kind):
 def test_values_of_random_functions_must_be_numbers():
     with pytest.raises(TypeError, match=r"value\(y\) must return a number, found 'high'"):
         stochastic(value=lambda y: "high")
+
+
+def test_gradients_of_other_kinds_are_converted_or_refused():
+    pandas, sparse = pytest.importorskip("pandas"), pytest.importorskip("scipy.sparse")
+    K = wp.sets.Simplex(3)
+    series = wp.minimize(lambda x: (float(x @ x), pandas.Series(2.0 * x)), K)
+    assert series.success
+    assert series.fun == wp.minimize(lambda x: (float(x @ x), 2.0 * x), K).fun
+    with pytest.raises(ValueError, match=r"the gradient of f must be a dense array .* sparse"):
+        wp.minimize(lambda x: (float(x @ x), sparse.coo_array(2.0 * x)), K)
+
+
+def test_slopes_whose_squares_overflow_leave_fcfw_a_step():
+    def f(x):
+        size = abs(x) + 1e-300
+        return float(-np.log(size).sum()), -1.0 / size
+
+    K = wp.sets.L1Ball(3, 2.0)
+    res = wp.minimize(wp.objectives.Function(f, convex=False), K, method="fcfw", max_rounds=5)
+    assert np.isfinite(res.x).all()
+
+
+def test_callbacks_can_save(tmp_path):
+    f, K = wp.objectives.Quadratic(1.0, -np.arange(3.0)), wp.sets.Simplex(3)
+    wp.minimize(f, K, method="fw", callback=lambda found: found.save(tmp_path / "now.npz"))
+    assert wp.load(tmp_path / "now.npz").method == "fw"

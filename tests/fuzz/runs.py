@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -129,10 +129,31 @@ class Tally:
         self.ratio = max(self.ratio, verdict.ratio)
         self.statuses[verdict.status] += 1
 
+    def join(self, other: Tally) -> None:
+        """Count the runs of another tally too."""
+        self.runs += other.runs
+        self.violations += other.violations
+        self.ratio = max(self.ratio, other.ratio)
+        self.statuses.update(other.statuses)
 
-def tally(found: Iterator[Run], on_violation: Callable[[Run], None]) -> dict[str, dict[str, Tally]]:
+
+Tables = dict[str, dict[str, Tally]]
+"""Tallies by function, by set and by method."""
+
+
+def join(parts: Iterable[Tables]) -> Tables:
+    """Add up tables of different runs."""
+    tables: Tables = {}
+    for part in parts:
+        for name, rows in part.items():
+            for key, found in rows.items():
+                tables.setdefault(name, {}).setdefault(key, Tally()).join(found)
+    return tables
+
+
+def tally(found: Iterator[Run], on_violation: Callable[[Run], None]) -> Tables:
     """Count runs by area, by set and by method; tell of every violation."""
-    tables: dict[str, dict[str, Tally]] = {"function": {}, "set": {}, "method": {}}
+    tables: Tables = {"function": {}, "set": {}, "method": {}}
     for run in found:
         keys = {
             "function": run.problem.area,

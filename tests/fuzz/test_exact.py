@@ -15,7 +15,7 @@ from fuzz import exact
 from fuzz.analytic import analytic_problem
 from fuzz.problem import Problem, judge
 from fuzz.rational import box, l1_ball, moved, rational_problem, simplex
-from fuzz.runs import draw_settings, runs
+from fuzz.runs import FUZZES, draw_settings, join, runs, tally
 
 
 @pytest.mark.parametrize("make", [box, simplex, l1_ball, moved])
@@ -107,3 +107,13 @@ def test_a_run_is_named_by_its_index():
         == draw_settings(np.random.default_rng([3, 2, 9]), first.problem)["method"]
     )
     assert first.verdict == replace(again.verdict)
+
+
+def test_tallies_of_parts_add_up_to_those_of_the_whole():
+    """So that a benchmark may share its runs among processes."""
+    make = FUZZES["rational"]()
+
+    def part(start, end):
+        return tally(runs(make, 1, range(start, end)), print)
+
+    assert join([part(0, 8), part(8, 24)]) == part(0, 24)

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from . import api, command_line, files, scales, toml_files
+from . import api, combinations, command_line, files, scales, toml_files
 from .judge import Outcome, Verdict
 from .workers import judged
 
@@ -25,7 +25,8 @@ class Source(NamedTuple):
 
 
 SOURCES = {
-    "API": Source(api.inputs, api.run, 0.75, 2000),
+    "API": Source(api.inputs, api.run, 0.73, 2000),
+    "combinations": Source(combinations.inputs, combinations.run, 0.02, 500),
     "units": Source(scales.inputs, scales.run, 0.05, 1000),
     "problem files": Source(toml_files.inputs, toml_files.run, 0.1, 500),
     "data files": Source(files.data_inputs, files.run_data, 0.05, 500),

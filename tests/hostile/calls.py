@@ -398,6 +398,7 @@ SOLVERS: dict[str, dict[str, Any]] = {
         "constants": "sharp",
         "R": 1.0,
     },
+    "NewtonComposite": {"batch": None},
     "SearchedComposite": {"batch": None},
     "Secant": {"tol": 0.01, "max_looks": 30},
     "ShortStep": {},
@@ -627,7 +628,7 @@ def _runs() -> list[Call]:
         calls.append(Call("minimize", f"minimize/{method}", run_minimize, arguments))
     integer = {"f": least_squares(), "K": K, "integrality": 1, "gap": 1e-6, "rtol": None}
     integer |= {"max_nodes": 20, "max_seconds": 5.0, "max_lmo": 1000, "engine": None, "seed": 0}
-    integer |= {"checkpoint": None, "callback": None, "progress": False, "L": None, "sigma": 0.0}
+    integer |= {"callback": None, "progress": False, "L": None, "sigma": 0.0}
     integer |= {"branching": "fractional", "search": "best", "batch": 2, "checks": True}
     integer |= {"raise_on_failure": False, "convex": True}
     calls.append(Call("minimize", "minimize_integer", run_integer, integer))

@@ -127,6 +127,8 @@ CONSTANTS: dict[str, Any] = {
     "returns masked pair": lambda x, *rest: (1.0, np.ma.masked_array(x, mask=True)),
     "returns triple": lambda x, *rest: (1.0, x, x),
     "returns wrong shape": lambda x, *rest: (1.0, np.ones(7)),
+    "returns sparse pair": lambda x, *rest: (1.0, sparse.coo_array(np.ones(np.shape(x)))),
+    "returns matrix pair": lambda x, *rest: (1.0, np.ones(np.shape(x)).view(np.matrix)),
     "returns words pair": lambda x, *rest: ("a", ["b"]),
     "module": math,
     "slice": slice(0, 3),

@@ -55,6 +55,8 @@ def same(a: Any, b: Any) -> bool:
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     if isinstance(a, Atoms):
         return same(vars(a), vars(b))
+    if hasattr(a, "saved_fields"):
+        return same(a.saved_fields(), b.saved_fields())
     if dataclasses.is_dataclass(a):
         return all(same(getattr(a, f.name), getattr(b, f.name)) for f in dataclasses.fields(a))
     if isinstance(a, dict):

@@ -127,7 +127,7 @@ def test_composite_runs_are_checked_too(tmp_path):
     rng = np.random.default_rng(0)
     G = wp.objectives.LeastSquares(rng.standard_normal((9, 4)), rng.standard_normal(9))
     H, path = wp.regularizers.BoxRidge(-np.ones(4), np.ones(4), 1.0), tmp_path / "run.ckpt"
-    wp.minimize_composite(G, H, tol=0, max_rounds=9, checkpoint=path)
+    wp.minimize_composite(G, H, tol=0, max_rounds=9, method="accelerated", checkpoint=path)
     forge(path, best(x=np.full(4, 3.0)))
     with pytest.raises(ValueError, match="the best point is outside of the domain of H"):
         wp.resume(path, G, H)

@@ -12,6 +12,7 @@ import pytest
 
 import wolfpack as wp
 from wolfpack.front.minimize import METHODS
+from wolfpack.loop import Limits
 from wolfpack.problem import Counts, LimitReached, affordable, counted, spend, tick
 
 D = 6
@@ -307,8 +308,6 @@ def test_a_corrections_quadratic_programs_are_cut(monkeypatch):
     gram, w = np.eye(4), np.array([1.0, 0, 0, 0])
     with counted(counts), pytest.raises(LimitReached):
         barycentric.minimize_weights(gram, gram[0], w, 1e-9)
-    with counted(counts), pytest.raises(LimitReached):
-        barycentric.minimize_quadratic(gram, np.zeros(4), w, 1e-9)
 
 
 def test_without_a_run_nothing_is_counted():
@@ -361,3 +360,19 @@ def test_composite_limits(clock):
     calls = 0
     res = wp.minimize_composite(G, H, np.zeros(D), tol=0, beta="search", max_rounds=20)
     assert res.nfev + res.njev == calls
+
+
+def test_a_start_needs_no_time_but_calls():
+    counted_ = Counted()
+    res = wp.minimize(counted_.f, counted_.K, method="fw", max_seconds=0)
+    assert (res.status, res.nlmo) == ("max_seconds", counted_.answers) == ("max_seconds", 1)
+    two = wp.sets.Product(counted_.K, counted_.K)
+    with pytest.raises(ValueError, match="max_lmo must pay for the starting point of Product"):
+        wp.minimize(lambda x: (float(x @ x), 2.0 * x), two, method="fw", max_lmo=1)
+
+
+def test_rounds_without_oracle_calls_are_limited_too():
+    limits = Limits(max_lmo=50)
+    assert limits.exceeded(100_016, 0.0, 17) is None
+    assert limits.exceeded(100_017, 0.0, 17) == "max_rounds"
+    assert Limits(max_lmo=50, max_seconds=9).exceeded(200_000, 0.0, 17) is None

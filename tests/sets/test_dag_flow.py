@@ -74,6 +74,21 @@ def K_edges(vertex) -> list[int]:
     return np.flatnonzero(np.asarray(vertex)).tolist()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_one_direction_gets_the_answer_that_it_gets_in_a_batch(seed):
+    rng = np.random.default_rng(seed)
+    pairs = np.sort(rng.integers(0, 12, (60, 2)), axis=1)
+    edges = [(0, 11), *((int(a), int(b)) for a, b in pairs if a < b)]  # many of them parallel
+    K = DagFlow(edges, 0, 11)
+    n = len(edges)
+    # with ties, with zeros, and with negative costs
+    g = np.vstack([rng.integers(0, 3, (4, n)), rng.random((2, n)), rng.standard_normal((2, n))])
+    expected = K.lmo(g).to_dense()
+    for direction, path in zip(g, expected, strict=True):
+        np.testing.assert_array_equal(K.lmo(direction).to_dense(), path)
+        np.testing.assert_array_equal(K.lmo(direction[None]).to_dense()[0], path)
+
+
 def test_paths_of_different_lengths_are_padded_with_zeros():
     K = DagFlow([(0, 1), (1, 2), (2, 3), (0, 3)], 0, 3)
     answers = K.lmo(np.array([[-1.0, 0, 0, 0], [0, 0, 0, -1.0]]))

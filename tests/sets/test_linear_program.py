@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import Bounds, linprog
 
-from wolfpack.sets import LinearProgram, _linear
+from wolfpack.sets import FlowPolytope, LinearProgram, _highs, _linear
 
 
 def test_nonnegative_variables_are_the_default_as_in_scipy():
@@ -61,12 +65,13 @@ def test_the_certificate_holds_for_wrong_multipliers(monkeypatch):
     least = K.lmo(g).dot(g)
     assert K.certify(g, K.lmo(g)) == pytest.approx(least, rel=1e-12)
 
-    def spoiled(*arguments, **options):
-        result = linprog(*arguments, **options)
-        result.ineqlin.marginals = result.ineqlin.marginals * 1.7 + 0.1
-        return result
+    solve = _highs.Program.solve
 
-    monkeypatch.setattr(_linear, "linprog", spoiled)
+    def spoiled(self, c):
+        found = solve(self, c)
+        return found._replace(duals=found.duals * 1.7 + 0.1)
+
+    monkeypatch.setattr(_highs.Program, "solve", spoiled)
     assert -20.0 < K.certify(g, K.lmo(g)) < least
 
 
@@ -79,6 +84,105 @@ def test_sparse_and_dense_constraints_are_alike():
     g = rng.standard_normal((6, 5))
     np.testing.assert_allclose(thin.lmo(g).to_dense(), dense.lmo(g).to_dense(), atol=1e-12)
     np.testing.assert_allclose(thin.lmo(g).bound, dense.lmo(g).bound, rtol=1e-10)
+
+
+def random_program() -> LinearProgram:
+    rng = np.random.default_rng(4)
+    A = rng.standard_normal((30, 40))
+    return LinearProgram(A, 0.05 * abs(A).sum(axis=1), bounds=(0, 1))
+
+
+def assignments() -> LinearProgram:
+    # every vertex has many bases
+    rows, columns = np.kron(np.eye(6), np.ones(6)), np.kron(np.ones(6), np.eye(6))
+    return LinearProgram(A_eq=np.vstack([rows, columns]), b_eq=np.ones(12), bounds=(0, 1))
+
+
+def network() -> FlowPolytope:
+    rng = np.random.default_rng(5)
+    ring = [(i, (i + 1) % 12) for i in range(12)]
+    edges = ring + [(int(a), int(b)) for a, b in rng.integers(0, 12, (40, 2)) if a != b]
+    demands = [(0, 6, 3.0), (4, 9, 2.0)]
+    return FlowPolytope(edges, demands, capacity=np.where(np.arange(len(edges)) < 12, 5.0, 2.0))
+
+
+PROGRAMS = {"random": random_program, "assignments": assignments, "network": network}
+
+
+def walk(n: int, count: int, step: float) -> np.ndarray:
+    """Return directions that each differ a little from the one before; some have many ties."""
+    rng = np.random.default_rng(6)
+    g = rng.standard_normal(n) + np.cumsum(step * rng.standard_normal((count, n)), axis=0)
+    g[::3] = np.round(g[::3])
+    return g
+
+
+def same_answers(one, other):
+    np.testing.assert_array_equal(one.to_dense(), other.to_dense())
+    np.testing.assert_array_equal(one.bound, other.bound)
+
+
+@pytest.mark.parametrize("kind", PROGRAMS)
+def test_an_answer_does_not_depend_on_the_questions_before(kind):
+    K = PROGRAMS[kind]()
+    G = walk(K.shape[0], 60, 0.3)
+    order = np.random.default_rng(7).permutation(60)
+    together, shuffled = K.lmo(G), PROGRAMS[kind]().lmo(G[order])
+    same_answers(together.take(order), shuffled)
+    for i in (3, 17, 42):
+        same_answers(together.take(i), PROGRAMS[kind]().lmo(G[i]))
+
+
+@pytest.mark.parametrize("kind", ["random", "assignments"])
+def test_answers_are_those_of_scipy(kind):
+    K = PROGRAMS[kind]()
+    A = (K.system.A_ub, K.system.b_ub, K.system.A_eq, K.system.b_eq)
+    for g in walk(K.shape[0], 20, 0.3):
+        least = linprog(g, *A, bounds=(0, 1)).fun
+        vertex = K.lmo(g)
+        assert vertex.dot(g) == pytest.approx(least, rel=1e-9)
+        assert K.violation(vertex.to_dense()) <= 1e-9
+        assert K.certify(g, vertex) == pytest.approx(least, rel=1e-9)
+        assert K.certify(g, vertex) <= vertex.dot(g) + 1e-12
+
+
+@pytest.mark.parametrize("kind", PROGRAMS)
+def test_each_call_begins_where_the_last_one_ended(kind, monkeypatch):
+    cold, steps = [], []
+    begin, run = _highs._Solver.cold, _highs._Solver.warm
+
+    def counted(self, c):
+        cold.append(c)
+        return begin(self, c)
+
+    def watched(self, c):
+        found = run(self, c)
+        steps.append(self.generic.getInfo().simplex_iteration_count)
+        return found
+
+    K = PROGRAMS[kind]()
+    monkeypatch.setattr(_highs._Solver, "cold", counted)
+    monkeypatch.setattr(_highs._Solver, "warm", watched)
+    G = np.random.default_rng(8).standard_normal(K.shape[0]) + walk(K.shape[0], 50, 0.003) * 0.1
+    for g in G:
+        K.lmo(g)
+    calls = [c for c in cold if c.any()]
+    assert len(steps) >= 45
+    assert len(calls) <= 3
+    assert np.mean(steps[1:]) <= 0.3 * steps[0]
+
+
+def test_threads_and_pickled_copies_give_the_same_answers():
+    K = random_program()
+    G = walk(40, 40, 0.3)
+    expected = K.lmo(G)
+    twin, other = pickle.loads(pickle.dumps(K)), copy.deepcopy(K)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(K.lmo, G))
+    for i, g in enumerate(G):
+        same_answers(found[i], expected.take(i))
+        same_answers(twin.lmo(g), expected.take(i))
+        same_answers(other.lmo(g), expected.take(i))
 
 
 @pytest.mark.parametrize(

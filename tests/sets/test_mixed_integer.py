@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from scipy.optimize import OptimizeResult, milp
 
-from wolfpack.sets import MixedInteger, Product, Simplex, mixed_integer
+from wolfpack.sets import MixedInteger, Product, Simplex
+from wolfpack.sets._highs import Program, Solution
 
 
 def knapsack(n: int, seed: int = 0, **options) -> tuple[MixedInteger, np.ndarray]:
@@ -53,11 +54,9 @@ def test_after_the_time_limit_the_known_point_and_the_box_are_left(monkeypatch):
     K, points = knapsack(6, time_limit=5.0)
     g = -np.ones(6)
 
-    def out_of_time(*arguments, **options):
-        assert options["options"]["time_limit"] == 5.0
-        return OptimizeResult(status=1, x=None, mip_dual_bound=None, message="time limit")
-
-    monkeypatch.setattr(mixed_integer, "milp", out_of_time)
+    assert K._program.options["time_limit"] == 5.0
+    late = Solution("Time limit reached", None, np.zeros(0), -np.inf)
+    monkeypatch.setattr(Program, "solve_integer", lambda *arguments: late)
     vertex = K.lmo(g)
     assert (points == vertex.to_dense()).all(axis=1).any()
     assert -6.0 - 1e-9 <= K.certify(g, vertex) <= (points @ g).min()
@@ -68,12 +67,13 @@ def test_after_the_time_limit_the_known_point_and_the_box_are_left(monkeypatch):
 def test_a_bound_beyond_the_value_is_not_believed(monkeypatch):
     K, _ = knapsack(6)
 
-    def boastful(*arguments, **options):
-        result = milp(*arguments, **options)
-        result.mip_dual_bound = result.fun + 1.0
-        return result
+    solve = Program.solve_integer
 
-    monkeypatch.setattr(mixed_integer, "milp", boastful)
+    def boastful(self, c, *begin):
+        found = solve(self, c, *begin)
+        return found._replace(bound=c @ found.x + 1.0)
+
+    monkeypatch.setattr(Program, "solve_integer", boastful)
     g = -np.arange(1.0, 7.0)
     assert K.certify(g, K.lmo(g)) <= K.lmo(g).dot(g)
 
@@ -82,11 +82,8 @@ def test_integers_that_the_solver_left_fractional_are_rounded_and_the_rest_adapt
     # y <= 1e6 z: z = 1e-6 would allow y = 1 at no cost
     K = MixedInteger([[-1e6, 1.0]], [0.0], bounds=[(0, 1), (0, 1)], integrality=[1, 0])
 
-    def cheating(c, **options):
-        bound = -(2.0**20)
-        return OptimizeResult(status=0, x=np.array([1e-6, 1.0]), mip_dual_bound=bound, message="")
-
-    monkeypatch.setattr(mixed_integer, "milp", cheating)
+    cheat = Solution("Optimal", np.array([1e-6, 1.0]), np.zeros(0), -(2.0**20))
+    monkeypatch.setattr(Program, "solve_integer", lambda *arguments: cheat)
     g = np.array([0.5, -1.0])
     vertex = K.lmo(g)
     np.testing.assert_array_equal(vertex.to_dense(), [0.0, 0.0])
@@ -113,6 +110,39 @@ def test_threads_answer_a_batch_in_order():
     answers = K.lmo(G)
     np.testing.assert_allclose(answers.dot(G), (points @ G.T).min(axis=0), rtol=0, atol=1e-9)
     assert (answers.bound <= answers.dot(G)).all()
+
+
+def test_a_warm_start_begins_at_the_last_answer(monkeypatch):
+    K, points = knapsack(12, warm_start=True)
+    begun = []
+    solve = Program.solve_integer
+
+    def watched(self, c, begin=None):
+        begun.append(begin)
+        return solve(self, c, begin)
+
+    monkeypatch.setattr(Program, "solve_integer", watched)
+    before = None
+    for g in -np.random.default_rng(3).uniform(1, 2, (6, 12)):
+        vertex = K.lmo(g)
+        assert vertex.dot(g) == pytest.approx((points @ g).min(), abs=1e-9)
+        assert K.certify(g, vertex) == pytest.approx(vertex.dot(g), rel=1e-9)
+        if before is not None:
+            np.testing.assert_array_equal(begun[-1], before)
+        before = vertex.to_dense()
+    monkeypatch.setattr(Program, "solve_integer", solve)
+    twin = pickle.loads(pickle.dumps(K))
+    assert twin.lmo(g).dot(g) == pytest.approx((points @ g).min(), abs=1e-9)
+
+
+def test_answers_with_ties_do_not_depend_on_the_questions_before():
+    (K, _), (other, _) = knapsack(10), knapsack(10)
+    G = np.round(2.0 * np.random.default_rng(4).standard_normal((12, 10)))
+    expected = K.lmo(G)
+    for i in np.random.default_rng(5).permutation(12):
+        vertex = other.lmo(G[i])
+        np.testing.assert_array_equal(vertex.to_dense(), expected.take(i).to_dense())
+        assert vertex.bound == expected.bound[i]
 
 
 def test_products_add_the_bounds_up():

@@ -5,8 +5,13 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 import pytest
+from scipy.linalg import lapack
 
-from wolfpack.solvers.parts.barycentric import minimize_quadratic
+from wolfpack.solvers.parts.barycentric import _Face, minimize_weights
+
+
+def minimize_quadratic(G: np.ndarray, c: np.ndarray, w: np.ndarray, tol: float) -> np.ndarray:
+    return minimize_weights(G, G @ w + c, w, tol)[0]
 
 
 def reference(root: np.ndarray, c: np.ndarray) -> float:
@@ -67,3 +72,65 @@ def test_a_matrix_that_is_not_semidefinite_does_not_trap_the_search():
     w = minimize_quadratic(G, np.zeros(4), np.full(4, 0.25), 1e-9)
     assert w.sum() == pytest.approx(1.0)
     assert w @ G @ w < np.full(4, 0.25) @ G @ np.full(4, 0.25)
+
+
+def test_a_face_is_continued_and_seldom_factored_anew(monkeypatch):
+    rng = np.random.default_rng(5)
+    factored, plain = [0], lapack.dpotrf
+    monkeypatch.setattr(
+        lapack, "dpotrf", lambda *a, **k: factored.__setitem__(0, factored[0] + 1) or plain(*a, **k)
+    )
+    V = rng.standard_normal((150, 60))
+    c, w, face = V @ rng.standard_normal(60), np.eye(1)[0], None
+    for n in range(1, 151):
+        G, w = V[:n] @ V[:n].T, np.append(w, np.zeros(n - len(w)))
+        w, face = minimize_weights(G, G @ w + c[:n], w, 1e-10, face)
+        slopes = G @ w + c[:n]
+        assert slopes[w > 0].max() - slopes.min() <= 1e-8
+        if face is not None and n % 25 == 0:
+            used, s = face.order, len(face.order)
+            R = face.buffer[:s, :s]
+            assert set(used) == set(np.flatnonzero(w))
+            np.testing.assert_allclose(R.T @ R, G[np.ix_(used, used)] + face.shift, rtol=1e-9)
+            np.testing.assert_allclose(R.T @ face.ones, 1.0, atol=1e-9)
+    assert factored[0] <= 3
+
+
+def test_an_earlier_face_is_not_changed_by_a_later_correction():
+    rng = np.random.default_rng(6)
+    V = rng.standard_normal((40, 30))
+    G, c = V @ V.T, -V @ V.mean(axis=0)
+    w, first = minimize_weights(G, G[0] + c, np.eye(40)[0], 1e-3)
+    assert first is not None
+    before = first.saved_fields()
+    target = [minimize_weights(G, G @ w + t * c, w, 1e-9, first)[0] for t in (1.0, 3.0, 1.0)]
+    np.testing.assert_array_equal(target[0], target[2])
+    for name, value in first.saved_fields().items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+def test_a_face_that_others_have_grown_from_still_solves_its_own_equations():
+    first = _Face(np.eye(9), None, np.arange(9) < 4).frozen()
+    slopes, used = np.array([1.0, -2.0, 3.0, 0.5]), np.arange(9) < 4
+    before = _Face(np.eye(9), first, used).descent(slopes)
+    np.testing.assert_allclose(before, slopes.mean() - slopes)
+    for added in (4, 5, 6):  # the first one grows in the place of the face, the others in copies
+        grown, five = _Face(np.eye(9), first, used), np.append(slopes, 0.0)
+        grown.add(added)
+        np.testing.assert_allclose(grown.descent(five), five.mean() - five, atol=1e-11)
+        np.testing.assert_array_equal(_Face(np.eye(9), first, used).descent(slopes), before)
+
+
+def test_a_face_follows_points_that_move_and_go():
+    rng = np.random.default_rng(7)
+    V = rng.standard_normal((30, 30))
+    G, c = V @ V.T, -V @ V.mean(axis=0)
+    w, face = minimize_weights(G, G[0] + c, np.eye(30)[0], 1e-10)
+    assert face is not None
+    kept = np.setdiff1d(np.arange(30), [0, 3, 17])
+    smaller, start = G[np.ix_(kept, kept)], w[kept] / w[kept].sum()
+    found, _ = minimize_weights(
+        smaller, smaller @ start + c[kept], start, 1e-10, face.only(kept, 30)
+    )
+    again, _ = minimize_weights(smaller, smaller @ start + c[kept], start, 1e-10)
+    np.testing.assert_allclose(found, again, atol=1e-8)

@@ -174,6 +174,15 @@ def test_late_and_missing_answers_do_not_spoil_certificates(policy):
     assert np.all(res.history["lower_bound"] <= best + 1e-9)
 
 
+@pytest.mark.parametrize("m", [2, 5])
+def test_m_oracle_calls_a_round_where_answers_may_come_late(m):
+    """The clean answer is asked by itself there; the others are the m - 1 perturbed ones."""
+    f, K = birkhoff(7)
+    run = {"method": "corrective", "tol": 0, "max_rounds": 6, "block": 1, "engine": "threads:2"}
+    res = wp.minimize(f, K, m=m, stragglers="drop", quorum=1.0, **run)
+    assert np.all(np.diff(res.history["nlmo"]) == m)
+
+
 @pytest.mark.parametrize("K", [wp.sets.Birkhoff(5), wp.sets.KSparse(9, 2)])
 def test_one_question_with_several_scales_and_another_point(K):
     rng = np.random.default_rng(0)
@@ -292,3 +301,126 @@ def test_single_precision_ends_at_its_floor_without_a_struggle(name, m):
     assert "The floor is about" in res.message
     assert 0 <= res.gap <= 2e-5 * abs(res.fun)
     assert res.njev <= 1500
+
+
+class Counted:
+    """A quadratic as a callable, ``bend`` times a term that is not quadratic from x_0 = edge on."""
+
+    def __init__(self, n: int = 40, bend: float = 0.0, edge: float = 0.0) -> None:
+        rng = np.random.default_rng(0)
+        root = rng.standard_normal((n, n))
+        self.Q, self.c, self.bend, self.edge, self.calls = root.T @ root / n, root[0], bend, edge, 0
+
+    def __call__(self, x):
+        self.calls += 1
+        Qx, over = self.Q @ x, max(0.0, x[0] - self.edge)
+        gradient = Qx + self.c
+        gradient[0] += 3.0 * self.bend * over**2
+        return 0.5 * x @ Qx + self.c @ x + self.bend * over**3, gradient
+
+
+def test_a_callable_that_is_quadratic_takes_a_gradient_for_each_vertex():
+    f, K = Counted(), wp.sets.Simplex(40)
+    res = wp.minimize(f, K, method="corrective", m=2, tol=1e-9, checks=False)
+    assert res.state.hull.origin.any()
+    assert res.success
+    assert res.state.kind == "affine"
+    # one in each round, one for each vertex, two for the test
+    assert res.njev <= res.nit + len(res.state.hull.weights) + 4
+    plain = wp.minimize(wp.objectives.Quadratic(f.Q, f.c), K, method="corrective", m=2, tol=1e-9)
+    assert abs(res.fun - plain.fun) <= 1e-9
+    hull = res.state.hull
+    u = np.array([hull.vertex(i) for i in range(len(hull.weights))]) - hull.origin
+    np.testing.assert_allclose(hull.gram, u @ f.Q @ u.T, atol=1e-12)
+
+
+@pytest.mark.parametrize("edge", [-10.0, 0.2, 1.0])
+def test_a_callable_that_is_not_quadratic_everywhere_is_corrected_by_gradients(edge):
+    f = Counted(bend=5.0, edge=edge)
+    f.c = f.c - 6.0 * np.eye(40)[0]  # the solution is beyond the edge
+    K = wp.sets.L1Ball(40, 4.0)
+    res = wp.minimize(f, K, method="corrective", tol=1e-8, x0=np.zeros(40))
+    assert res.success
+    assert res.x[0] > edge
+    assert res.state.kind == "gradient"
+    best = wp.minimize(f, K, method="away", tol=1e-8)
+    assert abs(res.fun - best.fun) <= 2e-8
+
+
+def test_a_vertex_outside_the_domain_ends_the_guess_that_f_is_quadratic():
+    def f(x):
+        if x[2] > 0.9:
+            return np.inf, np.full(3, np.nan)
+        return 0.5 * float((x - [0.1, 0.2, 0.8]) @ (x - [0.1, 0.2, 0.8])), x - [0.1, 0.2, 0.8]
+
+    res = wp.minimize(f, wp.sets.Simplex(3), method="corrective", x0=np.eye(3)[0], tol=1e-9)
+    assert res.fun <= 0.5 * 3 * (0.1 / 3) ** 2 + 1e-9
+
+
+def test_a_pool_has_no_more_than_twice_the_vertices_with_weight():
+    rng = np.random.default_rng(0)
+    t = rng.random((12, 12))
+    f = wp.objectives.Quadratic(1.0, -t)
+    sizes = []
+
+    def look(now):
+        hull = now.state.hull
+        sizes.append((len(hull.weights), int((hull.weights > 0).sum())))
+
+    wp.minimize(f, wp.sets.Birkhoff(12), method="corrective", m=12, max_rounds=40, callback=look)
+    assert max(size for size, _ in sizes) > 64
+    for (_, used), (size, _) in itertools.pairwise(sizes):
+        assert size <= 64 + 2 * used + 12
+
+
+def as_callable(f):
+    """Return f as a plain callable, declared convex."""
+    return wp.objectives.Function(lambda x: f.evaluate(x)[:2], convex=True)
+
+
+def test_a_quadratic_that_nobody_declared_costs_a_gradient_for_each_vertex():
+    K, rng = wp.sets.KSparse(40, 4), np.random.default_rng(4)
+    f = wp.objectives.LeastSquares(rng.standard_normal((60, 40)), rng.standard_normal(60))
+    known = wp.minimize(f, K, method="corrective", tol=1e-7)
+    found = wp.minimize(as_callable(f), K, method="corrective", tol=1e-7)
+    assert known.success
+    assert found.success
+    assert abs(found.nit - known.nit) <= 3
+    assert found.njev <= 3 * found.nit + 10
+
+
+@pytest.mark.parametrize("m", [1, 8])
+def test_steps_teach_the_hessian_of_a_loss_without_one(m):
+    rng = np.random.default_rng(5)
+    rows = rng.standard_normal((80, 30))
+
+    def f(x):
+        e = np.exp(rows @ x) / 80
+        return float(e.sum()), rows.T @ e
+
+    K = wp.sets.L1Ball(30, 2.0)
+    res = wp.minimize(f, K, method="corrective", m=m, tol=1e-8, max_rounds=200)
+    assert res.success
+    assert res.njev <= 20 * res.nit + 30 * m
+    other = wp.minimize(f, K, method="projected", tol=1e-8)
+    assert abs(res.fun - other.fun) <= 2e-8
+
+
+def test_a_hull_at_another_point_keeps_its_vertices():
+    f, K, x0 = paper_simplex()
+    problem = Problem(f, K)
+    oracles = Oracles(problem)
+    solver = Corrective()
+    state = solver.init(problem, x0, oracles)
+    for _ in range(5):
+        state = solver.step(problem, state, oracles)
+    x = wp.minimize(f, K, x0, method="projected", tol=1e-2).x
+    assert f.value(x) < state.at.value
+    moved = solver.moved_to(problem, state, x, problem.evaluate(x), oracles)
+    assert moved.hull.keys == state.hull.keys
+    np.testing.assert_array_equal(moved.hull.point(), x)
+    points = [moved.hull.vertex(i) for i in range(len(moved.hull.weights))]
+    gram = np.array([[u @ f.hessian_product(x, v) for v in points] for u in points])
+    np.testing.assert_allclose(moved.hull.gram, gram, atol=1e-9 * abs(gram).max())
+    following = solver.step(problem, moved, oracles)
+    assert following.at.value < moved.at.value

@@ -242,3 +242,16 @@ def test_points_are_named():
     assert "x[3] = 3" in named_point(long)
     assert "x[50] = -4" in named_point(long)
     assert "rank" in str(NonFiniteError("no", wp.arrays.LowRank.zeros((3, 2)))).lower()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_start_is_found_where_all_entries_must_have_one_sign(sign):
+    """The middle of a ball is outside the domain, and so is the mean of answers on all sides."""
+
+    def barrier(x):
+        z = sign * x
+        return (-float(np.log(z).sum()), -sign / z) if z.min() > 0 else (np.inf, np.nan * x)
+
+    res = wp.minimize(barrier, wp.sets.L2Ball(6), max_rounds=200)
+    assert res.success
+    np.testing.assert_allclose(res.x, sign / np.sqrt(6), atol=1e-2)

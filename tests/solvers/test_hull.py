@@ -7,7 +7,7 @@ import pytest
 
 import wolfpack as wp
 from wolfpack.atoms import BlockAtoms, Corner, Dense, OneHot, Permutation, RankOne, Rows, Sparse
-from wolfpack.solvers.parts.hull import PURGE, Hull, digest
+from wolfpack.solvers.parts.hull import PURGE, Hull, Metric, digest
 
 ORIGIN = np.array([0.1, 0.2, 0.3, 0.4])
 
@@ -123,9 +123,9 @@ def test_the_gram_matrix_grows_and_shrinks_with_the_set():
     rng = np.random.default_rng(1)
     A = rng.standard_normal((6, 4))
     H = A.T @ A
-    active = Hull.start(ORIGIN, lambda d: H @ d)
+    active = Hull.start(ORIGIN, Metric(lambda v: H @ v.to_dense()))
     for i in (2, 0, 3, 2, 1):
-        active, _ = active.add(OneHot(i, 1.0, (4,)), lambda d: H @ d)
+        active, _ = active.add(OneHot(i, 1.0, (4,)), Metric(lambda v: H @ v.to_dense()))
     active = active.pruned(np.array([0.2, 0.3, 0.0, 0.1, 0.4]))
     points = np.array([active.vertex(i) for i in range(len(active.weights))])
     assert active.gram is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
@@ -173,3 +175,22 @@ def test_bad_rules_and_numbers_are_refused():
     ):
         with pytest.raises(ValueError, match="must be"):
             make()
+
+
+def test_secant_asks_no_slope_outside_the_bracket_that_it_knows():
+    """Where phi' is flat up to a cliff, a secant leads beyond what was found to be too far."""
+    asked = []
+
+    def cliff(x):
+        asked.append(float(x[0]))
+        return float(-x[0] + 50 / 40 * x[0] ** 40), np.array([-1 + 50 * x[0] ** 39])
+
+    problem = Problem(wp.objectives.Function(cliff), wp.sets.Box([0.0], [1.0]))
+    line = ray(problem, np.zeros(1), np.ones(1))
+    asked.clear()
+    step, _ = Secant()(problem, line)
+    assert step == pytest.approx(50 ** (-1 / 39), abs=1e-3)
+    low, high = 0.0, math.inf
+    for t in asked:
+        assert low < t < high
+        low, high = (t, high) if 50 * t**39 < 1 else (low, t)

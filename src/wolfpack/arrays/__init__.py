@@ -12,10 +12,12 @@ from ._convert import (
     ArgumentError,
     as_float_array,
     as_plain,
+    as_type,
     check_finite,
     check_shape,
     check_size,
     own,
+    plain_type,
     read_only,
     same_type,
     spare,
@@ -26,6 +28,7 @@ from ._gather import (
     bincount,
     concat,
     cumsum,
+    put_row,
     repeat,
     reshape,
     rows,
@@ -37,6 +40,7 @@ from ._gather import (
     topk,
     wide_dtype,
 )
+from ._memory import keep_freed_memory
 from ._native import Native
 from ._ops import (
     add_scaled,
@@ -51,6 +55,7 @@ from ._ops import (
     fetch,
     inner,
     inners,
+    is_double,
     lazy_inner,
     logsumexp,
     logsumexp_rows,
@@ -61,6 +66,7 @@ from ._ops import (
     norm_order,
     norm_squared,
     normal_cdf,
+    row_norms,
     scaled_norm,
     softmax,
     softplus,
@@ -86,8 +92,10 @@ from ._place import (
     zeros,
 )
 from ._sparse import check_sparse
+from ._sparse_layout import Layout
 from ._streams import Streams
-from ._structured import LowRank, SparseMatrix, Structured
+from ._structured import LowRank, SparseMatrix
+from ._structured_base import Structured
 from ._types import Array, Index
 
 __all__ = [
@@ -96,6 +104,7 @@ __all__ = [
     "Array",
     "Compiled",
     "Index",
+    "Layout",
     "LowRank",
     "Native",
     "SparseMatrix",
@@ -107,6 +116,7 @@ __all__ = [
     "arange",
     "as_float_array",
     "as_plain",
+    "as_type",
     "bincount",
     "check_finite",
     "check_shape",
@@ -132,8 +142,10 @@ __all__ = [
     "host_dtype",
     "inner",
     "inners",
+    "is_double",
     "is_foreign",
     "is_out_of_memory",
+    "keep_freed_memory",
     "lazy_inner",
     "library",
     "like",
@@ -148,9 +160,12 @@ __all__ = [
     "norm_squared",
     "normal_cdf",
     "own",
+    "plain_type",
+    "put_row",
     "read_only",
     "repeat",
     "reshape",
+    "row_norms",
     "rows",
     "same_place",
     "same_type",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import issparse
 
@@ -48,9 +50,20 @@ def as_float_array(value: Array, name: str) -> Array:
         )
     if array.dtype.itemsize < 4 or not array.dtype.isnative:
         return array.astype(np.float32 if array.dtype.itemsize == 4 else np.float64)
-    return array
+    return plain_type(array)
 
 
+def plain_type(array: np.ndarray) -> np.ndarray:
+    """Return an array of doubles whose type is NumPy's own object for it.
+
+    Unpickled arrays have an equal type that is another object. What asks for the identity of types
+    (`inner`) would add their entries up in another order, and give other bits in a worker process.
+    """
+    foreign = array.dtype is not _DOUBLE and array.dtype == _DOUBLE
+    return array.view(_DOUBLE) if foreign else array
+
+
+_DOUBLE = np.dtype(np.float64)
 _FOUND = {
     "c": "complex numbers",
     "O": "Python objects",
@@ -108,6 +121,13 @@ def same_type(values: Array, x: Array) -> Array:
     if type(values) is not np.ndarray or values.dtype == x.dtype or type(x) is not np.ndarray:
         return values
     return values.astype(x.dtype)
+
+
+def as_type(x: Array, dtype: Any) -> Array:
+    """Return ``x`` with entries of a type of its library, itself if they are."""
+    if x.dtype == dtype:
+        return x
+    return x.astype(dtype) if type(x) is np.ndarray else namespace(x).astype(x, dtype)
 
 
 def spare(x: Array) -> Array:

@@ -46,6 +46,14 @@ def take_along(x: Array, index: Array) -> Array:
     return namespace(x).take_along_axis(x, index, axis=-1)
 
 
+def put_row(x: Array, i: int, row: Array) -> Array:
+    """Return a matrix with one row replaced, in its own memory where the library allows it."""
+    if library(x) == "jax":
+        return x.at[i].set(row)
+    x[i, ...] = row
+    return x
+
+
 def scatter_add(x: Array, index: Array, values: Array) -> Array:
     """Return a vector with ``values`` added at ``index``; positions may repeat.
 
@@ -153,11 +161,13 @@ def repeat(values: Array, times: Array, total: int) -> Array:
 def wide_dtype(x: Array) -> Array:
     """Return the type in which sums over ``x`` are taken: float64 where the library has it."""
     kind, space = library(x), namespace(x)
+    if kind == "numpy":
+        return space.float64
     if kind == "jax":
         import jax
 
         return space.float64 if jax.config.read("jax_enable_x64") else space.float32
-    if kind == "torch" and x.device.type == "mps":
+    if kind == "torch" and str(device_of(x)).startswith("mps"):
         return space.float32
     return space.float64
 

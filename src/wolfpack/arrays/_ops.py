@@ -13,15 +13,17 @@ import numpy as np
 from scipy import special
 from scipy.linalg.blas import daxpy
 
-from ._gather import reshape, wide_dtype
+from ._gather import reshape, sum_last, wide_dtype
 from ._place import full, library, like, namespace, to_host
-from ._structured import Structured
+from ._structured_base import Structured
 from ._types import Array
 
 _DOUBLE = np.dtype(np.float64)
+_UNIT_STRIDE = (8,)
 _EPSILON = float(np.finfo(np.float64).eps)
 
 _CHUNK = 1024  # entries whose sum is taken in single precision, where there is no other
+_PIECE = 2**14  # entries of a vector that stay in the processor's cache between two operators
 _BLAS_ENTRIES = 1024  # entries from which one call of BLAS is faster than two operators
 _NDTR_MODULES = {"jax": "jax.scipy.special", "cupy": "cupyx.scipy.special"}
 _MAX_ROW = 10_000  # entries of a row up to which cuBLAS multiplies at full speed
@@ -35,7 +37,8 @@ def inner(a: Array, b: Array) -> float:
     """
     if type(a) is np.ndarray and type(b) is np.ndarray:
         if a.dtype is _DOUBLE is b.dtype:
-            return float(np.vdot(a, b))
+            # for contiguous vectors `dot` calls the same function of BLAS, in half the time
+            return float(a.dot(b) if a.strides == _UNIT_STRIDE == b.strides else np.vdot(a, b))
         return float(np.multiply(a, b, dtype=np.float64).sum())
     if isinstance(a, Structured):
         return a.inner(b)
@@ -127,14 +130,33 @@ def minus_scaled(v: Array, t: float, delta: Array) -> Array:
 
 def mix(a: Array, b: Array, t: float) -> Array:
     """Return (1 - t) a + t b, with as few kernels as the library allows."""
+    if type(a) is np.ndarray is type(b) and a.dtype == b.dtype and a.shape == b.shape:
+        return _add_multiple((1 - t) * a, t, b)
     if type(a) is np.ndarray or isinstance(a, float) or library(a) != "torch":
         return (1 - t) * a + t * b
     return a.lerp(b, t)
 
 
+def _add_multiple(out: np.ndarray, t: float, b: np.ndarray) -> np.ndarray:
+    """Add t b to ``out`` in its place, piece by piece: no array of the size of b is made."""
+    if out.ndim != 1 or out.size <= _PIECE:
+        out += t * b
+        return out
+    for start in range(0, out.size, _PIECE):
+        out[start : start + _PIECE] += t * b[start : start + _PIECE]
+    return out
+
+
 def norm(a: Array) -> float:
     """Return the Euclidean (Frobenius) norm of ``a`` as a float."""
+    if type(a) is np.ndarray and a.dtype is _DOUBLE:  # the usual case, without another call
+        return math.sqrt(np.vdot(a, a))
     return math.sqrt(inner(a, a))
+
+
+def row_norms(a: Array) -> Array:
+    """Return the Euclidean norm of each row of a matrix."""
+    return namespace(a).sqrt(sum_last(a * a, 1))
 
 
 def scaled_norm(a: Array) -> float:
@@ -191,9 +213,15 @@ def normal_cdf(z: Array) -> Array:
     return like(special.ndtr(to_host(z)), z)
 
 
+def is_double(a: Array) -> bool:
+    """Tell whether ``a`` is NumPy's array in double precision."""
+    return type(a) is np.ndarray and a.dtype is _DOUBLE
+
+
 def epsilon(a: Array) -> float:
     """Return the machine precision of ``a``'s floating-point type."""
-    if type(a) is np.ndarray or isinstance(a, Structured):
+    a = a.base if isinstance(a, Structured) else a
+    if type(a) is np.ndarray:
         # np.finfo takes longer than all the arithmetic of a small bound
         return _EPSILON if a.dtype is _DOUBLE else float(np.finfo(a.dtype).eps)
     return float(namespace(a).finfo(a.dtype).eps)
@@ -201,8 +229,7 @@ def epsilon(a: Array) -> float:
 
 def sums_are_wide(a: Array) -> bool:
     """Tell whether sums over ``a`` are taken in double precision."""
-    known = type(a) is np.ndarray or isinstance(a, Structured)
-    return known or "64" in str(wide_dtype(a))
+    return type(a) is np.ndarray or "64" in str(wide_dtype(a))
 
 
 def clip(a: Array, low: float | None, high: float | None) -> Array:

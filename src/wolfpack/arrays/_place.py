@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ._structured import Structured
+from ._structured_base import Structured
 from ._types import Array
 
 _KNOWN = ("torch", "jax", "cupy", "numpy")
@@ -27,6 +27,8 @@ def namespace(x: Array) -> Any:
         return np
     found = _spaces.get(type(x))
     if found is None:
+        if isinstance(x, Structured):
+            return namespace(x.base)
         from array_api_compat import array_namespace
 
         found = np if isinstance(x, np.ndarray | np.generic) else array_namespace(x)
@@ -40,6 +42,8 @@ def library(x: Array) -> str:
         return "numpy"
     found = _libraries.get(type(x))
     if found is None:
+        if isinstance(x, Structured):
+            return library(x.base)
         origins = {cls.__module__.partition(".")[0] for cls in type(x).__mro__}
         origins |= {"jax"} if "jaxlib" in origins else set()
         found = next((name for name in _KNOWN if name in origins), "other")
@@ -54,6 +58,8 @@ def is_foreign(x: object) -> bool:
         return False
     found = _foreign.get(kind)
     if found is None:
+        if isinstance(x, Structured):
+            return is_foreign(x.base)
         # PyTorch's and CuPy's arrays do not name a namespace; sparse matrices of JAX neither
         named = {"torch": "numel", "cupy": "__cuda_array_interface__", "numpy": ""}
         found = hasattr(x, named.get(library(x), "__array_namespace__"))
@@ -62,9 +68,11 @@ def is_foreign(x: object) -> bool:
 
 
 def to_host(x: Array) -> Array:
-    """Return ``x`` as a NumPy array, copied from its device; structured matrices as they are."""
-    if type(x) is np.ndarray or isinstance(x, Structured):
+    """Return ``x`` as a NumPy array, copied from its device; structured matrices in their parts."""
+    if type(x) is np.ndarray:
         return x
+    if isinstance(x, Structured):
+        return x.on_host() if is_foreign(x) else x
     if not is_foreign(x):
         return np.asarray(x)
     kind = library(x)
@@ -85,6 +93,9 @@ def like(values: Array, x: Array) -> Array:
     Floating-point values take ``x``'s type, integers and booleans keep theirs. Arrays of another
     library than NumPy are left where they are, unless ``x`` is on the host.
     """
+    x = _base(x)
+    if isinstance(values, Structured):
+        return values if is_foreign(values) or not is_foreign(x) else values.like(x)
     if isinstance(x, np.ndarray):
         return _typed(to_host(values), x.dtype)
     if is_foreign(values):
@@ -105,16 +116,18 @@ def like(values: Array, x: Array) -> Array:
 
 def full(shape: tuple[int, ...], value: float, x: Array, dtype: Any = None) -> Array:
     """Return an array of equal numbers of ``x``'s library, device and (by default) type."""
+    x = _base(x)
     dtype = x.dtype if dtype is None else dtype
-    if type(x) is np.ndarray or isinstance(x, Structured):
+    if type(x) is np.ndarray:
         return np.full(shape, value, dtype=dtype)
     return namespace(x).full(shape, value, dtype=dtype, device=device_of(x))
 
 
 def zeros(shape: tuple[int, ...], x: Array, dtype: Any = None) -> Array:
     """Return zeros of ``x``'s library, device and (by default) type."""
+    x = _base(x)
     dtype = x.dtype if dtype is None else dtype
-    if type(x) is np.ndarray or isinstance(x, Structured):
+    if type(x) is np.ndarray:
         return np.zeros(shape, dtype=dtype)
     return namespace(x).zeros(shape, dtype=dtype, device=device_of(x))
 
@@ -156,25 +169,29 @@ def eye(n: int, x: Array) -> Array:
 
 def device_of(x: Array) -> object:
     """Return the device of an array, in its library's own terms ("cpu" for NumPy)."""
+    x = _base(x)
     # what JAX traces has none
     return "cpu" if isinstance(x, np.ndarray) else getattr(x, "device", None)
 
 
 def host_dtype(x: Array) -> np.dtype:
     """Return NumPy's type for ``x``'s floating-point type; float32 for shorter ones."""
-    if type(x) is np.ndarray or isinstance(x, Structured):
+    x = _base(x)
+    if type(x) is np.ndarray:
         return np.dtype(x.dtype)
     return np.dtype(np.float64) if "float64" in str(x.dtype) else np.dtype(np.float32)
 
 
 def foreign_dtype(x: Array) -> object:
     """Return the type of the entries of an array of another library than NumPy, else None."""
+    x = _base(x)
     return None if isinstance(x, np.ndarray) else x.dtype
 
 
 def describe(x: Array) -> str:
     """Return library, type and device of an array in a few words."""
-    if isinstance(x, np.ndarray | Structured):
+    x = _base(x)
+    if isinstance(x, np.ndarray):
         return f"NumPy {x.dtype}"
     name = str(x.dtype).rpartition(".")[2]
     return f"{type(x).__module__.partition('.')[0]} {name} on {device_of(x)}"
@@ -201,6 +218,10 @@ def same_place(**arrays: Array) -> None:
 def size(x: Array) -> int:
     """Return the number of entries, whatever the library calls it."""
     return math.prod(x.shape)
+
+
+def _base(x: Array) -> Array:
+    return x.base if isinstance(x, Structured) else x
 
 
 def _typed(host: np.ndarray, dtype: DTypeLike) -> np.ndarray:

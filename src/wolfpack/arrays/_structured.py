@@ -4,80 +4,31 @@ Iterates over spectral sets are sums of few rank-one matrices, and gradients of 
 entries are sparse. Both behave like arrays of their shape (``np.asarray`` makes one) and know their
 inner products, so that `inner`, `norm` and all that is built on them works without a dense copy.
 Together with an array, or inside a function of NumPy that they do not know, they become arrays.
+Their parts are arrays of one library on one device, NumPy's or another's.
 """
 
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
-from scipy.sparse import csr_array
 
+from ._convert import as_type
+from ._gather import concat, reshape, scatter_add, searchsorted, take, wide_dtype
+from ._ops import all_finite, device_sum, fetch
+from ._place import library, like, namespace, to_host, zeros
+from ._sparse_layout import Layout
+from ._structured_base import Structured, plain
 from ._types import Array
 
 _CHUNK = 2**16  # numbers that are gathered at a time
+_DEVICE_CHUNK = 2**24  # the same on another device
 _DENSE_RATIO = 32  # entries of the matrix per wanted entry, up to which products are faster
-
-
-class Structured:
-    """A matrix that is not stored entry by entry.
-
-    Subclasses give a shape and the methods that raise here. (No abstract base class, whose instance
-    checks would slow down every inner product.)
-    """
-
-    shape: tuple[int, int]
-    ndim = 2
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Type of the entries."""
-        raise NotImplementedError
-
-    def to_dense(self) -> np.ndarray:
-        """Return the matrix as an array."""
-        raise NotImplementedError
-
-    def inner(self, other: Array) -> float:
-        """Return the Frobenius inner product with an array or another structured matrix."""
-        raise NotImplementedError
-
-    def finite(self) -> bool:
-        """Tell whether all entries are finite."""
-        raise NotImplementedError
-
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
-        dense = self.to_dense()
-        return dense if dtype is None else dense.astype(dtype)
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """Apply a function of NumPy; products and multiples keep the structure."""
-        if method == "__call__" and not options:
-            left, right = inputs[0], inputs[-1]
-            if ufunc is np.matmul and not isinstance(left, Structured):
-                return right.__rmatmul__(left)
-            if ufunc is np.multiply and not isinstance(left, Structured) and np.ndim(left) == 0:
-                return float(left) * right
-        return getattr(ufunc, method)(*map(_plain, inputs), **options)
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return self.shape[0] * self.shape[1]
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.shape[0]}, {self.shape[1]})"
-
-
-def _plain(x: Any) -> Any:
-    return x.to_dense() if isinstance(x, Structured) else x
+_BLOCK = 2**26  # entries of a block of such a product on another device
+_DOUBLE = np.zeros(0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,14 +49,14 @@ class LowRank(Structured):
     ((2, 3), 6.0, [6.0, 0.0, 6.0], 3.0)
     """
 
-    U: np.ndarray
-    s: np.ndarray
-    V: np.ndarray
+    U: Array
+    s: Array
+    V: Array
 
     @classmethod
-    def zeros(cls, shape: tuple[int, int]) -> LowRank:
-        """Return the zero matrix, of rank 0."""
-        return cls(np.zeros((shape[0], 0)), np.zeros(0), np.zeros((shape[1], 0)))
+    def zeros(cls, shape: tuple[int, int], x: Array = _DOUBLE) -> LowRank:
+        """Return the zero matrix, of rank 0, with parts of the library and type of ``x``."""
+        return cls(zeros((shape[0], 0), x), zeros((0,), x), zeros((shape[1], 0), x))
 
     @property
     def shape(self) -> tuple[int, int]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -113,19 +64,25 @@ class LowRank(Structured):
         return self.U.shape[0], self.V.shape[0]
 
     @property
-    def dtype(self) -> np.dtype:
-        return self.U.dtype
+    def base(self) -> Array:
+        return self.U
 
     @property
     def rank(self) -> int:
         """Number k of terms."""
-        return len(self.s)
+        return int(self.s.shape[0])
 
-    def to_dense(self) -> np.ndarray:
+    def to_dense(self) -> Array:
         return (self.U * self.s) @ self.V.T
 
+    def on_host(self) -> LowRank:
+        return LowRank(*map(to_host, (self.U, self.s, self.V)))
+
+    def like(self, x: Array) -> LowRank:
+        return LowRank(*(like(part, x) for part in (self.U, self.s, self.V)))
+
     def finite(self) -> bool:
-        return all(bool(np.isfinite(part).all()) for part in (self.U, self.s, self.V))
+        return all(map(all_finite, (self.U, self.s, self.V)))
 
     def inner(self, other: Array) -> float:
         if isinstance(other, LowRank):
@@ -133,10 +90,14 @@ class LowRank(Structured):
             return float(self.s @ (left * right) @ other.s)
         if isinstance(other, Structured):
             return other.inner(self)
+        if type(self.U) is not np.ndarray:
+            return fetch(device_sum((other @ self.V) * (self.U * self.s)))[0]
         return float(((other @ self.V) * self.U).sum(axis=0) @ self.s)
 
-    def entries(self, rows: Array, columns: Array) -> np.ndarray:
+    def entries(self, rows: Array, columns: Array) -> Array:
         """Return the entries at the given positions; fastest when ``rows`` is sorted."""
+        if type(self.U) is not np.ndarray:
+            return self._entries_there(rows, columns)
         left, p = self.U * self.s, self.shape[0]
         out = np.empty(len(rows), dtype=self.dtype)
         if p * self.shape[1] <= _DENSE_RATIO * len(rows) and bool((np.diff(rows) >= 0).all()):
@@ -153,6 +114,30 @@ class LowRank(Structured):
             out[part] = np.einsum("ij,ij->i", left[rows[part]], self.V[columns[part]])
         return out
 
+    def _entries_there(self, rows: Array, columns: Array) -> Array:
+        """Return the entries at positions on another device, sorted by rows."""
+        left, (p, q), count = self.U * self.s, self.shape, rows.shape[0]
+        if p * q <= _DENSE_RATIO * count and (library(left) != "jax" or p * q <= _BLOCK):
+            # in blocks of rows, so that memory suffices
+            height = min(p, max(1, _BLOCK // q))
+            firsts = list(range(0, p, height))
+            edges = [0, count]
+            if len(firsts) > 1:
+                borders = like(np.array(firsts[1:]) - 1, rows)
+                edges[1:1] = map(int, to_host(searchsorted(rows, borders)).tolist())
+            parts = []
+            for first, low, high in zip(firsts, edges, edges[1:], strict=False):
+                block = left[first : min(first + height, p), :] @ self.V.T
+                at = (rows[low:high] - first) * q + columns[low:high]
+                parts.append(take(reshape(block, (-1,)), at))
+            return concat(parts) if len(parts) > 1 else parts[0]
+        space, step = namespace(left), max(1, _DEVICE_CHUNK // max(1, self.rank))
+        parts = [
+            space.sum(take(left, rows[part]) * take(self.V, columns[part]), axis=1)
+            for part in (slice(low, min(low + step, count)) for low in range(0, count, step))
+        ]
+        return concat(parts) if len(parts) > 1 else parts[0]
+
     @property
     def T(self) -> LowRank:
         """The transpose."""
@@ -164,6 +149,8 @@ class LowRank(Structured):
         if len(pair) > 2 or not all(map(_selects_along_one_axis, pair)):
             return self.to_dense()[key]
         rows, columns = (*pair, slice(None))[:2]
+        if type(self.U) is not np.ndarray:
+            return self._part(rows, columns)
         if isinstance(rows, list | np.ndarray) and isinstance(columns, list | np.ndarray):
             # the indices of places, also for masks and negative numbers
             places = (np.arange(n)[at] for n, at in zip(self.shape, (rows, columns), strict=True))
@@ -171,18 +158,30 @@ class LowRank(Structured):
             return self.entries(i.ravel(), j.ravel()).reshape(i.shape)
         return np.tensordot(self.U[rows] * self.s, self.V[columns], (-1, -1))[()]
 
+    def _part(self, rows: Any, columns: Any) -> Array:
+        """Return entries, rows or columns where the parts are arrays of another library."""
+        if all(isinstance(at, list | np.ndarray) for at in (rows, columns)):
+            return like(np.asarray(self)[rows, columns], self.U)
+        U, V = _lines(self.U, rows), _lines(self.V, columns)
+        if V.ndim == 1:
+            return (U * self.s) @ V
+        return V @ (U * self.s) if U.ndim == 1 else (U * self.s) @ V.T
+
     def sum(self, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
         """Return the sum of all entries, or along an axis."""
         if dtype is not None or out is not None or axis not in (None, 0, 1, -1, -2):
-            return self.to_dense().sum(axis=axis, dtype=dtype, out=out)
-        U = self.U if axis in (1, -1) else self.U.sum(axis=0)
-        V = self.V if axis in (0, -2) else self.V.sum(axis=0)
-        return (U * self.s) @ V.T
+            return np.asarray(self).sum(axis=axis, dtype=dtype, out=out)
+        space = namespace(self.U)
+        U = self.U if axis in (1, -1) else space.sum(self.U, axis=0)
+        V = self.V if axis in (0, -2) else space.sum(self.V, axis=0)
+        if V.ndim == 1:
+            return (U * self.s) @ V
+        return V @ (U * self.s)
 
     def mean(self, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
         """Return the mean of all entries, or along an axis."""
         if dtype is not None or out is not None or axis not in (None, 0, 1, -1, -2):
-            return self.to_dense().mean(axis=axis, dtype=dtype, out=out)
+            return np.asarray(self).mean(axis=axis, dtype=dtype, out=out)
         return self.sum(axis) / (self.size if axis is None else self.shape[axis])
 
     def norm(self) -> float:
@@ -190,9 +189,13 @@ class LowRank(Structured):
         return float(np.linalg.norm(self.singular_values()))
 
     def singular_values(self) -> np.ndarray:
-        """Return the singular values that may differ from 0, from triangular factors of U and V."""
-        left, right = np.linalg.qr(self.U).R, np.linalg.qr(self.V).R
-        return np.linalg.svd((left * self.s) @ right.T, compute_uv=False)
+        """Return the singular values that may differ from 0, on the host.
+
+        They are those of the triangular factors of U and V.
+        """
+        space = namespace(self.U)
+        left, right = space.linalg.qr(self.U)[1], space.linalg.qr(self.V)[1]
+        return np.linalg.svd(to_host((left * self.s) @ right.T), compute_uv=False)
 
     def __matmul__(self, other: Array) -> Any:
         if isinstance(other, LowRank):
@@ -210,22 +213,22 @@ class LowRank(Structured):
     def __mul__(self, factor: Any) -> Any:
         if np.ndim(factor) == 0:
             return LowRank(self.U, float(factor) * self.s, self.V)
-        return self.to_dense() * _plain(factor)
+        return self.to_dense() * plain(factor)
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: Any) -> Any:
         if np.ndim(divisor) == 0:
             return LowRank(self.U, self.s / float(divisor), self.V)
-        return self.to_dense() / _plain(divisor)
+        return self.to_dense() / plain(divisor)
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, LowRank):
-            return self.to_dense() + _plain(other)
+            return self.to_dense() + plain(other)
         return LowRank(
-            np.hstack([self.U, other.U]),
-            np.concatenate([self.s, other.s]),
-            np.hstack([self.V, other.V]),
+            concat([self.U, other.U], axis=1),
+            concat([self.s, other.s]),
+            concat([self.V, other.V], axis=1),
         )
 
     __radd__ = __add__
@@ -235,6 +238,12 @@ class LowRank(Structured):
 
     def __rsub__(self, other: Any) -> Any:
         return -self + other
+
+
+def _lines(part: Array, at: Any) -> Array:
+    """Return rows of an array of another library than NumPy."""
+    listed = isinstance(at, list | np.ndarray)
+    return take(part, like(np.asarray(at), part)) if listed else part[at, ...]
 
 
 def _selects_along_one_axis(key: Any) -> bool:
@@ -254,53 +263,99 @@ class SparseMatrix(Structured):
     """A sparse matrix of shape (p, q) by its entries, row by row.
 
     The positions ``rows, columns`` of the entries ``data`` are sorted by rows and then columns.
-    Each occurs at most once.
+    Each occurs at most once. ``layout`` keeps what products need to know of the positions; matrices
+    with entries at the same positions share it.
     """
 
-    rows: np.ndarray
-    columns: np.ndarray
-    data: np.ndarray
+    rows: Array
+    columns: Array
+    data: Array
     shape: tuple[int, int]  # pyright: ignore[reportIncompatibleVariableOverride]
+    layout: Layout | None = field(default=None, init=False)
+
+    @classmethod
+    def at(cls, layout: Layout, data: Array) -> SparseMatrix:
+        """Return the matrix with the entries ``data`` at the positions of a layout."""
+        matrix = cls(layout.rows, layout.columns, data, layout.shape)
+        object.__setattr__(matrix, "layout", layout)
+        return matrix
 
     @property
-    def dtype(self) -> np.dtype:
-        return self.data.dtype
+    def base(self) -> Array:
+        return self.data
+
+    @property
+    def positions(self) -> Layout:
+        """The layout, made on first use."""
+        if self.layout is None:
+            object.__setattr__(self, "layout", Layout(self.rows, self.columns, self.shape))
+        assert self.layout is not None
+        return self.layout
 
     @cached_property
-    def matrix(self) -> csr_array:
-        """The same as a SciPy array, for products."""
-        ends = np.searchsorted(self.rows, np.arange(self.shape[0] + 1))
-        return csr_array((self.data, self.columns, ends), shape=self.shape)
+    def matrix(self) -> Any:
+        """The same as a sparse matrix of the entries' library (on the host, SciPy's)."""
+        return self.positions.operator(self.data)
 
-    def to_dense(self) -> np.ndarray:
+    @cached_property
+    def _transposed(self) -> Any:
+        return self.positions.transposed(self.data)
+
+    def to_dense(self) -> Array:
+        if type(self.data) is not np.ndarray:
+            p, q = self.shape
+            flat = scatter_add(zeros((p * q,), self.data), self.rows * q + self.columns, self.data)
+            return reshape(flat, (p, q))
         out = np.zeros(self.shape, dtype=self.dtype)
         out[self.rows, self.columns] = self.data
         return out
 
+    def on_host(self) -> SparseMatrix:
+        rows, columns, data = map(to_host, (self.rows, self.columns, self.data))
+        return SparseMatrix(rows, columns, data, self.shape)
+
+    def like(self, x: Array) -> SparseMatrix:
+        rows, columns, data = (like(part, x) for part in (self.rows, self.columns, self.data))
+        return SparseMatrix(rows, columns, data, self.shape)
+
     def finite(self) -> bool:
-        return bool(np.isfinite(self.data).all())
+        return all_finite(self.data)
 
     def inner(self, other: Array) -> float:
         if isinstance(other, SparseMatrix):
             if self._matches(other):
-                return float(self.data @ other.data)
-            return float(self.matrix.multiply(other.matrix).sum())
+                return _dot(self.data, other.data)
+            return float(self.on_host().matrix.multiply(other.on_host().matrix).sum())
         if isinstance(other, LowRank):
-            return float(self.data @ other.entries(self.rows, self.columns))
-        return float(self.data @ other[self.rows, self.columns])
+            return _dot(self.data, other.entries(self.rows, self.columns))
+        if type(self.data) is np.ndarray:
+            return float(self.data @ other[self.rows, self.columns])
+        at = self.rows * self.shape[1] + self.columns
+        return _dot(self.data, take(reshape(other, (-1,)), at))
 
     def __matmul__(self, other: Array) -> Any:
         if isinstance(other, LowRank):
-            return LowRank(self.matrix @ other.U, other.s, other.V)
-        return self.matrix @ _plain(other)
+            return LowRank(self @ other.U, other.s, other.V)
+        return self.matrix @ plain(other)
 
     def __rmatmul__(self, other: Array) -> Any:
-        return other @ self.matrix
+        if type(self.data) is np.ndarray:
+            return other @ self.matrix
+        return (self._transposed @ other.T).T
 
     @property
-    def T(self) -> csr_array:
+    def T(self) -> Any:
         """The transpose, for products."""
-        return self.matrix.T
+        return self.matrix.T if type(self.data) is np.ndarray else Transposed(self)
+
+    def transposed_product(self, x: Array) -> Array:
+        """Return G.T @ x."""
+        return self._transposed @ x
+
+    def wide(self) -> SparseMatrix:
+        """Return the matrix in double precision where the library has it."""
+        wide = wide_dtype(self.data)
+        return self if self.dtype == wide else self._with(as_type(self.data, wide))
 
     def __neg__(self) -> SparseMatrix:
         return self._with(-self.data)
@@ -310,9 +365,11 @@ class SparseMatrix(Structured):
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, SparseMatrix):
-            return self.to_dense() + _plain(other)
+            return self.to_dense() + plain(other)
         if self._matches(other):
             return self._with(self.data + other.data)
+        if type(self.data) is not np.ndarray:
+            return (self.on_host() + other.on_host()).like(self.data)
         total = (self.matrix + other.matrix).tocoo()
         order = np.lexsort((total.col, total.row))
         return SparseMatrix(total.row[order], total.col[order], total.data[order], self.shape)
@@ -326,8 +383,30 @@ class SparseMatrix(Structured):
         return -self + other
 
     def _matches(self, other: SparseMatrix) -> bool:
+        if self.layout is other.layout and self.layout is not None:
+            return True
         pairs = (self.rows, other.rows), (self.columns, other.columns)
-        return all(mine is theirs or np.array_equal(mine, theirs) for mine, theirs in pairs)
+        return all(
+            mine is theirs or np.array_equal(to_host(mine), to_host(theirs))
+            for mine, theirs in pairs
+        )
 
-    def _with(self, data: np.ndarray) -> SparseMatrix:
-        return SparseMatrix(self.rows, self.columns, data, self.shape)
+    def _with(self, data: Array) -> SparseMatrix:
+        return SparseMatrix.at(self.positions, data)
+
+
+@dataclass(frozen=True)
+class Transposed:
+    """The transpose of a sparse matrix on another device, for products."""
+
+    G: SparseMatrix
+
+    def __matmul__(self, x: Array) -> Array:
+        return self.G.transposed_product(x)
+
+    def __rmatmul__(self, x: Array) -> Array:
+        return (self.G @ x.T).T
+
+
+def _dot(a: Array, b: Array) -> float:
+    return float(a @ b) if type(a) is np.ndarray else fetch(device_sum(a * b))[0]

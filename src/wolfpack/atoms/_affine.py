@@ -45,6 +45,10 @@ class Affine(Atoms):
             return self.scale**2 * self.base.norms_squared()
         return super().norms_squared()
 
+    def entries(self) -> tuple[Array, Array] | None:
+        entries = None if self.offset is not None else self.base.entries()
+        return None if entries is None else (entries[0], self.scale * entries[1])
+
     def key(self) -> Hashable:
         # the vertices of one set share scale and offset
         return self.base.key()

@@ -90,6 +90,13 @@ class Atoms(NDArrayOperatorsMixin, ABC):
         squares = self.norms_squared()
         return float(squares if isinstance(squares, float) else sum_last(squares, squares.ndim))
 
+    def entries(self) -> tuple[Array, Array] | None:
+        """Return flat positions and values that make a single vertex, None where it is not sparse.
+
+        Values at the same position add up. Arrays of other libraries than NumPy give None.
+        """
+        return None
+
     def key(self) -> Hashable:
         """Return a hashable identity of a single vertex: equal vertices, equal keys."""
         return to_host(self.to_dense() + 0.0).tobytes()  # + 0.0 makes -0.0 equal 0.0

@@ -52,6 +52,17 @@ class BlockAtoms(Parts):
     def norms_squared(self) -> Array:
         return sum(part.norms_squared() for part in self.parts)
 
+    def entries(self) -> tuple[Array, Array] | None:
+        positions, values, start = [], [], 0
+        for part in self.parts:
+            entries = part.entries()
+            if entries is None:
+                return None
+            positions.append(entries[0] + start)
+            values.append(entries[1])
+            start += part.size
+        return concat(positions), concat(values)
+
     def _split(self, u: Array) -> list[Array]:
         return split_blocks(u, [part.vertex_shape for part in self.parts])
 

@@ -51,6 +51,8 @@ class OneHot(Atoms):
         return out.reshape(self.shape)
 
     def dot(self, u: Array) -> Array:
+        if type(u) is np.ndarray and u.shape == self.vertex_shape:
+            return self.value * u.reshape(-1)[self.index]
         if tuple(u.shape) == self.vertex_shape:
             return self.value * take(reshape(u, (-1,)), self.index)
         u = reshape(u, (self.count or 1, -1))
@@ -61,7 +63,7 @@ class OneHot(Atoms):
     def mean(self) -> Array:
         if self.count is None:
             return self.to_dense()
-        if self.dtype is None and np.ndim(self.value):
+        if self.dtype is None and not isinstance(self.value, float) and np.ndim(self.value):
             total = np.bincount(self.index, weights=self.value, minlength=self.size) / self.count
         else:
             total = bincount(self.index, self.value / self.count, self.size, self.dtype)
@@ -89,6 +91,11 @@ class OneHot(Atoms):
         if isinstance(self.value, float):
             return (self.count or 1) * self.value**2
         return super().squares()
+
+    def entries(self) -> tuple[Array, Array] | None:
+        if self.dtype is not None:
+            return None
+        return np.reshape(self.index, (1,)), np.full(1, float(self.value))
 
     def key(self) -> Hashable:
         return int(self.index), float(self.value)

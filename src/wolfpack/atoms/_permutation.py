@@ -51,6 +51,10 @@ class Permutation(Atoms):
         n = float(self.vertex_shape[0])
         return n if self.count is None else np.full(self.count, n)
 
+    def entries(self) -> tuple[Array, Array]:
+        n = self.vertex_shape[0]
+        return self.columns + n * np.arange(n), np.ones(n)
+
     def to(self, x: Array) -> Atoms:
         n = self.vertex_shape[0]
         return Sparse(self.columns + n * np.arange(n), 1.0, self.vertex_shape).to(x)

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from ..arrays import rows, sum_last, to_host
+from ..arrays import SparseMatrix, rows, sum_last, to_host
 from ._base import Array, Atoms, Index
 
 
@@ -29,7 +29,10 @@ class RankOne(Atoms):
 
     def dot(self, u: Array) -> Array:
         # <G, u v'> = u' (G v): one pass over G for the whole batch
-        image = (u @ self.v[..., None])[..., 0] if u.ndim == 3 else self.v @ u.T
+        if isinstance(u, SparseMatrix):
+            image = u @ self.v if self.count is None else (u @ self.v.T).T
+        else:
+            image = (u @ self.v[..., None])[..., 0] if u.ndim == 3 else self.v @ u.T
         return self.scale * sum_last(self.u * image, 1)
 
     def mean(self) -> Array:

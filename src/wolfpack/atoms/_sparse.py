@@ -77,6 +77,11 @@ class Sparse(Atoms):
         values = self._values_like(self.indices)
         return sum_last(values * values, 1)
 
+    def entries(self) -> tuple[Array, Array] | None:
+        if type(self.indices) is not np.ndarray:
+            return None
+        return self.indices, self._values_like(self.indices)
+
     def key(self) -> Hashable:
         indices, values = to_host(self.indices), to_host(self._values_like(self.indices))
         kept = values != 0

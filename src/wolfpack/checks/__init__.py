@@ -1,10 +1,21 @@
-"""Is the gradient right, the oracle right, f convex? Tests that use points of K alone."""
+"""Is the gradient right, the oracle right, f convex? Tests at points of K alone."""
 
 from __future__ import annotations
 
 from .audit import Audit
+from .composite import CompositeAudit
+from .constrained import ConstrainedAudit
 from .convexity import Sample, Tangents, breach
 from .finding import Finding
 from .oracle import Witness
 
-__all__ = ["Audit", "Finding", "Sample", "Tangents", "Witness", "breach"]
+__all__ = [
+    "Audit",
+    "CompositeAudit",
+    "ConstrainedAudit",
+    "Finding",
+    "Sample",
+    "Tangents",
+    "Witness",
+    "breach",
+]

@@ -1,34 +1,13 @@
-"""The checks of one run: what `minimize` tests by default of f and K that are not the library's.
-
-At the start, the slope of f along one segment of K. Along the way, each answer of the oracle
-against the answers before, and each tangent against the values of other rounds. Before a gap is
-handed out, a few values and answers at points that the run itself would not have looked at.
-"""
+"""What the checks of all runs share: tangents against values, and who is to blame."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import chain, islice
 from typing import Any
 
-import numpy as np
-
-from ..arrays import Array, Structured, inner, like, namespace, norm, same_type
-from ..problem import Evaluation, LimitReached, NonFiniteError, Problem
+from ..arrays import Array, Structured
 from .convexity import Breach, Sample, Tangents
 from .finding import Finding
-from .oracle import Witness
-from .search import curvatures, oracle_trail, projected_trail
-from .slopes import blame_gradient, disproof, noise
-
-RIVALS = 3
-"""Points towards which a lower value than the certificate allows is looked for."""
-
-QUESTIONS = 6
-"""Oracle calls that the search may take, on sets without a cheap projection."""
-
-EVALUATIONS, SHARE = 8, 0.1
-"""Evaluations that the search for it may take: a few, and a part of those that the run has made."""
+from .slopes import Smooth, blame_gradient, noise
 
 
 class Audit:
@@ -36,46 +15,54 @@ class Audit:
 
     Parameters
     ----------
-    problem : Problem
-        Evaluations are counted there.
-    lmo : callable
-        The oracle of the run, which counts its calls.
+    smooth : Smooth
+        The function, f of `minimize` or G of `minimize_composite`. Evaluations are counted there.
+    gradient, convexity : bool
+        Whether the gradient, and whether convexity, is to be tested.
     """
 
-    def __init__(self, problem: Problem, lmo: Callable[[Array], Any]) -> None:
-        self.problem, self._lmo = problem, lmo
-        self.gradient = not problem.objective.tested
-        self.convexity = problem.convex is None
-        self.foreign = not problem.set.tested
-        self.witness = Witness(problem.set, compares=self.foreign)
-        self.tangents = Tangents(problem)
+    function, place = "f", "K"
+    advice = " Pass convex=False to search for a stationary point."
+
+    def __init__(self, smooth: Smooth, gradient: bool, convexity: bool) -> None:
+        self.smooth, self.gradient, self.convexity = smooth, gradient, convexity
+        self.tangents = Tangents(smooth)
 
     @property
     def active(self) -> bool:
         """Whether there is anything to test."""
-        return self.gradient or self.convexity or self.foreign
+        return self.gradient or self.convexity
 
-    def begin(self, x: Array, at: Evaluation, vertex: Any) -> Finding | None:
-        """Test the gradient at the first point, towards the oracle's first answer."""
-        if not self.gradient or isinstance(x, Structured):
-            return None
-        tip = point_of(vertex, x)
-        if not self.foreign:
-            tip = self._middle([tip, like(self.problem.set.start(), x)])
-        if norm(tip - x) <= 1e-12 * norm(x):
-            return None
-        found = disproof(self.problem, x, at, tip - x)
-        if found is None:
-            return None
-        points = [tip, *self._answers(x, at, vertex)]
-        return blame_gradient(self.problem, x, at, points)
+    @property
+    def finding(self) -> Finding | None:
+        """What disproves the oracle, if anything does."""
+        return None
 
-    def note(self, x: Array, at: Evaluation) -> Finding | None:
+    @property
+    def remark(self) -> str:
+        """What is to be said of an oracle that is inexact but not wrong."""
+        return ""
+
+    def begin(self, x: Array, at: Any, vertex: Any) -> Finding | None:
+        """Test the gradient at the first point; ``vertex`` is the oracle's first answer."""
+        raise NotImplementedError
+
+    def conclude(self, x: Array, at: Any, vertex: Any) -> Finding | None:
+        """Look for what would disprove a certificate at x, the best point of the run.
+
+        ``at`` is None where the evaluation is not kept, ``vertex`` the oracle's last answer.
+        """
+        raise NotImplementedError
+
+    def sample(self, x: Array, at: Any) -> Sample:
+        """Return a point of the run with the evaluation of the function there."""
+        return Sample(x, at)
+
+    def note(self, x: Array, at: Any) -> Finding | None:
         """Compare a round with those before."""
-        unknown = self.gradient or self.convexity
-        if not unknown or self.problem.convex is False or isinstance(x, Structured):
+        if not (self.gradient or self.convexity) or isinstance(x, Structured):
             return None
-        found = self.tangents.add(x, at)
+        found = self.tangents.add(*self.sample(x, at))
         return None if found is None else self.explain(found)
 
     def explain(self, found: Breach, where: str = "") -> Finding | None:
@@ -87,197 +74,18 @@ class Audit:
         d = there.x - x
         if self.gradient:
             points = [there.x, *(s.x for s in self.tangents.samples if s.x is not x)]
-            blamed = blame_gradient(self.problem, x, at, points[:6])
+            blamed = self.blame(x, at, points[:6])
             if blamed is not None:
                 return blamed
-        if depth <= 30.0 * noise(self.problem, x, at, d, 0.01):
+        if depth <= 30.0 * noise(self.smooth, x, at, d, 0.01):
             return None
         return Finding(
             "convexity",
-            f"f is not convex: {where}{' ' if where else ''}it is {depth:.3g} below one of its "
-            "tangents. No gap can be certified; the value and the point are still valid. Pass "
-            "convex=False to search for a stationary point.",
+            f"{self.function} is not convex: {where}{' ' if where else ''}it is {depth:.3g} below "
+            "one of its tangents. No gap can be certified; the value and the point are still "
+            f"valid.{self.advice}",
         )
 
-    def conclude(self, x: Array, at: Evaluation | None, vertex: Any) -> Finding | None:
-        """Look for what would disprove a certificate at x, the best point of the run.
-
-        ``vertex`` is the last answer of the oracle.
-        """
-        problem = self.problem
-        if isinstance(x, Structured):
-            return None  # in factors, because it would be too large otherwise
-        try:
-            at = problem.evaluate(x) if at is None else at
-            answers = self._answers(x, at, vertex)
-            if self.foreign:
-                self.witness.meet(x, "a point of the run")
-                if self.witness.finding is not None:
-                    return self.witness.finding
-            centre = self._middle(answers)
-            if self.gradient and norm(centre - x) > 0:
-                blamed = blame_gradient(problem, x, at, [centre])
-                if blamed is not None:
-                    return blamed
-            return self._search(Sample(x, at), answers) if self.convexity else None
-        except (NonFiniteError, LimitReached):
-            return None  # outside the domain of f, or beyond a limit, these tests cannot go
-
-    def _answers(self, x: Array, at: Evaluation, vertex: Any) -> list[Array]:
-        """Return points of K, the farthest from x first.
-
-        They are those that the run has met. Only where these are few is the oracle asked for more.
-        """
-        met = [] if self._projects else [one for _, one, _ in self.witness.answers]
-        points = [point_of(one, x) for one in (vertex, *met)]
-        if not self.foreign:
-            points.append(like(self.problem.set.start(), x))
-        known = _distinct(points)
-        if not self._projects and len(known) <= RIVALS:
-            directions = _directions(at.gradient, self._takes_all_signs(at.gradient))
-            known = _distinct(known + [self._ask(u, x) for u in directions])
-        if not self._projects and len(known) == 1:
-            known = _distinct(known + self._opposite(x, at.gradient))
-        elif self.foreign and self._takes_all_signs(at.gradient):
-            known = _distinct([*known, self._ask(_across(known, x), x)])
-        return sorted(known, key=lambda point: -norm(point - x))
-
-    def _takes_all_signs(self, g: Array) -> bool:
-        """Tell whether the run has asked directions with entries of both signs, g among them."""
-        return _mixed(g) or any(_mixed(asked) for asked, _, _ in self.witness.answers)
-
-    def _opposite(self, x: Array, g: Array) -> list[Array]:
-        """Return answers to directions against g and across it, if the oracle gives any.
-
-        An oracle that has answered everything with one point is asked for them. Some oracles refuse
-        them, which proves nothing.
-        """
-        rng = np.random.Generator(np.random.Philox(key=9))
-        found: list[Array] = []
-        for u in (-g, like(rng.standard_normal(tuple(g.shape)), g)):
-            try:
-                found.append(self._ask(u, x))
-            except LimitReached:
-                raise
-            except Exception:
-                return found
-        return found
-
-    def _ask(self, g: Array, x: Array) -> Array:
-        """Return a vertex for a direction that the run itself need not ever ask."""
-        if self.foreign:
-            return point_of(self._lmo(g), x)
-        self.problem.counts.ask()
-        return point_of(self.problem.set.lmo_or_nearby(g[None, ...]).take(0), x)
-
-    @property
-    def _projects(self) -> bool:
-        K = self.problem.set
-        return not self.foreign and K.has("project") and K.cheap_projection
-
-    def _middle(self, points: list[Array]) -> Array:
-        """Return a point between points of K, if possible one whose entries all differ from zero.
-
-        A segment to such a point shows errors of every entry of the gradient.
-        """
-        K, mean = self.problem.set, sum(points[1:], points[0]) / len(points)
-        if not self._projects:
-            return mean
-        rng = np.random.Generator(np.random.Philox(key=8))
-        shift = 0.25 * K.radius / K.dimension * rng.standard_normal(K.shape)
-        return same_type(K.project(mean + like(shift, mean)), mean)
-
-    def _search(self, best: Sample, answers: list[Array]) -> Finding | None:
-        """Look for values below tangents, with as many evaluations as the run can afford."""
-        most = EVALUATIONS + int(SHARE * self.problem.counts.nfev)
-        for sample in chain([best], islice(self._samples(best, answers), most)):
-            found = self._seen(sample)
-            if found is not None:
-                return found
-        return None
-
-    def _samples(self, best: Sample, answers: list[Array]) -> Iterator[Sample]:
-        """Yield samples of f that may prove it not convex."""
-        problem, K = self.problem, self.problem.set
-        if not self._projects:
-            known, left = list(answers), iter(range(QUESTIONS))
-
-            def target(g: Array) -> Array:
-                if next(left, None) is not None:
-                    known.append(point_of(self._lmo(g), best.x))
-                return min(known, key=lambda point: inner(g, point))
-
-            for rival in answers[:RIVALS]:
-                yield from oracle_trail(problem, best, rival, target)
-            return
-
-        def project(x: Array) -> Array:
-            return same_type(K.project(x), x)
-
-        if self._flat(best):
-            yield from curvatures(problem, best, project)
-        rivals = [self._ask(g, best.x) for g in self._asked(best)]
-        trails = [projected_trail(problem, best, rival, project) for rival in rivals]
-        while trails:  # one step of each at a time
-            one = trails.pop(0)
-            for found in islice(one, 1):
-                yield found
-                trails.append(one)
-
-    def _asked(self, best: Sample) -> list[Array]:
-        """Return directions whose answers lie on other sides of K than the best point."""
-        away = best.x - like(self.problem.set.start(), best.x)
-        u = np.random.Generator(np.random.Philox(key=7)).standard_normal(tuple(away.shape))
-        return [away, like(u, away), like(-u, away)]
-
-    def _flat(self, best: Sample) -> bool:
-        """Tell whether the gradient vanishes at a point: it may be a saddle, or a maximum."""
-        slope = norm(best.at.gradient) * self.problem.set.diameter
-        return slope <= 1e-9 * (abs(best.at.value) + self.problem.counts.scale)
-
-    def _seen(self, sample: Sample) -> Finding | None:
-        found = self.tangents.add(*sample)
-        return None if found is None else self.explain(found)
-
-
-def point_of(vertex: Any, x: Array) -> Array:
-    """Return an answer of the oracle as an array of the type of x."""
-    return same_type(vertex.to_dense(), x)
-
-
-def _distinct(points: list[Array]) -> list[Array]:
-    """Return points without repetitions."""
-    found: list[Array] = []
-    for point in points:
-        if all(norm(point - one) > 0.0 for one in found):
-            found.append(point)
-    return found
-
-
-def _across(points: list[Array], x: Array) -> Array:
-    """Return a direction whose answer lies on the other side of x than points of K.
-
-    In entries in which all of them agree with x, it lies beyond the origin.
-    """
-    mean = sum(points[1:], points[0]) / len(points)
-    return namespace(x).where(mean == x, mean, mean - x)
-
-
-def _mixed(g: Array) -> bool:
-    """Tell whether g has entries of both signs."""
-    xp = namespace(g)
-    return bool(xp.min(g) < 0.0 < xp.max(g))
-
-
-def _directions(g: Array, all_signs: bool) -> list[Array]:
-    """Return a few random directions; unless ``all_signs``, their entries have the signs of g's.
-
-    Some oracles answer no others: shortest paths need lengths that are not negative.
-    """
-    rng = np.random.Generator(np.random.Philox(key=7))
-    u = [like(rng.standard_normal(tuple(g.shape)), g) for _ in range(2)]
-    if all_signs:
-        return [sign * one for one in u for sign in (1.0, -1.0)]
-    xp = namespace(g)
-    sign = 1.0 if float(xp.max(g)) > 0.0 else -1.0 if float(xp.min(g)) < 0.0 else 1.0
-    return [sign * abs(one) for one in u] + [g * xp.exp(one) for one in u]
+    def blame(self, x: Array, at: Any, points: list[Array]) -> Finding | None:
+        """Return what is wrong with the gradient at x, seen from there towards other points."""
+        return blame_gradient(self.smooth, x, at, points, self.function, self.place)

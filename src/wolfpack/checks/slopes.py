@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..arrays import Array, epsilon, inners, like, norm, to_host
-from ..problem import Evaluation, NonFiniteError, Problem, underflow
+from ..problem import NonFiniteError, Violation, underflow
 from .finding import Finding
 
 LENGTHS = (2.0**-4, 2.0**-8, 2.0**-12)
@@ -29,6 +29,18 @@ _RELATIVE = 1e-6
 
 _SINGLE = 2.0**-23
 """Relative error of values that is not looked into: f may work in single precision inside."""
+
+
+class Smooth(Protocol):
+    """A smooth function whose evaluations have a ``value`` and a ``gradient``."""
+
+    def evaluate(self, x: Array, /) -> Any:
+        """Evaluate the function at x, count it, and refuse what is not finite."""
+        ...
+
+    def violation(self, at: Any, x: Array, at_next: Any, x_next: Array, /) -> Violation | None:
+        """Return what the evaluations at two points prove wrong, None if nothing."""
+        ...
 
 
 class Slopes(NamedTuple):
@@ -57,13 +69,13 @@ class Slopes(NamedTuple):
         return self.promised / self.change if self.change else math.inf
 
 
-def measure(problem: Problem, x: Array, at: Evaluation, d: Array, h: float) -> Slopes | None:
+def measure(smooth: Smooth, x: Array, at: Any, d: Array, h: float) -> Slopes | None:
     """Compare slopes and values between x and x + h d; None where f is not finite there.
 
     It takes two evaluations, which are counted.
     """
     try:
-        middle, end = [problem.evaluate(x + t * d) for t in (0.5 * h, h)]
+        middle, end = [smooth.evaluate(x + t * d) for t in (0.5 * h, h)]
     except NonFiniteError:
         return None
     pairs = [(one.gradient, d) for one in (at, middle, end)]
@@ -81,22 +93,22 @@ def measure(problem: Problem, x: Array, at: Evaluation, d: Array, h: float) -> S
     return Slopes(end.value - at.value, simpson, error)
 
 
-def disproof(problem: Problem, x: Array, at: Evaluation, d: Array) -> Slopes | None:
+def disproof(smooth: Smooth, x: Array, at: Any, d: Array) -> Slopes | None:
     """Return what proves the gradient wrong along d, None if nothing does.
 
     ``x + d`` is a point of K. Two evaluations suffice where f is smooth. What looks wrong is
     measured again on a shorter segment, and compared with the noise of f.
     """
     for i, h in enumerate(LENGTHS):
-        found = measure(problem, x, at, d, h)
+        found = measure(smooth, x, at, d, h)
         if found is None or not (found.wrong or found.conclusive or _flat(found)):
             continue
         if not found.wrong:
             return None
-        again = measure(problem, x, at, d, h / 8)
+        again = measure(smooth, x, at, d, h / 8)
         if again is None or not again.wrong:
             continue
-        scatter = noise(problem, x, at, d, h / 8)
+        scatter = noise(smooth, x, at, d, h / 8)
         if all(abs(s.change - s.promised) > 30.0 * scatter for s in (found, again)):
             return again if i == 0 and again.conclusive else found
         return None
@@ -107,14 +119,14 @@ def _flat(found: Slopes) -> bool:
     return found.change == found.promised == 0.0
 
 
-def noise(problem: Problem, x: Array, at: Evaluation, d: Array, h: float) -> float:
+def noise(smooth: Smooth, x: Array, at: Any, d: Array, h: float) -> float:
     """Return how much values of f scatter between x and x + h d; infinity outside its domain.
 
     Third differences of neighbouring values are next to nothing for a smooth f. What remains of
     them is rounding, at whatever precision f is computed inside, or chance.
     """
     try:
-        values = np.array([problem.evaluate(x + j / 8 * h * d).value for j in range(8)])
+        values = np.array([smooth.evaluate(x + j / 8 * h * d).value for j in range(8)])
     except NonFiniteError:
         return math.inf
     rounding = max(_SINGLE, precision(*values)) * float(abs(values).max())
@@ -128,35 +140,49 @@ def precision(*values: float) -> float:
 
 
 def blame_gradient(
-    problem: Problem, x: Array, at: Evaluation, points: Sequence[Array]
+    smooth: Smooth,
+    x: Array,
+    at: Any,
+    points: Sequence[Array],
+    function: str = "f",
+    place: str = "K",
 ) -> Finding | None:
-    """Return what is wrong with the gradient at x, seen from there towards points of K."""
+    """Return what is wrong with the gradient at x, seen from there towards points of K.
+
+    ``function`` and ``place`` are their names in the message.
+    """
     seen: list[Slopes] = []
     for point in points:
-        found = disproof(problem, x, at, point - x)
+        found = disproof(smooth, x, at, point - x)
         if found is not None:
             seen.append(found)
         if len(seen) == 3:
             break
-    return describe(problem, x, at, seen, len(points)) if seen else None
+    return describe(smooth, x, at, seen, len(points), function, place) if seen else None
 
 
 def describe(
-    problem: Problem, x: Array, at: Evaluation, seen: Sequence[Slopes], tried: int
+    smooth: Smooth,
+    x: Array,
+    at: Any,
+    seen: Sequence[Slopes],
+    tried: int,
+    function: str = "f",
+    place: str = "K",
 ) -> Finding:
     """Put into words what several segments say about the gradient at x."""
     worst = max(seen, key=lambda s: abs(s.change - s.promised))
     text = (
-        "The gradient does not belong to f: along a segment of K f changes by "
-        f"{worst.change:.6g}, and its gradient promises {worst.promised:.6g}."
+        f"The gradient does not belong to {function}: along a segment of {place} {function} "
+        f"changes by {worst.change:.6g}, and its gradient promises {worst.promised:.6g}."
     )
     if all(s.promised == 0.0 for s in seen):
-        return Finding("gradient", text + " It is zero at a point where f is not flat.")
+        return Finding("gradient", text + f" It is zero at a point where {function} is not flat.")
     ratios = sorted(s.ratio for s in seen)
     middle = ratios[len(ratios) // 2]
     alike = math.isfinite(middle) and abs(middle - 1.0) > 0.02
     alike = alike and ratios[-1] - ratios[0] <= 2e-3 * max(1.0, abs(middle))
-    entries = None if alike and len(seen) > 1 else wrong_entries(problem, x, at)
+    entries = None if alike and len(seen) > 1 else wrong_entries(smooth, x, at)
     if entries and len(entries) < 0.5 * math.prod(x.shape):
         for where, given, found in entries[:3]:
             text += f" Entry {where} is {given:.6g}, and a central difference gives {found:.6g}."
@@ -167,7 +193,7 @@ def describe(
 
 
 def wrong_entries(
-    problem: Problem, x: Array, at: Evaluation, most: int = 32
+    smooth: Smooth, x: Array, at: Any, most: int = 32
 ) -> list[tuple[str, float, float]] | None:
     """Return entries of the gradient that central differences contradict, the worst first.
 
@@ -184,7 +210,7 @@ def wrong_entries(
         step = 0.0 * host
         step.reshape(-1)[i] = h
         try:
-            up, down = (problem.evaluate(x + like(s, x)).value for s in (step, -step))
+            up, down = (smooth.evaluate(x + like(s, x)).value for s in (step, -step))
         except Exception:  # f may refuse points outside K in any way
             return None
         found = (up - down) / (2.0 * h)

@@ -111,9 +111,9 @@ def writing(folder: Path) -> Iterator[None]:
 
 def make_folder(out: Path) -> None:
     """Make ``out`` and check that files can be written there."""
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out must be a folder, found a file: {out}")
     with file_errors(f"--out cannot be written: {out}"):
+        if out.exists() and not out.is_dir():
+            raise InputError(f"--out must be a folder, found a file: {out}")
         out.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=out).close()
 

@@ -20,6 +20,7 @@ from rich.progress import Progress as Bar
 from rich.progress import TimeRemainingColumn as TimeLeftColumn
 from rich.text import Text
 
+from ..loop.stopping import SHARE
 from .common import InputError, in_units
 
 if TYPE_CHECKING:
@@ -152,7 +153,9 @@ class Display:
     def _left(self, now: Result, wall: float) -> tuple[float, float] | None:
         """Return the seconds until the tolerance or a limit, whichever is expected first."""
         settings = self._settings
-        tol = settings.get("tol", settings.get("gap", 1e-4))
+        # by default the first value and the bound tell what is small enough
+        tol = settings.get("tol", settings.get("gap"))
+        tol = SHARE * (now.history["fun"][0] - now.lower_bound) if tol is None else tol
         target = max(tol, (settings.get("rtol") or 0.0) * abs(now.fun))
         limits = []
         done = now.nit - (self._first or 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import math
 import operator
 import time
@@ -9,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,8 +50,12 @@ class _Tally:
     ends: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_STATUSES, 0))
 
 
-class Columns(Mapping[str, np.ndarray]):
-    """Numbers that are recorded row by row and read column by column."""
+class Columns(Mapping[str, np.ndarray], dict[str, np.ndarray]):  # pyright: ignore
+    """Numbers that are recorded row by row and read column by column.
+
+    It is a dictionary because pandas makes a table of dictionaries only. Nothing is kept in the
+    dictionary itself: `Mapping` gives all methods, from `__getitem__` and the names.
+    """
 
     columns: tuple[str, ...]
     reals: tuple[str, ...]  # the columns of real numbers; the others hold integers
@@ -67,6 +72,10 @@ class Columns(Mapping[str, np.ndarray]):
             raise KeyError(f"{column!r}; the columns are {', '.join(self.columns)}")
         found = self.rows.column(self.columns.index(column))
         return found if column in self.reals else found.astype(np.int64)
+
+    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
+        # what a dictionary adds, its items, would be computed for nothing
+        return copyreg.__newobj__, (type(self),), self.__dict__  # pyright: ignore
 
     def _lists(self) -> list[list[float]]:
         return [self[column].tolist() for column in self.columns]

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..arrays import ArgumentError, Array, check_sparse
+from ..front.choose import explain
 from ..front.composite import minimize_composite
 from ..gradients import ExactGradients
 from ..objectives.finite_sum import FiniteSum
@@ -40,9 +41,7 @@ from ._common import (
 )
 
 _SOLVER = ConvergingComposite(batch=1)
-# With fewer entries than this, every round of `fit` reads all data: a pass over them costs less
-# than the rounds that would save it.
-_MAX_ENTRIES_READ_WHOLE = 2**18
+_LEAST_RIDGE = 1e-6  # share of a curvature below which a ridge changes no digit that matters
 _ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS}
 _STREAM_ROWS = 32  # rows in a round of partial_fit when batch_size is "auto"
 
@@ -58,7 +57,7 @@ class AcceleratedLinear(BaseEstimator):
     l1_ratio: float = 0.5
     fit_intercept: bool = True
     batch_size: int | str = "auto"
-    tol: float = 1e-4
+    tol: float = 1e-8
     max_iter: int = 1000
     random_state: RandomState = None
     warm_start: bool = False
@@ -98,30 +97,35 @@ class AcceleratedLinear(BaseEstimator):
         self._set_bias(X, weights)
         G = self._objective(self._features(X), y, weights)
         assert G.shape is not None
-        start = self._start(G) if self.warm_start else None
-        n = X.shape[0]
-        batch = None if self.batch_size == "auto" else min(int(self.batch_size), n)
-        entries = X.nnz if issparse(X) else X.size
-        whole = batch == n or (batch is None and entries <= _MAX_ENTRIES_READ_WHOLE)
-        res = minimize_composite(
-            G,
-            self._regularizer(G),
-            start,
-            method="accelerated",
-            tol=self.tol * max(G.value(np.zeros(G.shape)), np.finfo(float).tiny),
-            batch=None if whole else batch,
-            # Least squares has the same curvature everywhere. Its own beta repeats results to the
-            # last digits, which a search would not.
-            beta="search" if whole and self.loss != "squared_error" else None,
-            variance_reduction=not whole,
-            seed=seed_of(self.random_state),
-            max_passes=self.max_iter,
-            progress=False,
-        )
+        start, passes = self._start(G) if self.warm_start else None, 0.0
+        given: dict[str, Any] = {
+            "tol": self.tol * max(G.value(np.zeros(G.shape)), np.finfo(float).tiny),
+            "seed": seed_of(self.random_state),
+            "progress": False,
+        }
+        H = self._regularizer(G, free_bias=True)
+        sampled = self._sampling(G, X.shape[0])
+        if sampled and self._bias is not None:
+            # Small batches need a ridge on the intercept. What it changes is put right below.
+            first = minimize_composite(
+                G, self._regularizer(G), start, max_passes=self.max_iter, **sampled, **given
+            )
+            start, passes, sampled = first.x, first.passes, {}
+        left = max(1.0, self.max_iter - passes)
+        res = minimize_composite(G, H, start, max_passes=left, **sampled, **given)
+        res.passes += passes
         warn_unless_certified(res, self.tol, f"max_iter = {self.max_iter} passes")
         self.result_ = res
         self.n_iter_ = max(1, math.ceil(res.passes))
         self._keep(res.x)
+
+    def _sampling(self, G: FiniteSum, n: int) -> dict[str, Any]:
+        """Return the options of a run from small batches, none for exact gradients."""
+        if self.batch_size != "auto":
+            batch = min(int(self.batch_size), n)
+            return {} if batch == n else {"batch": batch, "variance_reduction": True}
+        options = explain(G, self._regularizer(G)).options
+        return options if "variance_reduction" in options else {}
 
     def _partial_fit(self, X: Array, y: Array, weights: Array | None) -> None:
         """Run one pass over the given rows, the stream of Algorithm 1's converging form."""
@@ -149,9 +153,7 @@ class AcceleratedLinear(BaseEstimator):
         check_parameters(
             self,
             penalty=choice("l2", "elasticnet"),
-            l1_ratio=between(
-                0, 1, high_open=isinstance(self.penalty, str) and self.penalty != "l2"
-            ),
+            l1_ratio=between(0, 1),
             fit_intercept=flag,
             batch_size=either(count, "auto"),
             warm_start=flag,
@@ -185,14 +187,19 @@ class AcceleratedLinear(BaseEstimator):
         column = np.full((X.shape[0], 1), self._bias, dtype=X.dtype)
         return csr_array(hstack([X, column])) if issparse(X) else np.hstack([X, column])
 
-    def _regularizer(self, G: FiniteSum) -> Regularizer:
-        if self.penalty == "l2":
-            return SquaredNorm(self.alpha)
+    def _regularizer(self, G: FiniteSum, free_bias: bool = False) -> Regularizer:
+        """Return the penalty, with hardly any ridge on the intercept where that is to be free."""
+        share = self.l1_ratio if self.penalty == "elasticnet" else 0.0
+        ridge = self.alpha * max(1.0 - share, _LEAST_RIDGE)
+        if self._bias is None or (share == 0.0 and not free_bias):
+            return ElasticNet(self.alpha * share, ridge) if share else SquaredNorm(ridge)
         assert G.shape is not None
-        l1 = np.full(G.shape, self.alpha * self.l1_ratio)
-        if self._bias is not None:
-            l1[-1] = 0.0
-        return ElasticNet(l1, self.alpha * (1.0 - self.l1_ratio))
+        l1, mu = np.full(G.shape, self.alpha * share), np.full(G.shape, ridge)
+        l1[-1] = 0.0
+        if free_bias:
+            curvature = G.n * G.loss_smoothness * self._bias**2
+            mu[-1] = min(ridge, max(1e-3 * _LEAST_RIDGE * curvature, 1e-100))
+        return ElasticNet(l1, mu)
 
     def _start(self, G: FiniteSum) -> Array | None:
         """Return the coefficients of the last fit, None if there are none of this shape."""

@@ -47,13 +47,12 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
     alpha : float
         Weight of the penalty, positive.
     l1_ratio : float
-        rho of the elastic net, below 1.
+        rho of the elastic net, from 0 to 1. With 1 a ridge of 1e-6 alpha is left.
     fit_intercept : bool
-        Add a constant feature as long as a typical row. It has no l1 penalty; its ridge is the
-        intercept's, divided by the square of that length.
+        Add a constant feature as long as a typical row. It is not penalised, except for a ridge of
+        1e-6 of the curvature along it, which Algorithm 1 needs. `partial_fit` penalises it.
     batch_size : int or "auto"
-        Rows in a round. "auto" takes all rows of small data, else the fewest that keep the
-        acceleration.
+        Rows in a round. "auto" leaves the choice to `wolfpack.minimize_composite`.
     tol : float
         Stop when the certified gap is at most ``tol`` times the loss of a zero model.
     max_iter : int

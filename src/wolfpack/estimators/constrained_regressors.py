@@ -10,10 +10,19 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..arrays import Array
+from ..front.many import minimize_many
 from ..objectives import LeastSquares
+from ..problem import Stacked
 from ..problem.checks import flag, positive
 from ..sets import Set, Simplex, TraceNormBall
-from ._common import FLOATS, FittedByMinimize, RandomState, check_parameters, checked_data
+from ._common import (
+    FLOATS,
+    FittedByMinimize,
+    RandomState,
+    check_parameters,
+    checked_data,
+    warn_unless_certified,
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -45,14 +54,18 @@ class ConstrainedRegressor(FittedByMinimize, RegressorMixin, BaseEstimator):
             centre, level = (np.average(part, axis=0, weights=weights) for part in (X, y))
         root = np.sqrt(weights)[:, None]
         targets = root * (y - level).reshape(len(y), -1)
-        f = LeastSquares(root * (X - centre), targets if multi else targets[:, 0], reduction="mean")
-        assert f.shape is not None
-        scale = max(f.value(np.zeros(f.shape)), np.finfo(float).tiny)
-        x = self._minimize(f, self._set(f.shape), self.tol * scale, "model", stacklevel=5)
+        x = self._solve(root * (X - centre), targets if y.ndim > 1 or multi else targets[:, 0])
         coefficients = x.reshape(X.shape[1], *y.shape[1:]).T
         self.intercept_ = np.asarray(level - coefficients @ centre).astype(kind)[()]
         self.coef_ = coefficients.astype(kind)
         return self
+
+    def _solve(self, features: Array, targets: Array) -> Array:
+        """Return the coefficients, one column per target."""
+        f = LeastSquares(features, targets, reduction="mean")
+        assert f.shape is not None
+        scale = max(f.value(np.zeros(f.shape)), np.finfo(float).tiny)
+        return self._minimize(f, self._set(f.shape), self.tol * scale, "model", stacklevel=6)
 
     def predict(self, X: Array) -> Array:
         """Return the prediction of each row."""
@@ -67,10 +80,11 @@ class ConstrainedRegressor(FittedByMinimize, RegressorMixin, BaseEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class SimplexRegressor(ConstrainedRegressor):
+class SimplexRegressor(MultiOutputMixin, ConstrainedRegressor):
     r"""Least squares with nonnegative coefficients of sum r: :math:`w \ge 0`, :math:`\sum w_i = r`.
 
-    Mixtures, portfolios, stacked models: each coefficient is a share.
+    Mixtures, portfolios, stacked models, synthetic controls: each coefficient is a share. Several
+    targets are problems of their own, which are solved in one call.
 
     Parameters
     ----------
@@ -87,12 +101,15 @@ class SimplexRegressor(ConstrainedRegressor):
 
     Attributes
     ----------
-    coef_, intercept_ : array, float
-        The shares and the intercept.
+    coef_ : array (d,) or (q, d)
+        The shares, one row per target.
+    intercept_ : float or array (q,)
+        The intercepts.
     n_iter_ : int
         Rounds.
-    result_ : Result
-        The whole result, certificate included.
+    result_ : Result or ManyResult
+        The whole result, certificates included. Those of several targets are in units of the mean
+        square of each target.
 
     Examples
     --------
@@ -109,6 +126,22 @@ class SimplexRegressor(ConstrainedRegressor):
 
     def _set(self, shape: tuple[int, ...]) -> Set:
         return Simplex(shape, self.radius)
+
+    def _solve(self, features: Array, targets: Array) -> Array:
+        if targets.shape[1] == 1:
+            return super()._solve(features, targets[:, 0])
+        # in these units the loss of a zero model is 1/2 for every target
+        units = np.sqrt((targets * targets).mean(axis=0))
+        units[units == 0.0] = 1.0
+        data = {"A": features, "b": (targets / units).T, "reduction": "mean"}
+        f = Stacked(LeastSquares, data, ("b",))
+        K = Simplex(features.shape[1], self.radius / units)
+        rounds = self.max_iter
+        res = minimize_many(f, K, tol=0.5 * self.tol, max_rounds=rounds, progress=False)
+        worst = res[int(np.argmax(res.gap * ~res.success))]
+        warn_unless_certified(worst, self.tol, f"max_iter = {rounds} rounds", stacklevel=5)
+        self.result_, self.n_iter_ = res, max(1, int(res.nit.max()))
+        return res.x.T * units
 
 
 @dataclass(eq=False, repr=False)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import d2_tweedie_score
 
 from ..arrays import Array
 from ..objectives import Huber, LeastSquares, Poisson, Quantile, Weighted
@@ -35,9 +36,9 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
 
     Attributes
     ----------
-    coef_ : array (d,)
-        The coefficients.
-    intercept_ : float
+    coef_ : array (d,) or (q, d)
+        The coefficients; one row per output where y has several (squared errors alone).
+    intercept_ : float or array (q,)
         The intercept.
     n_iter_, result_
         As for `AcceleratedClassifier`.
@@ -64,7 +65,7 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
 
     def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> AcceleratedRegressor:
         """Fit the model to the rows of ``X`` and their targets, with weights if given."""
-        X, y = self._data(X, y, y_numeric=True)
+        X, y = self._data(X, y, y_numeric=True, multi_output=self.loss == "squared_error")
         self._fit(X, y, self._weights(X, sample_weight))
         return self
 
@@ -72,7 +73,9 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
         self, X: Array, y: Array, sample_weight: Array | None = None
     ) -> AcceleratedRegressor:
         """Continue with one pass over the given rows."""
-        X, y = self._data(X, y, reset=False, y_numeric=True)
+        X, y = self._data(
+            X, y, reset=False, y_numeric=True, multi_output=self.loss == "squared_error"
+        )
         self._partial_fit(X, y, self._weights(X, sample_weight))
         return self
 
@@ -82,7 +85,7 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
             if weights is not None:
                 root = np.sqrt(weights)
                 features = rows_times(features, root)
-                y = y * root
+                y = y * (root if y.ndim == 1 else root[:, None])
             return LeastSquares(features, y, reduction="mean")
         G = self._other_loss(features, y)
         return G if weights is None else Weighted(G, weights)
@@ -101,9 +104,21 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
 
     def _keep(self, solution: Array) -> None:
         super()._keep(solution)
-        self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
+        if solution.ndim == 1:
+            self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
 
     def predict(self, X: Array) -> Array:
         """Return the prediction of each row: a mean, a quantile, or the mean of a count."""
         scores = self._scores(X)
         return np.exp(scores) if self.loss == "poisson" else scores
+
+    def score(self, X: Array, y: Array, sample_weight: Array | None = None) -> float:
+        """Return R^2, or for counts D^2: the share of the Poisson deviance that is explained."""
+        if self.loss != "poisson":
+            return super().score(X, y, sample_weight)
+        return d2_tweedie_score(y, self.predict(X), sample_weight=sample_weight, power=1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.loss == "squared_error"
+        return tags

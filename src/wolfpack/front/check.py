@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, inner, like, namespace, norm, same_type, to_host
+from ..arrays import Array, LowRank, inner, like, namespace, norm, same_type, to_host
 from ..checks import Finding, Sample, Tangents, Witness
 from ..checks.slopes import describe, disproof
 from ..objectives import Objective, as_objective
@@ -95,6 +95,7 @@ def check(
     """
     objective, region = as_objective(f), as_set(K)
     start = starting_point(objective, region, x)
+    start = start.to_dense() if isinstance(start, LowRank) else start
     problem = Problem(objective, region.at(start), convex=objective.convex)
     examination = _Examination(problem, start, np.random.default_rng(seed))
     for step in (examination.set_, examination.oracle, examination.values, examination.smoothness):

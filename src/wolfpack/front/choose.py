@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any
 
 from .. import noise as noise_laws
 from ..arrays import Array, is_foreign
 from ..objectives import Objective, as_objective
-from ..problem import Solver
+from ..problem import Solver, Stacked
 from ..problem.checks import count, either, instance, optional, shown
 from ..regularizers import Regularizer
 from ..sets import Set
@@ -39,22 +40,32 @@ class Choice:
         Options that ``auto`` sets and the user did not.
     reason : str
         Why, in a sentence.
-    facts : dict
-        What the choice rests on.
+    declared : dict or callable
+        What the choice rests on, or a function that returns it; `facts` is always the dictionary.
     fallbacks : tuple of (str, dict)
         Methods, with their options, that are tried in this order if the first one is slow.
+    opening : (str, dict) or None
+        A method that makes a few rounds first, because it is done by then where the answer is a
+        vertex or near one.
     """
 
     method: str
     options: dict[str, Any]
     reason: str
-    facts: dict[str, Any] = field(default_factory=dict[str, Any])
+    declared: dict[str, Any] | Callable[[], dict[str, Any]] = field(default_factory=dict[str, Any])
     fallbacks: tuple[tuple[str, dict[str, Any]], ...] = ()
+    opening: tuple[str, dict[str, Any]] | None = None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the choice rests on."""
+        return self.declared() if callable(self.declared) else self.declared
 
     @property
     def plan(self) -> Plan:
         """The methods in the order in which they are tried."""
-        return Plan(((self.method, self.options), *self.fallbacks))
+        first = () if self.opening is None else (self.opening,)
+        return Plan((*first, (self.method, self.options), *self.fallbacks))
 
     def __str__(self) -> str:
         width = max(map(len, self.facts), default=0)
@@ -66,6 +77,8 @@ class Choice:
         """The method, its options and the reason in one line."""
         settings = "".join(f", {name}={value!r}" for name, value in self.options.items())
         head = f"auto chooses method={self.method!r}{settings}: {self.reason}"
+        if self.opening is not None:
+            head += f". A few rounds of {self.opening[0]!r} come first, and may be enough"
         if self.fallbacks:
             names = " and then ".join(repr(method) for method, _ in self.fallbacks)
             head += f". If its certificate promises too slow an end, {names} will be tried"
@@ -74,7 +87,8 @@ class Choice:
     @property
     def remark(self) -> str:
         """What a composite run says of the options it was given, empty where there are none."""
-        settings = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        named = {"method": self.method} if self.method == "newton" else {}
+        settings = ", ".join(f"{k}={v!r}" for k, v in {**named, **self.options}.items())
         return f" auto chose {settings}: {self.reason}." if settings else ""
 
 
@@ -137,20 +151,9 @@ def _explain_composite(G: Any, H: Regularizer, settings: dict[str, Any]) -> Choi
 
 def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
     """Return the method for a problem from its declared properties."""
-    name, m, engine = type(K).__name__, settings.get("m"), settings.get("engine")
+    name, m, engine = repr(K).partition("(")[0], settings.get("m"), settings.get("engine")
     projects = K.has("project") and K.cheap_projection
-    facts = {
-        "objective": type(objective).__name__,
-        "set": repr(K),
-        "dimension": K.dimension,
-        "polytope": "yes" if K.polytope else "no",
-        "low-rank points": "yes" if K.has("core") else "no",
-        "closed-form smoothing": ", ".join(K.closed_forms) or "none",
-        "k-best oracle": "yes" if K.has("k_best") else "no",
-        "cheap projection": "yes" if projects else "no",
-        "observations": "unknown" if objective.image_shape is None else objective.image_shape[0],
-        "engine": "this process" if engine is None else engine,
-    }
+    facts = partial(_facts, objective, K, engine)
 
     def chosen(method: str, reason: str, *fallbacks: _Named, **options: Any) -> Choice:
         return Choice(method, options, reason, facts, fallbacks)
@@ -189,13 +192,18 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
         barrier = {"m": _BARRIER_VERTICES} if K.has("k_best") else {}
         reason = f"{type(objective).__name__} has no constant L, and a Hessian for Newton steps"
         return chosen("corrective", f"{reason} between vertices", **barrier)
+    if projects and _is_distance(objective):
+        return chosen("projected", f"f is a distance, which a projection onto {name} minimises")
     if projects:
-        return chosen(
+        others: list[_Named] = [keeper] if K.polytope else []
+        others += [("conic", {})] if _suits_interior_points(objective, K) else []
+        choice = chosen(
             "projected",
             f"{name} has a cheap exact projection, with which gradient steps beat linear oracles. "
             'To use a linear-oracle method instead, pass method="corrective" or m=16',
-            keeper if K.polytope else ("conjugate", {}),
+            *others,
         )
+        return replace(choice, opening=("conjugate", {}))
     if _suits_interior_points(objective, K):
         reason = f"f is quadratic, and {name} is given by few linear constraints"
         return chosen("conic", f"{reason}, so that interior points need no oracles", keeper)
@@ -203,6 +211,14 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
         method, given = keeper
         return chosen(method, f"{name} is a polytope, whose points need few vertices", **given)
     smooth = {"m": "exact"} if K.closed_forms else {}
+    if K.strictly_convex:
+        return chosen(
+            "fw-ls",
+            f"{name} is strictly convex, where line searches are fast",
+            ("conjugate", {}),
+            keeper,
+            ("anytime", smooth),
+        )
     return chosen(
         "conjugate",
         f"{name} may be round, where line searches are fast, or a polytope, where vertices are "
@@ -212,9 +228,31 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
     )
 
 
+def _facts(objective: Objective, K: Set, engine: Any) -> dict[str, Any]:
+    """Return what a choice rests on, by name."""
+    projects = K.has("project") and K.cheap_projection
+    return {
+        "objective": type(objective).__name__,
+        "set": repr(K),
+        "dimension": K.dimension,
+        "polytope": "yes" if K.polytope else "no",
+        "low-rank points": "yes" if K.has("core") else "no",
+        "closed-form smoothing": ", ".join(K.closed_forms) or "none",
+        "k-best oracle": "yes" if K.has("k_best") else "no",
+        "cheap projection": "yes" if projects else "no",
+        "observations": "unknown" if objective.image_shape is None else objective.image_shape[0],
+        "engine": "this process" if engine is None else engine,
+    }
+
+
+def _is_distance(objective: Objective) -> bool:
+    """Tell whether f is a multiple of a squared distance, which one projection minimises."""
+    return isinstance(getattr(objective, "Q", None), float)
+
+
 def _suits_interior_points(objective: Objective, K: Set) -> bool:
     """Tell whether an interior-point solver is installed, and the problem small enough for it."""
-    if not K.has("polyhedron") or K.dimension > _INTERIOR or find_spec("clarabel") is None:
+    if not K.has("polyhedron") or K.dimension > _INTERIOR or not _has_clarabel():
         return False
     form = None if is_foreign(objective.like) else objective.quadratic_form()
     if form is None:
@@ -223,8 +261,15 @@ def _suits_interior_points(objective: Objective, K: Set) -> bool:
     return int(matrix.size) <= _INTERIOR_ENTRIES
 
 
+@cache
+def _has_clarabel() -> bool:
+    return find_spec("clarabel") is not None
+
+
 def as_set(K: object) -> Set:
     """Return ``K`` if it is a set, and say what it must be otherwise."""
+    if isinstance(K, Stacked):
+        raise TypeError(f"K must be one set, found {len(K)} of them: pass them to minimize_many")
     return instance(Set, "a set (wolfpack.sets)")(K, "K")
 
 

@@ -15,6 +15,9 @@ from ..regularizers import Regularizer
 from .choose import Choice
 
 _MIN_SPREAD = 16.0  # smaller ratios of units cost few rounds, and a ridge gives some of them back
+_CHEAP_STEP = (
+    8.0  # passes that a Newton step on all coordinates may cost, to be better than samples
+)
 _MANY_ENTRIES = 2**23  # with fewer entries a pass costs less than the rounds that would save it
 
 
@@ -41,18 +44,39 @@ def choose_composite(G: Objective, H: Regularizer, given: dict[str, Any]) -> Cho
         options = {"scale": "auto"}
         units = "; columns have different units, which the run scales and the answer does not show"
 
-    def chosen(reason: str, **more: Any) -> Choice:
-        return Choice("accelerated", {**more, **options}, reason + units, facts)
+    def chosen(reason: str, method: str = "accelerated", **more: Any) -> Choice:
+        return Choice(method, {**more, **options}, reason + units, facts)
 
-    if isinstance(G, Stochastic | Batches):
+    if isinstance(G, Stochastic):
         return chosen("gradients are random, with a constant beta")
+    if isinstance(G, Batches) and not set(asked) - {"batch"}:
+        if not G.has_values:
+            return chosen(
+                "the data are read once, and the steps are as long as their noise allows",
+                method="converging",
+                beta="stable",
+            )
+        return chosen(
+            "the data can be read again, and without variance reduction the noise of minibatches "
+            "would end the run early",
+            variance_reduction="svrg",
+        )
     if asked:
         return chosen(f"{' and '.join(asked)} given")
-    if scales is None and isinstance(G, FiniteSum) and _sampling_pays(G, H, sizes):
+    newton = isinstance(G, FiniteSum) and _newton_pays(G, H, given)
+    full = np.ones(G.shape or (), bool)
+    small = newton and G.hessian_passes(full) <= _CHEAP_STEP
+    large = scales is None and isinstance(G, FiniteSum) and _sampling_pays(G, H, sizes)
+    if large and not small:
         return chosen(
             f"the data have {sizes} entries, of which small batches with reduced variance need "
             "fewer passes",
             variance_reduction=True,
+        )
+    if newton:
+        return chosen(
+            "gradients are exact, and Newton steps on the coordinates that are not zero are cheap",
+            method="newton",
         )
     return chosen(
         "gradients are exact, so that each round can test the beta it finds", beta="search"
@@ -83,6 +107,16 @@ def automatic_scales(G: Objective, H: Regularizer) -> Array | None:
     if scales is None:
         return None
     return scales if scales.max() > _MIN_SPREAD * scales.min() else None
+
+
+def _newton_pays(G: FiniteSum, H: Regularizer, given: dict[str, Any]) -> bool:
+    """Tell whether Newton steps can be tried: Hessians are known, and small or may become so."""
+    if given.get("w") is not None or H.norm != "l2" or not H.has("face") or is_foreign(G.like):
+        return False
+    if not has_rows(G.A) or G.shape is None or not G.has_curvatures:
+        return False
+    face = H.face(np.zeros(G.shape))
+    return (face is not None and face.bounded) or G.hessian_passes(np.ones(G.shape, bool)) < np.inf
 
 
 def _sampling_pays(G: FiniteSum, H: Regularizer, sizes: int | None) -> bool:

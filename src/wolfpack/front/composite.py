@@ -14,12 +14,12 @@ from ..gradients import REDUCTIONS, SAMPLINGS
 from ..loop import Callback, Limits, Result
 from ..loop.checkpoint import Checkpoint
 from ..loop.run import Options
-from ..objectives import Objective
+from ..objectives import Batches, Objective
 from ..problem import MirrorMap, Solver
 from ..problem.checks import checked, choice, count, either, extent, flag, optional, positive, shown
 from ..problem.checks import seed as seed_kind
 from ..regularizers import Regularizer
-from ..solvers import ConvergingComposite, SearchedComposite, StochasticComposite
+from ..solvers import ConvergingComposite, NewtonComposite, SearchedComposite, StochasticComposite
 from .choose_composite import choose_composite
 from .config import CompositeSettings, Config, as_checkpoint
 from .execute import concluded, execute
@@ -35,11 +35,22 @@ def _converging(batch: Any = None) -> Solver[Any]:
     return ConvergingComposite(batch)
 
 
-METHODS = {"accelerated": _accelerated, "converging": _converging}
+def _newton(batch: Any = None) -> Solver[Any]:
+    return NewtonComposite(batch)
+
+
+METHODS = {"accelerated": _accelerated, "converging": _converging, "newton": _newton}
 """The methods of `minimize_composite`; their parameters are their options."""
 _LEFT_OPEN = object()
 _BETAS = ("stable", "search")
-_COMMON_OPTIONS = ["record_every", "max_passes", "sampling", "variance_reduction", "scale"]
+_COMMON_OPTIONS = [
+    "record_every",
+    "max_passes",
+    "sampling",
+    "variance_reduction",
+    "scale",
+    "checks",
+]
 
 
 @checked(
@@ -49,6 +60,7 @@ _COMMON_OPTIONS = ["record_every", "max_passes", "sampling", "variance_reduction
     raise_on_failure=flag,
     sampling=optional(choice(*SAMPLINGS)),
     record_every=optional(count),
+    checks=flag,
 )
 def minimize_composite(
     G: Objective | Callable[..., Any],
@@ -88,20 +100,30 @@ def minimize_composite(
         The start, in the domain of H; by default the minimiser z0 of ``w`` where that is given,
         else that of H. It is never written to.
     method : str or solver object
-        "auto" chooses beta, variance reduction and the scale of columns where they are not given
-        (`wolfpack.explain` and ``message`` say how). "accelerated" is Algorithm 1 as printed: fast,
-        down to a neighbourhood that the variance of the gradients sets. "converging" has polynomial
-        weights, and goes to the minimum itself.
+        "auto" chooses what the next paragraph lists, where it is not given (`wolfpack.explain` and
+        ``message`` say how). "newton" is Algorithm 1 with a searched beta, restarted at Newton
+        steps. "accelerated" is Algorithm 1 as printed: fast, down to a neighbourhood that the
+        variance of the gradients sets. "converging" has polynomial weights, and goes to the minimum
+        itself.
     tol, rtol : float
         Stop when the certified gap is at most ``tol``, or at most ``rtol * |F(y)|``.
+    batch : int, callable or "auto", optional
+        Rows of a sum, calls of a random gradient, or minibatches of a source, averaged in a round:
+        a number, a function of the round, or a number that grows with the measured variance
+        ("auto", converging form). Such gradients are noisy, unless ``variance_reduction=True``.
+    max_rounds, max_seconds : optional
+        Limits, as in `minimize`; 100,000 rounds when none is given. See ``max_passes`` below.
+    callback, checkpoint, progress, raise_on_failure
+        As in `minimize`; `wolfpack.resume` takes G and H in place of f and K.
+    seed : int
+        Same seed, same bits.
+
+    Other Parameters
+    ----------------
     w : str or mirror map, optional
         "euclidean", "entropy", "same" (w = H), a map of `wolfpack.regularizers.mirrors`, or your
         own: an object with ``nu``, ``z0`` and ``prox(H, g, lam)``. H's own geometry by default.
         With ``y0`` it is shifted so that its minimiser is y0.
-    batch : int, callable or "auto", optional
-        Rows of a sum, calls of a random gradient, or minibatches of a source, averaged in a round:
-        a number, a function of the round, or a number that grows with the measured variance
-        ("auto", converging form).
     beta : float, "stable" or "search", optional
         Lipschitz constant of grad G in the norm of H and w. By default "search" for exact
         gradients, else G's own (always with method="accelerated"). Where G has
@@ -117,25 +139,20 @@ def minimize_composite(
         sigma^2, a bound on the variance of a round's gradient in the dual norm. By default what G
         declares, or the larger of two estimates from repeated draws, at the first and the best
         point.
-    seed : int
-        Same seed, same bits.
-    max_rounds, max_seconds : optional
-        Limits, as in `minimize`; 100,000 rounds when none is given.
-    callback, checkpoint, progress, raise_on_failure
-        As in `minimize`; `wolfpack.resume` takes G and H in place of f and K.
     **options
-        ``record_every``: evaluate F and certify every so many rounds; by default once per pass over
-        the data, and more seldom in long runs (see the guide on limits). ``max_passes``: limit on
-        the observations that rounds read, in passes over the data. ``sampling``, for finite sums:
-        "uniform", "importance", "shuffle", "blocks", "turns" or "windows" (see the guide).
+        ``max_passes``: limit on the observations that rounds read, in passes over the data.
         ``variance_reduction``: control variates from each row's gradient where it was last seen
-        (True or "saga"), or around an anchor that moves every two passes ("svrg"). It bounds the
-        steps as beta="stable" does. Without a batch it takes the smallest one that costs no
-        acceleration, or all rows with beta="search". ``scale``: "auto" (by default where
-        nothing says how gradients are taken) solves the same problem in other units where
-        columns differ much (a callback then sees u = y / s, and ``res.scale`` is
-        s); None never does; "columns", or positive numbers s, solve another problem: H acts on
-        u = y / s, and y = s u is returned. And the options of the method.
+        (True or "saga"), or around an anchor that moves every two passes ("svrg", also True for
+        `Batches`). It bounds the steps as beta="stable" does. Without a batch it takes the smallest
+        one that costs no acceleration, or all rows with beta="search". ``scale``: "auto" (by
+        default where nothing says how gradients are taken) solves the same problem in other units
+        where columns differ much (a callback then sees u = y / s, and ``res.scale`` is s); None
+        never does; "columns", or positive numbers s, solve another problem: H acts on u = y / s,
+        and y = s u is returned. ``sampling``, for finite sums: "uniform", "importance", "shuffle",
+        "blocks", "turns" or "windows" (see the guide). ``record_every``: evaluate F and certify
+        every so many rounds; by default once per pass over the data, and more seldom in long runs
+        (see the guide on limits). ``checks``: False leaves a G of your own unchecked (see the guide
+        on certificates). And the options of the method.
 
     Returns
     -------
@@ -167,18 +184,19 @@ def minimize_composite(
     every, max_passes = options.pop("record_every", None), options.pop("max_passes", None)
     reduction, sampling = options.pop("variance_reduction", None), options.pop("sampling", None)
     scale, remark = options.pop("scale", _LEFT_OPEN), ""
+    checks = options.pop("checks", True)
     if isinstance(method, str) and method == "auto":
         check_regularizer(H)
         given = {"w": w, "batch": batch, "beta": beta, "sampling": sampling}
         given |= {"variance_reduction": reduction}
         given |= {} if scale is _LEFT_OPEN else {"scale": scale}
-        method, smooth = "accelerated", as_smooth(G, beta)
-        choice = choose_composite(smooth, H, given)
+        choice = choose_composite(as_smooth(G, beta), H, given)
+        method = choice.method
         beta = choice.options.get("beta", beta)
         reduction = choice.options.get("variance_reduction", reduction)
         scale = choice.options.get("scale", scale)
         remark = choice.remark
-    reduction = _reduction(reduction)
+    reduction = _reduction(reduction, isinstance(G, Batches))
     name, solver = make_solver(method, {"batch": batch, **options}, METHODS, _COMMON_OPTIONS)
     if not isinstance(solver, StochasticComposite):
         raise TypeError(f"method must be a name or a composite solver, found {shown(method)}")
@@ -198,6 +216,7 @@ def minimize_composite(
         reduction=reduction,
         scale=None if scale is _LEFT_OPEN else scale,
         remark=remark,
+        checks=checks,
     )
     limits = Limits(tol, rtol, max_rounds, max_seconds, max_passes=max_passes)
     config = Config(name, solver, seed, limits, every, settings, as_checkpoint(checkpoint))
@@ -206,8 +225,11 @@ def minimize_composite(
     return concluded(execute(config, task, view), raise_on_failure)
 
 
-def _reduction(given: Any) -> str | None:
-    """Return the name of a control variate, None for none."""
+def _reduction(given: Any, in_turn: bool) -> str | None:
+    """Return the name of a control variate, None for none; sources in turn have one kind."""
     if given is None or isinstance(given, bool | np.bool_):
-        return REDUCTIONS[0] if given else None
-    return either(flag, *REDUCTIONS)(given, "variance_reduction")
+        return REDUCTIONS[in_turn] if given else None
+    name = either(flag, *REDUCTIONS)(given, "variance_reduction")
+    if in_turn and name == "saga":
+        raise TypeError("variance_reduction='saga' needs a finite sum with its rows, found Batches")
+    return name

@@ -40,7 +40,8 @@ class CompositeSettings:
     """Arguments of `minimize_composite` alone, as the user gave them.
 
     A mirror map ``w`` of the user's own cannot be saved. ``sampling`` and ``reduction`` say how
-    gradients are drawn and how their variance is reduced, ``remark`` what was chosen for the user.
+    gradients are drawn and how their variance is reduced, ``remark`` what was chosen for the user,
+    ``checks`` whether the gradient and the convexity of a G of the user's own are checked.
     """
 
     y0: Array | None
@@ -51,6 +52,7 @@ class CompositeSettings:
     reduction: str | None
     scale: Any
     remark: str = ""
+    checks: bool = True
 
 
 @dataclass(frozen=True)

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..arrays import Array, describe, without_graphs
-from ..engines import Driver, EngineChoice, EngineLike, EngineLog, RankEngine, choose_engine
+from ..engines import Driver, Engine, EngineChoice, EngineLike, EngineLog, RankEngine, choose_engine
 from ..gradients import Gradients
 from ..loop import Result, run
 from ..loop.checkpoint import Saver
+from ..loop.many_result import ManyResult
 from ..loop.run import Options
 from ..problem import CompositeProblem, Problem, Solver
 from ..problem.checks import shown
 from ..smoothing import Oracles
 from .config import CompositeSettings, Config, ConstrainedSettings
+from .threads import few_threads
+
+_log = logging.getLogger(__name__.partition(".")[0])
+"""One line for each run, at level INFO."""
 
 
 class ConvergenceError(RuntimeError):
     """A run did not reach its tolerance; ``result`` holds what it found."""
 
-    def __init__(self, result: Result) -> None:
-        super().__init__(f"{result.status}: {result.message}")
+    def __init__(self, result: Result | ManyResult) -> None:
+        status = f"{result.status}: " if isinstance(result, Result) else ""
+        super().__init__(f"{status}{result.message}")
         self.result = result
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -50,8 +57,9 @@ def execute(
 ) -> Result:
     """Run a task, from its start or on from ``options.origin``; the clock began with the call."""
     choice = _choose_engine(config, task, engine)
-    if isinstance(choice.engine, RankEngine) and choice.engine.follows:
-        result = choice.engine.follow()
+    ranks = _ranks(choice.engine)
+    if ranks is not None and ranks.follows:
+        result = ranks.follow()
         if task.conclude is not None:
             task.conclude(result)
         return result
@@ -64,12 +72,13 @@ def execute(
             assert isinstance(config.settings, ConstrainedSettings)
             log = EngineLog(choice.engine.name, choice.reason)
             oracles.driver = Driver(choice.engine, oracles.job, config.settings.policy, log)
-        with without_graphs(task.start if options.origin is None else options.origin.state.x):
+        x = task.start if options.origin is None else options.origin.state.x
+        with without_graphs(x), few_threads(task.problem, x):
             result = run(task.problem, task.solver, task.start, oracles, config.limits, options)
         ended = time.perf_counter()
         result.method, result.engine = config.method, log
-        if isinstance(choice.engine, RankEngine):
-            choice.engine.conclude(result)
+        if ranks is not None:
+            ranks.conclude(result)
     except Exception as error:
         partial = getattr(error, "result", None)
         if isinstance(partial, Result):
@@ -83,6 +92,7 @@ def execute(
     if task.conclude is not None:
         task.conclude(result)
     result.seconds += time.perf_counter() - ended
+    _log.info("%s: %s after %s rounds", result.method, result.status, result.nit)
     return result
 
 
@@ -91,6 +101,11 @@ def concluded(result: Result, raise_on_failure: bool) -> Result:
     if raise_on_failure and not result.success:
         raise ConvergenceError(result)
     return result
+
+
+def _ranks(engine: Engine | None) -> RankEngine | None:
+    """Return an engine of ranks; looked for only where there is one, since that takes 20 us."""
+    return engine if engine is not None and isinstance(engine, RankEngine) else None
 
 
 def _choose_engine(config: Config, task: PreparedRun, engine: EngineLike) -> EngineChoice:

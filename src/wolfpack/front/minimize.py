@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import fields, replace
 from functools import partial
 from inspect import signature
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from ..arrays import (
     Array,
+    LowRank,
     as_float_array,
     check_finite,
     check_shape,
@@ -30,12 +34,12 @@ from ..loop.schedule import Schedule
 from ..noise import Noise
 from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
-from ..problem import Counts, LimitReached, Problem, Solver, counted
+from ..problem import Counts, LimitReached, Problem, Solver, counted, under_way
 from ..problem.checks import checked, choice, count, flag, instance, optional, positive, shown
 from ..problem.checks import seed as seed_kind
-from ..sets import Set
+from ..sets import Set, TraceNormBall
 from ..smoothing import SAMPLINGS, SMOOTHINGS
-from ..solvers import Descending, StochasticComposite
+from ..solvers import Descending, LowRankCorrective, StochasticComposite
 from .choose import as_set, choose
 from .config import Config, ConstrainedSettings, as_checkpoint
 from .execute import concluded, execute
@@ -64,13 +68,14 @@ _COMMON_OPTIONS.extend(["sampling", "block", *POLICY])
     convex=optional(flag),
     starts=count,
     checks=flag,
+    verbose=flag,
 )
 def minimize(
     f: Objective | Callable[[Array], tuple[float, Array]],
     K: Set,
     x0: Array | None = None,
     method: str | Solver[Any] | Plan = "auto",
-    tol: float = 1e-4,
+    tol: float | None = None,
     rtol: float | None = None,
     m: int | str | None = None,
     noise: str | Noise | None = "auto",
@@ -85,6 +90,7 @@ def minimize(
     raise_on_failure: bool = False,
     convex: bool | None = None,
     starts: int = 1,
+    verbose: bool = False,
     **options: Any,
 ) -> Result:
     r"""Minimise a smooth function over a compact convex set; with a certificate if it is convex.
@@ -110,7 +116,10 @@ def minimize(
         corrective), "lazy" (with a cache of vertices), "momentum", "cgs"
         (conditional gradient sliding), "conjugate", "biconjugate", or a solver object.
     tol, rtol : float
-        Stop when the certified gap is at most ``tol``, or at most ``rtol * |f(x)|``.
+        Stop when the certified gap is at most ``tol``, or at most ``rtol * |f(x)|``. With
+        ``tol=None``, the default, a gap is small enough that is at most 1e-6 of what could be
+        gained at the start, f(x0) less the best bound, or 1e-9 \|f(x)\|, or what rounding errors
+        allow. So it does not matter in which units f is measured.
     m : int or str, optional
         Perturbed oracles per round, for methods that draw them.
     noise : str or Noise, optional
@@ -150,6 +159,8 @@ def minimize(
         With ``convex=False``, the number of starts: x0 first, then random points of K that the seed
         determines. The best result is returned, with all of them in ``res.starts``. Limits on
         rounds and oracle calls hold for each start, ``max_seconds`` for all together.
+    verbose : bool
+        Print a table while the run goes on: round, f, lower bound, gap, oracle calls, seconds.
     **options
         ``L`` (smoothness constant, when the objective does not know it), ``device`` (where to run,
         in PyTorch's words: "cuda" moves dense NumPy data there), ``record_every`` (certify and
@@ -183,14 +194,22 @@ def minimize(
     began = time.perf_counter()
     objective = as_objective(f)
     region = as_set(K)
-    limits = Limits(tol, rtol, max_rounds, max_seconds, max_lmo)
+    wanted = {} if tol is None else {"tol": tol}
+    limits = Limits(
+        rtol=rtol,
+        max_rounds=max_rounds,
+        max_seconds=max_seconds,
+        max_lmo=max_lmo,
+        relative=tol is None,
+        **wanted,
+    )
     declared = objective.convex if convex is None else convex
     check_starts(starts, declared)
     if starts > 1 and checkpoint is not None:
         raise ValueError("a checkpoint holds one run: leave checkpoint out, or starts")
     checks = options.pop("checks", True)
     schedule = Schedule(options.pop("record_every", "auto"))
-    view = Options(callback, progress, schedule, began=began, checks=checks)
+    view = Options(callback, progress, schedule, began=began, checks=checks, verbose=verbose)
     L = options.pop("L", None)
     device = options.pop("device", None)
     if device is not None:
@@ -211,12 +230,16 @@ def minimize(
         own = {name: value for name, value in {"m": m, **options}.items() if value is not None}
         method = chosen.plan if not own else Plan(((chosen.method, chosen.options | own),))
     if isinstance(method, Plan):
-        name, solver = method.solver(region, limits, _COMMON_OPTIONS, declared)
+        name, solver = method.solver(objective, region, limits, _COMMON_OPTIONS, declared)
     else:
         name, solver = make_solver(method, {"m": m, **options}, METHODS, _COMMON_OPTIONS)
         for_set = getattr(solver, "for_set", None)
         solver = solver if for_set is None or declared is False else for_set(region)
     _check_solver(name, solver, settings)
+    if isinstance(start, LowRank) and not (
+        objective.factored and isinstance(solver, LowRankCorrective)
+    ):
+        start = start.to_dense()
     if declared is False:
         solver = Descending(solver)
     config = Config(
@@ -268,12 +291,11 @@ def _settings(
 
 
 def _counts_of_preparation(limits: Limits, began: float) -> Counts:
-    """Return the counts of a run, with what may be spent on checking the starting point."""
+    """Return the counts of a run, with what may be spent on the starting point."""
     counts = Counts()
     seconds, calls = limits.max_seconds, limits.max_lmo
     counts.allow(
-        math.inf if seconds is None else began + seconds,
-        math.inf if calls is None else max(1, calls // 10),
+        math.inf if seconds is None else began + seconds, math.inf if calls is None else calls
     )
     return counts
 
@@ -313,26 +335,71 @@ def known_settings() -> list[str]:
     return list(dict.fromkeys([*own, *_COMMON_OPTIONS, *of_methods]))
 
 
+def _own_start(K: Set) -> Array:
+    """Return K's own start, which no lack of time prevents: a run without a point has no result."""
+    try:
+        with _allowed(deadline=math.inf):
+            return K.start()
+    except LimitReached:
+        raise ValueError(
+            f"max_lmo must pay for the starting point of {K}, found too few calls for that: pass a "
+            "larger max_lmo, or x0"
+        ) from None
+
+
+def _violation(K: Set, x: Array) -> float:
+    """Return by how much x is outside K; 0 where more oracle calls would be needed than a tenth."""
+    counts = under_way()
+    calls = math.inf if counts is None else counts.max_lmo
+    try:
+        with _allowed(max_lmo=max(1, calls // 10)):
+            return K.violation(x)
+    except LimitReached:
+        return 0.0
+
+
+@contextlib.contextmanager
+def _allowed(deadline: float | None = None, max_lmo: float | None = None) -> Generator[None]:
+    """Replace limits of the run under way within the context."""
+    counts = under_way()
+    if counts is None or not counts.limited:
+        yield
+        return
+    before = counts.deadline, counts.max_lmo
+    counts.allow(
+        *(old if new is None else new for old, new in zip(before, (deadline, max_lmo), strict=True))
+    )
+    try:
+        yield
+    finally:
+        counts.allow(*before)
+
+
 def starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
-    """Return a feasible start, checked, that no solver will write to."""
+    """Return a feasible start, checked, that no solver will write to.
+
+    It is in factors where f takes it so and it is of low rank: x0, or the set's own, 0.
+    """
     if objective.shape is not None and tuple(objective.shape) != tuple(K.shape):
         raise ValueError(f"f takes x of shape {objective.shape}, K has shape {K.shape}")
     place = objective.like
     if x0 is None:
-        return K.start() if place is None else like(K.start(), place)
+        if objective.factored and isinstance(K, TraceNormBall):  # which starts at 0
+            rows, columns = K.shape
+            return LowRank.zeros((rows, columns), np.zeros(0) if place is None else place)
+        x = _own_start(K)
+        return x if place is None else like(x, place)
     if is_foreign(place) or is_foreign(x0):
         same_place(**{"the data of f": place, "x0": x0})
-    start: Array = as_float_array(x0, "x0")
+    start: Array = x0 if isinstance(x0, LowRank) else as_float_array(x0, "x0")
     if is_foreign(start) and describe(start).split()[1] not in ("float32", "float64"):
         raise TypeError(f"x0 must be float32 or float64, found {describe(start)}")
     start = check_shape(check_finite(start, "x0"), K.shape, "x0")
-    try:
-        violation = K.violation(start)
-    except LimitReached:  # Where only many oracle calls can judge it, x0 is taken on trust.
-        violation = 0.0
+    violation = _violation(K, start)
     if not violation <= 1e-6 * max(1.0, K.radius):
         raise ValueError(
             f"x0 is outside {K}: it violates the constraints by {violation:.3g}; "
             "leave x0 out to start from K.start()"
         )
-    return start + 0.0  # a copy, so that neither f nor a callback writes to the user's array
+    # a copy, so that neither f nor a callback writes to the user's array
+    return start if isinstance(start, LowRank) else start + 0.0

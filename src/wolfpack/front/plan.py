@@ -7,16 +7,32 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..loop import Limits, Result
+from ..loop.stopping import SHARE
+from ..objectives import Objective
 from ..problem import Solver
 from ..sets import Set
 from ..solvers.adaptive import Adaptive, Leg
 from .methods import METHODS, make_solver
 
-_FIRST = {"projected": 100, "conjugate": 20}
-"""Rounds of a method before its gap is measured for the first time; 30 for the others."""
+_WORK = {
+    "projected": 70.0,
+    "conjugate": 60.0,
+    "fw-ls": 50.0,
+    "corrective": 130.0,
+    "conic": 1500.0,
+    "anytime": 300.0,
+}
+"""What a round on small arrays costs without its gradients, in microseconds or so."""
 
-_WORK = {"projected": 1.5, "conjugate": 2.0, "corrective": 6.0}
-"""What a round costs, in rounds of Frank-Wolfe on the same problem; 3 for the others."""
+_VERTEX = 10.0
+"""The same for each vertex after the first of a round."""
+
+_STEPS = 250.0
+"""The same for the steps of a correction where f is not quadratic."""
+
+_SLOW_ORACLE = 1000.0
+"""The same for an oracle that its set declares expensive; a tenth for oracles of which nothing is
+known."""
 
 
 @dataclass(frozen=True)
@@ -46,22 +62,81 @@ class Plan:
         return name + "".join(f" {option}={value!r}" for option, value in options.items())
 
     def solver(
-        self, K: Set, limits: Limits, others: list[str], convex: bool | None
+        self, objective: Objective, K: Set, limits: Limits, others: list[str], convex: bool | None
     ) -> tuple[str, Solver[Any]]:
         """Return the name of the first method, and the solver that follows the plan."""
         made: list[Leg] = []
+        samples = False
         for method, options in self.methods:
             name, solver = make_solver(method, dict(options), METHODS, others)
+            m = options.get("m") or 1
+            # these ask or list vertices, and draw nothing
+            listed = name == "corrective" and (m == 1 or K.has("k_best"))
+            samples = samples or (getattr(solver, "samples", False) and not listed)
             for_set = getattr(solver, "for_set", None)
             solver = solver if for_set is None or convex is False else for_set(K)
-            first, work = _FIRST.get(name, 30), _WORK.get(name, 3.0)
-            last = len(made) + 1 == len(self.methods)
-            round_sets = name == "conjugate" and not last
-            made.append(Leg(name, solver, first, work, tuple(options.items()), round_sets))
+            unknown = not (K.tested or K.polytope or len(made) + 1 == len(self.methods))
+            leg = Leg(
+                method=name,
+                solver=solver,
+                first=_first(name, m, K),
+                work=_work(name, m, objective, K),
+                options=tuple(options.items()),
+                steady=name in ("conjugate", "fw-ls", "anytime"),
+                round_sets=name == "conjugate" and unknown,
+            )
+            made.append(leg)
         if len(made) == 1:
             return made[0].method, made[0].solver
-        solver = Adaptive(tuple(made), limits.tol, limits.rtol or 0.0, self.switches)
+        gradient = _gradient_work(objective, K)
+        solver = Adaptive(
+            legs=tuple(made),
+            tol=limits.tol,
+            rtol=limits.rtol or 0.0,
+            switches=self.switches,
+            gradient=gradient,
+            samples=samples,
+            share=SHARE if limits.relative else 0.0,
+        )
         return made[0].method, solver
+
+
+def _first(name: str, m: Any, K: Set) -> int:
+    """Return the rounds of a method before its gap is measured for the first time."""
+    if name == "conjugate":
+        return 4 if K.has("project") else 8  # the opening, or the method of choice
+    if name == "corrective":
+        return 4 if isinstance(m, int) and m > 1 else 8
+    return {"projected": 12, "fw-ls": 8, "conic": 1}.get(name, 30)
+
+
+def _work(name: str, m: Any, objective: Objective, K: Set) -> float:
+    """Return what a round of a method costs without the gradients that are counted."""
+    work, knows = _WORK.get(name, 100.0), type(objective)
+    if name == "corrective" and isinstance(m, int):
+        work += (m - 1) * _VERTEX
+        if knows.hessian_product is not Objective.hessian_product:
+            work += 0.5 * m * _gradient_work(objective, K)  # products with the Hessian
+        if knows.curvature is Objective.curvature:
+            work += _STEPS  # of a correction of what is not quadratic
+    oracles = 16 if name == "anytime" and m != "exact" else m
+    if name == "anytime" and m != "exact":
+        work += 16 * _VERTEX
+    if K.batch_hint == 1 and name != "conic":
+        slow = _SLOW_ORACLE if K.tested else 0.1 * _SLOW_ORACLE
+        work += slow * (oracles if isinstance(oracles, int) else 1)
+    if name == "conic":
+        dense = getattr(getattr(objective, "A", getattr(objective, "Q", 0.0)), "ndim", 0) == 2
+        work += 5e-3 * K.dimension**3 if dense else 10.0 * K.dimension
+    return work
+
+
+def _gradient_work(objective: Objective, K: Set) -> float:
+    """Return what a gradient costs, from the size of its data."""
+    data = getattr(objective, "A", None)
+    data = getattr(objective, "Q", None) if data is None else data
+    size = getattr(data, "nnz", None) or getattr(data, "size", None) or K.dimension
+    return 10.0 + 2e-3 * float(size)
 
 
 def carried_out(solver: Adaptive, result: Result) -> tuple[Plan, str]:

@@ -15,15 +15,15 @@ from ..arrays import Array, as_float_array, check_finite, check_shape, is_foreig
 from ..gradients import (
     ExactGradients,
     Gradients,
+    InTurn,
     Minibatches,
     automatic_batch,
     make_gradients,
 )
-from ..gradients.rows import Blocks
 from ..loop import Result
 from ..loop.run import Options
 from ..loop.schedule import Schedule
-from ..objectives import Function, Objective, Stochastic
+from ..objectives import Batches, Function, Objective, Stochastic
 from ..objectives.finite_sum import FiniteSum
 from ..problem import CompositeProblem, Counts, Problem, counted
 from ..problem.checks import count, instance, positive, shown
@@ -86,6 +86,8 @@ def prepare_composite(
     """Return the task of `minimize_composite`, with the config and the options completed."""
     check_regularizer(H)
     given = as_smooth(G, settings.beta)
+    if isinstance(given, Batches):
+        given.count()
     smooth, simple, scales = given, H, None
     if isinstance(settings.scale, str) and settings.scale == "auto":
         units = automatic_scales(given, H) if settings.w is None else None
@@ -96,6 +98,9 @@ def prepare_composite(
         smooth, scales = _rescaled(smooth, settings.scale)
     y0 = settings.y0 if settings.y0 is None or scales is None else settings.y0 / scales
     y0, w = _first_point(smooth, simple, y0, settings.w)
+    if isinstance(smooth, FiniteSum) and type(y0) is np.ndarray and y0.dtype == np.float64:
+        # Products of a matrix in single precision with y in double would convert it each time.
+        smooth = smooth.in_double or smooth
     if config.checkpoint is not None or config.fingerprint is not None:
         config = config.identified(composite_fingerprint(given, H, y0))
     assert isinstance(config.solver, StochasticComposite)
@@ -124,7 +129,7 @@ def prepare_composite(
     if config.record_every not in (None, "auto"):
         schedule = Schedule(config.record_every)
     task = PreparedRun(problem, solver, y0, gradients, conclude)
-    return config, task, replace(options, schedule=schedule)
+    return config, task, replace(options, schedule=schedule, checks=settings.checks)
 
 
 def as_smooth(G: object, beta: float | str | None) -> Objective:
@@ -230,8 +235,10 @@ def _solver_and_gradients(
             if batch is None:
                 plain = type(solver) is StochasticComposite
                 return (SearchedComposite() if plain else solver), ExactGradients(G, seed)
-    elif searched and isinstance(G, FiniteSum) and (batch or G.batch) == G.n:
-        return SearchedComposite(), ExactGradients(G, seed)
+    elif isinstance(G, FiniteSum) and (batch or G.batch) == G.n:
+        exact = type(solver)() if isinstance(solver, SearchedComposite) else SearchedComposite()
+        if searched or type(solver) is type(exact):
+            return exact, ExactGradients(G, seed)
     # Batches that grow begin with few draws.
     fixed = not callable(batch) and batch != "auto"
     size: Any = batch if fixed else 1
@@ -262,13 +269,15 @@ def _policies(
     if isinstance(solver, SearchedComposite) and isinstance(G, FiniteSum) and beta is None:
         return solver.policies, None
     bound, dependent = None, False
-    if isinstance(gradients, Minibatches) and (isinstance(known, str) or gradients.reduction):
+    sampled = isinstance(gradients, Minibatches | InTurn)
+    if sampled and (isinstance(known, str) or gradients.reduction):
         eta = gradients.largest_step()
         # Rounds that depend on each other, and blocks, may need shorter steps than that.
-        dependent = not gradients.rows.independent
-        shrinks = dependent or isinstance(gradients.rows, Blocks)
+        dependent = not gradients.independent
+        shrinks = dependent or gradients.in_blocks
         bound = None if eta is None else StepBound(eta, _SHRINK if shrinks else 1.0)
-        if beta is None and bound is not None and problem.norm == "l2":
+        rough_known = isinstance(G, FiniteSum) and problem.norm == "l2"
+        if beta is None and bound is not None and rough_known:
             rough = G.smoothness_bound()
             if bound.slows(mu, 100.0 * rough):
                 beta = rough  # as good as G's own constant here, and found faster
@@ -289,7 +298,7 @@ def _policies(
         # Where noise allows less than G's own constant there is nothing to search for. The
         # curvature of one of a few fixed blocks says too little about the others.
         limited = bound is not None and bound.slows(mu, beta)
-        if not (limited or isinstance(gradients.rows, Blocks)):
+        if not (limited or gradients.in_blocks):
             search = BetaSearch(_SEARCH_FACTOR)
     if search is None and bound is not None and (dependent or bound.slows(mu, beta)):
         restart = DriftRestart(impatient=bound.shrink < 1.0)

@@ -153,4 +153,5 @@ def _limits(old: Limits, given: dict[str, Any]) -> Limits:
             f"resume has no option {', '.join(map(repr, unknown))}; the method and its options are "
             f"those of the checkpoint, and only these can be changed: {', '.join(_LIMITS)}"
         )
-    return replace(old, **given)
+    # a tolerance that is given now counts in place of the default
+    return replace(old, **given, relative=old.relative and "tol" not in given)

@@ -27,7 +27,9 @@ def search_start(problem: Problem, K: Set, outside: Array) -> tuple[Array, str]:
     ``outside`` is where K starts by default, and f is not finite there. The points that are tried
     lie deeper and deeper inside K: the smoothed answer to no direction at all, where K knows it in
     closed form, then means of the oracle's answers to all axes and to random directions, of a fixed
-    seed. The domain of f is convex, so it has one of them unless it is thin.
+    seed. The domain of f is convex, so it has one of them unless it is thin, or to one side of the
+    middle of K. Many functions need x > 0 or x < 0: the last two points that are tried are those
+    with the largest and the smallest sum.
     """
     tried = 0
     for point in _deeper_points(problem, K, outside):
@@ -66,3 +68,6 @@ def _deeper_points(problem: Problem, K: Set, outside: Array) -> Iterator[Array]:
         if count >= due:
             yield total / count
             due = 2 * count
+    problem.counts.ask(2)
+    for sign in (-1.0, 1.0):
+        yield same_type(K.lmo(like(np.full(K.shape, sign), outside)).to_dense(), outside)

@@ -87,9 +87,23 @@ class Gradients(ABC):
         """Return the control variate of round ``k``, given that of the round before and y_k."""
         raise NotImplementedError
 
-    def table(self, variate: ControlVariate) -> Array:
-        """Return what a control variate knows of the gradient of the loss, one entry per row."""
+    def known(self, variate: Any) -> tuple[Array, Any]:
+        """Return a gradient of G that a control variate knows, with its dual point."""
         raise NotImplementedError
+
+    def largest_step(self) -> float | None:
+        """Return the largest step of z that the noise of gradients allows, None for any."""
+        return None
+
+    @property
+    def independent(self) -> bool:
+        """Whether the draws of different rounds are independent."""
+        return True
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether draws are a few fixed parts of the data."""
+        return False
 
     def read(self, m: Any, renewed: bool) -> int:
         """Return how many observations a round of ``m`` draws reads.

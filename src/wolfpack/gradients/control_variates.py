@@ -87,6 +87,27 @@ class SlopeTable:
         return {"values": self.values}
 
 
+class Anchor(NamedTuple):
+    """What is known of the gradient of a source of minibatches: that at one point.
+
+    Attributes
+    ----------
+    k : int
+        The round in which it was measured.
+    y : array
+        The point.
+    gradient : array
+        The full gradient there.
+    dual : float
+        Its dual point.
+    """
+
+    k: int
+    y: Array
+    gradient: Array
+    dual: float
+
+
 class ControlVariate(NamedTuple):
     """What is known of each row's gradient.
 

@@ -16,10 +16,13 @@ from ..arrays import Array, inner, is_foreign, library, like, norm_squared, take
 from ..objectives.finite_sum import FiniteSum
 from .base import Gradient, Gradients, checked
 from .control_variates import ControlVariate, SlopeTable
-from .rows import SAMPLINGS, RowBatch
+from .rows import SAMPLINGS, Blocks, RowBatch
 
-_ANCHOR_PASSES = 2  # passes between two anchors of "svrg"
-_NOISE_STEP = 2.0  # largest step of z, in units of the inverse of the noise
+ANCHOR_PASSES = 2
+"""Passes between two anchors of "svrg"."""
+
+NOISE_STEP = 2.0
+"""Largest step of z, in units of the inverse of the noise."""
 
 
 class Sample(NamedTuple):
@@ -58,6 +61,7 @@ class Minibatches(Gradients):
             )
         self.rows = SAMPLINGS[sampling](objective, self.batch, self.streams)
         self._last: Array | None = None
+        self._warm = False
 
     def at(self, v: Array, k: int, m: Any, variate: ControlVariate | None = None) -> Gradient:
         if m >= self.objective.n:
@@ -81,23 +85,43 @@ class Minibatches(Gradients):
         if self.reduction is None or m >= G.n:
             return None
         if self.reduction == "saga":
-            if variate is None:
+            if variate is not None:
+                return variate
+            if not self.starts_warm(y):
                 # No row has been seen yet: the first gradients are plain ones.
                 return ControlVariate(k, SlopeTable(zeros(G.image_shape, y)), 0.0 * y)
-            return variate
-        if variate is not None and (k - variate.k) * m < _ANCHOR_PASSES * G.n:
+        elif variate is not None and (k - variate.k) * m < ANCHOR_PASSES * G.n:
             return variate
         at, order = G.evaluate(y), self.rows.order
         slopes = at.dual if order is None else take(at.dual, order)
         return ControlVariate(k, SlopeTable(slopes), at.gradient)
 
+    def known(self, variate: ControlVariate) -> tuple[Array, Any]:
+        theta = self.table(variate)
+        # The sum A' theta is computed again, so that rounding errors do not add up.
+        return self.objective.pull_back(theta[None])[0], theta
+
+    @property
+    def independent(self) -> bool:
+        return self.rows.independent
+
+    @property
+    def in_blocks(self) -> bool:
+        return isinstance(self.rows, Blocks)
+
     def table(self, variate: ControlVariate) -> Array:
+        """Return what a control variate knows of the gradient of the loss, one entry per row."""
         values, order = variate.table.values, self.rows.order
         return values if order is None else take(values, np.argsort(order))
 
+    def starts_warm(self, y: Array) -> bool:
+        """Tell whether a run from ``y`` begins with a full gradient: y is worth it if not zero."""
+        self._warm = bool((y != 0.0).any())
+        return self._warm
+
     def read(self, m: Any, renewed: bool) -> int:
         n = self.objective.n
-        return min(m, n) + (n if renewed and self.reduction == "svrg" else 0)
+        return min(m, n) + (n if renewed and (self.reduction == "svrg" or self._warm) else 0)
 
     def along(self, sample: Sample, v: Array, other: Array, norm: str) -> float:
         distance = norm_squared(other - v, norm)
@@ -143,7 +167,7 @@ class Minibatches(Gradients):
         if int(self.batch) >= self.objective.n:
             return None
         noise = self.rows.noise(int(self.batch))
-        return _NOISE_STEP / noise if noise > 0.0 else None
+        return NOISE_STEP / noise if noise > 0.0 else None
 
     def accelerating_batch(self, beta: float, mu: float) -> int:
         r"""Return the least batch with which noise does not slow an accelerated run down.

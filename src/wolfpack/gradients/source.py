@@ -51,17 +51,23 @@ def make_gradients(
         if sampling is None:
             sampling = "uniform" if reduction is None else _quietest(G, size, fixed)
         return Minibatches(G, size, seed, sampling, reduction)
-    if sampling not in (None, "uniform") or reduction is not None:
+    if sampling not in (None, "uniform"):
         raise TypeError(
-            "sampling and variance_reduction need a finite sum with its rows at hand, found "
+            f"samplings like {sampling!r} need a finite sum with its rows at hand, found "
             f"{type(G).__name__}"
+        )
+    again = isinstance(G, Batches) and G.has_values
+    if reduction is not None and not again:
+        raise TypeError(
+            "variance_reduction needs data that can be read again, found "
+            f"{'a source that is read once' if isinstance(G, Batches) else type(G).__name__}"
         )
     if isinstance(G, Stochastic):
         return Draws(G, batch or 1, seed)
     if isinstance(G, Batches):
         if not fixed:
             raise ValueError("minibatches that come in turn need a batch that stays the same")
-        return InTurn(G, batch or 1, seed)
+        return InTurn(G, batch or 1, seed, reduction)
     if batch is not None:
         raise TypeError(f"batch needs a finite sum or random gradients, found {type(G).__name__}")
     return ExactGradients(G, seed)

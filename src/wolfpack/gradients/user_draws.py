@@ -6,6 +6,7 @@ import numpy as np
 
 from ..arrays import Array, own
 from ..objectives import Stochastic
+from ..problem import tick
 from .base import Gradients
 from .control_variates import ControlVariate
 
@@ -25,5 +26,6 @@ class Draws(Gradients):
             return self.objective.draw(own(v, v), rng)
         total: Array = 0.0
         for _ in range(m):
+            tick()
             total = total + self.objective.draw(own(v, v), rng)
         return total / m

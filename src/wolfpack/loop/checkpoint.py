@@ -29,7 +29,7 @@ from .history import History
 from .monitor import Monitor
 from .tracker import Tracker
 
-SCHEMA = "wolfpack-checkpoint/3"
+SCHEMA = "wolfpack-checkpoint/4"
 """The number changes whenever states or the header change; files with another one are refused."""
 
 

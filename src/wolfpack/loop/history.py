@@ -17,6 +17,7 @@ ENGINE_COLUMNS = ("workers", "recomputed", "stragglers", "bytes", "busy")
 """What a run with an engine records besides."""
 
 _NO_ENGINE = (0, 0, 0, 0, math.nan)
+_GAP = COLUMNS.index("gap")
 _FUN, _LOWER_BOUND = COLUMNS.index("fun"), COLUMNS.index("lower_bound")
 
 
@@ -70,10 +71,16 @@ class History(Columns):
             table = self.rows.table()
             more = np.tile(np.array(_NO_ENGINE), (len(table), 1))
             self.rows, self.columns = Rows.of(np.hstack([table, more])), COLUMNS + ENGINE_COLUMNS
-        no_engine = () if self.columns == COLUMNS else _NO_ENGINE
-        self.rows.append(row + (engine or no_engine))
+        wide = len(self.columns) > len(COLUMNS)
+        self.rows.append(row + (engine or _NO_ENGINE) if wide else row)
         if len(self.rows) >= self.max_rows:
             self._thin()
+
+    def gap_at(self, k: int) -> float:
+        """Return the gap of a recorded round, infinity where it was not recorded."""
+        table = self.rows.table()
+        i = int(np.searchsorted(table[:, 0], k))
+        return float(table[i, _GAP]) if i < len(table) and table[i, 0] == k else math.inf
 
     def view(self) -> History:
         """Return the history so far; what is added to it, or to this one, is not added to both."""

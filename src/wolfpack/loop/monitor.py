@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..checks import Audit, Finding, Sample, breach
+from ..checks import Audit, CompositeAudit, ConstrainedAudit, Finding, breach
 from ..problem import LimitReached, Problem
 from ..smoothing import Oracles
 from .status import Status
@@ -37,8 +37,8 @@ class ConvexityWarning(UserWarning):
 class Monitor:
     """Warns once of each promise that was broken, and remembers the remarks.
 
-    ``audit`` tests what is not the library's own, f or K; None where everything is, and for
-    composite problems. ``found`` is what ends a run of `minimize` with a contradiction.
+    ``audit`` tests what is not the library's own, f or K or G; None where everything is. ``found``
+    is what ends a run with a contradiction.
     """
 
     tracker: Tracker
@@ -49,18 +49,30 @@ class Monitor:
     found: Finding | None = None
 
     def watch(self, oracles: Any, checks: bool) -> None:
-        """Set up the checks of a run of `minimize` whose clean answers come from ``oracles``."""
-        problem = self.tracker.problem
-        if not (isinstance(problem, Problem) and isinstance(oracles, Oracles)):
+        """Set up the checks of a run; the clean answers of `minimize` come from ``oracles``."""
+        if not checks:
             return
-        audit = Audit(problem, oracles.lmo)
-        if checks and audit.active:
-            self.audit, self.oracles, oracles.witness = audit, oracles, audit.witness
+        audit = self._audit(oracles.lmo if isinstance(oracles, Oracles) else None)
+        if not audit.active:
+            return
+        self.audit = audit
+        if isinstance(audit, ConstrainedAudit):
+            self.oracles, oracles.witness = oracles, audit.witness
+
+    def _audit(self, lmo: Any) -> Audit:
+        problem = self.tracker.problem
+        if isinstance(problem, Problem):
+            return ConstrainedAudit(problem, lmo)
+        return CompositeAudit(problem)
 
     def latest(self, state: Any) -> Any:
-        """Return the last answer of the oracle; it is asked where there is none."""
+        """Return the last answer of the oracle; it is asked where there is none.
+
+        None stands for the answer where there is no oracle.
+        """
         oracles = self.oracles
-        assert oracles is not None
+        if oracles is None:
+            return None
         return oracles.lmo(state.at.gradient) if oracles.last is None else oracles.last[1]
 
     def begin(self, state: Any) -> None:
@@ -82,23 +94,14 @@ class Monitor:
             return  # nobody has said that f is convex
         rounds = f"between rounds {state.k} and {following.k}"
         if violation.what == "convexity":
-            if isinstance(problem, Problem):
-                self._explain(problem, (state, following), rounds)
-                return
-            self.tracker.convex = False
-            text = (
-                f"f is not convex: {rounds} it fell below its tangent. No gap can be certified; "
-                "the value and the point are still valid."
-            )
-            warnings.warn(text, ConvexityWarning, stacklevel=2)
-        else:
-            name = violation.what
-            text = (
-                f"{name} = {violation.constant:.6g} is too small: {rounds} f grew more than {name} "
-                "allows. The certificate holds, the rate does not: pass a larger "
-                f"{name}."
-            )
-            warnings.warn(text, SmoothnessWarning, stacklevel=2)
+            self._explain((state, following), rounds)
+            return
+        name = violation.what
+        text = (
+            f"{name} = {violation.constant:.6g} is too small: {rounds} f grew more than {name} "
+            f"allows. The certificate holds, the rate does not: pass a larger {name}."
+        )
+        warnings.warn(text, SmoothnessWarning, stacklevel=2)
         self.seen.add(violation.what)
         self.remarks.append(text)
 
@@ -106,7 +109,7 @@ class Monitor:
         """Compare a round with others than the one before, in rounds 0, 1, 2, 4, 8 and so on."""
         if self.audit is None or state.at is None:
             return
-        self._take(self.audit.witness.finding)
+        self._take(self.audit.finding)
         if state.k & (state.k - 1) == 0:
             self._take(self.audit.note(state.x, state.at))
 
@@ -119,15 +122,20 @@ class Monitor:
             with contextlib.suppress(LimitReached):  # a limit leaves no room for the last check
                 self._take(audit.conclude(tracker.x, at, self.latest(state)))
             tracker.amend()
-            if self.found is None and audit.witness.remark:
-                self.remarks.append(audit.witness.remark)
+            if self.found is None and audit.remark:
+                self.remarks.append(audit.remark)
         return Status.CONTRADICTION if self.found is not None else status
 
-    def _explain(self, problem: Problem, states: tuple[Any, Any], rounds: str) -> None:
+    def skip(self) -> None:
+        """Say that there was no time for the last check."""
+        if self.audit is not None and self.found is None:
+            self.remarks.append("The time was over before the last check of what is your own.")
+
+    def _explain(self, states: tuple[Any, Any], rounds: str) -> None:
         """Find out what a value below a tangent proves."""
-        audit = self.audit or Audit(problem, lambda g: None)
-        one, other = (Sample(state.x, state.at) for state in states)
-        found = breach(problem, one, other)
+        audit = self.audit or self._audit(None)
+        one, other = (audit.sample(state.x, state.at) for state in states)
+        found = breach(audit.smooth, one, other)
         self._take(None if found is None else audit.explain(found, rounds))
 
     def _take(self, found: Finding | None) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
+from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,8 +15,10 @@ from scipy.optimize import OptimizeResult
 
 from ..arrays import Array, LowRank, to_host
 from ..engines import EngineLog
-from ..files import replacing
-from ..problem.checks import as_path, shown
+from ..files import replacing, write_text
+from ..problem import CapabilityError
+from ..problem.checks import as_path, count, optional, shown
+from .active import Mixture, active_of, reduced
 from .history import History
 from .status import Status
 
@@ -103,6 +108,79 @@ class Result(OptimizeResult):
         hidden = ("state", "starts")
         return repr(OptimizeResult({k: v for k, v in self.items() if k not in hidden}))
 
+    def _repr_html_(self) -> str:
+        """Return the main numbers as a small table, for notebooks."""
+        gap = f"{self.gap:.3g}" if math.isfinite(self.gap) else "none"
+        rows = {
+            "status": f"{self.status}",
+            "f(x)": f"{self.fun:.9g}",
+            "certified gap": gap,
+            "lower bound": f"{self.lower_bound:.9g}",
+            "rounds": f"{self.nit:,}",
+            "oracle calls": f"{self.nlmo:,}",
+            "seconds": f"{self.seconds:.3g}",
+            "method": str(self.get("method", "")),
+        }
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>"
+            for name, value in rows.items()
+        )
+        return f"<table>{cells}</table><p>{escape(str(self.message))}</p>"
+
+    @property
+    def active(self) -> Mixture | None:
+        """The vertices that the method keeps and their weights, None where it keeps none.
+
+        ``res.active.vertices`` and ``res.active.weights`` make up the last iterate, and
+        ``res.active.distance`` is how far that is from ``res.x``, which is the best iterate.
+        """
+        return active_of(self.get("state"), self.x)
+
+    def decompose(self, max_vertices: int | None = None) -> Mixture:
+        """Return ``x`` as a mixture of few vertices: at most d + 1 in dimension d.
+
+        Parameters
+        ----------
+        max_vertices : int, optional
+            A smaller limit. The mixture is then near to ``x`` at the ``distance`` that it names.
+
+        Raises
+        ------
+        CapabilityError
+            If the method kept no vertices.
+        """
+        limit = optional(count)(max_vertices, "max_vertices")
+        found = self.active
+        if found is None:
+            raise CapabilityError(
+                f"method {self.get('method')!r} kept no vertices, so that x cannot be decomposed: "
+                "use 'corrective', 'bpcg', 'away', 'pairwise' or 'fcfw'"
+            )
+        return reduced(found, self.x, limit)
+
+    def plot(self, x: str = "round", *, kind: str = "gap", ax: Any = None) -> Any:
+        """Draw the certified gap, or the band that holds the minimum, and return Matplotlib's axes.
+
+        Parameters
+        ----------
+        x : {"round", "seconds", "nlmo", "njev"}
+            The horizontal axis: rounds, seconds, oracle calls or gradients.
+        kind : {"gap", "band"}
+            The certified gap, or the best value and the best lower bound.
+        ax : Axes, optional
+            Where to draw; new axes by default.
+        """
+        return _drawing("curves").plot(self, x, kind=kind, ax=ax)
+
+    def report(self, path: str | Path, K: Any = None, title: str = "A run of wolfpack") -> Path:
+        """Write a page on the run, one HTML file that needs no other, and return its path.
+
+        With the set ``K``, answers that are flows are drawn on their graph.
+        """
+        path = Path(as_path(path, "path"))
+        write_text(path, _drawing("run_page").run_page(self, K, {"title": title}))
+        return path
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the solver's state, as plain numbers, strings and lists.
 
@@ -117,7 +195,9 @@ class Result(OptimizeResult):
         header = {name: self[name] for name in _SAVED}
         if "stationarity" in self:
             header["stationarity"] = self.stationarity
-        return header | {"success": bool(self.success), "status": str(self.status)}
+        # of an intermediate result, which a callback saves, there is no status yet
+        status = None if self.status is None else str(self.status)
+        return header | {"success": bool(self.success), "status": status}
 
     def save(self, path: str | Path) -> Path:
         """Write the result (without the solver's state) to an npz file, without pickle.
@@ -145,15 +225,21 @@ Callback: TypeAlias = Callable[[Result], object]
 """Called with the intermediate result after each recorded round. StopIteration ends the run."""
 
 
+def _drawing(module: str) -> Any:
+    """Return a module of `wolfpack.report`, which is built on results and imported on use."""
+    return import_module(f"{__name__.partition('.')[0]}.report.{module}")
+
+
 def _parts(x: Any) -> dict[str, np.ndarray]:
     """Return an answer as arrays: one that is kept in factors stays so, however large it is."""
     if isinstance(x, LowRank):
+        x = x.on_host()
         return {"U": x.U, "S": x.s, "V": x.V}
     return {"x": np.asarray(to_host(x))}
 
 
-def load(path: str | Path) -> Result:
-    """Read a result written by `Result.save`.
+def load(path: str | Path) -> Any:
+    """Read what `Result.save` or `ManyResult.save` has written.
 
     An ``x`` that was saved in factors is a matrix of low rank again, with attributes ``U``, ``s``
     and ``V``; ``np.asarray(result.x)`` makes it whole.
@@ -166,10 +252,15 @@ def load(path: str | Path) -> Result:
     path = Path(as_path(path, "path"))
     try:
         with np.load(path, allow_pickle=False) as data:
+            if "many" in data.files:
+                from .many_result import ManyResult  # which imports this module
+
+                return ManyResult.read(data)
             header = json.loads(str(data["header"]))
             prefix = "history_"
             columns = {k[len(prefix) :]: data[k] for k in data.files if k.startswith(prefix)}
-            header["status"] = Status(header["status"])
+            if header["status"] is not None:
+                header["status"] = Status(header["status"])
             # Files of earlier versions have the solver's share alone.
             header.setdefault("solver_seconds", header["seconds"])
             x = LowRank(data["U"], data["S"], data["V"]) if "U" in data.files else data["x"]

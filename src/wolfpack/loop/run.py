@@ -9,7 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..arrays import Array, inner, is_foreign
+import numpy as np
+
+from ..arrays import Array, inner, is_foreign, keep_freed_memory
 from ..engines import EngineFailure
 from ..gradients import Gradients
 from ..problem import (
@@ -28,9 +30,9 @@ from ..smoothing import Oracles
 from .checkpoint import Saver, Snapshot
 from .guard import guarded
 from .monitor import Monitor
-from .progress import Progress
+from .progress import Progress, RoundTable
 from .result import Callback, Result
-from .schedule import CLOSED_FORM_CALLS, Schedule
+from .schedule import CLOSED_FORM_CALLS, Schedule, expected
 from .status import Status
 from .stopping import Limits
 from .tracker import Tracker
@@ -39,6 +41,24 @@ COMPARED_ROUNDS = 100
 """The first rounds are all compared with what L and convexity promise, later only the recorded
 ones. On another device a comparison would have to be waited for, so that only recorded rounds are
 compared there."""
+
+_LOOK_EVERY = 8  # recorded rounds between two looks for a noise floor
+_LASTING = 0.5  # share of the gap that three quarters of the rounds leave where noise rules
+_HOPELESS = math.log(100.0) / math.log(4.0)  # a hundred times as many rounds, in factors of four
+
+NOISE = (
+    "The run has reached the noise floor of its gradients: in the last three quarters of its "
+    "rounds the gap has hardly shrunk, and a hundred times as many would not meet the tolerance. "
+    "Pass variance_reduction=True, a larger batch, method='converging', or no batch for exact "
+    "gradients."
+)
+"""What to say of a run at its noise floor."""
+
+COMPARED_EVERY = 16
+"""Of later rounds, all recorded ones are compared if f is the user's own, else one in so many."""
+
+LARGE = 2**13
+"""Entries of x from which the memory of freed arrays is kept."""
 
 IDLE_ROUNDS = 20
 """Rounds without a lower value after which a run on a function that is not convex has stalled."""
@@ -69,6 +89,8 @@ class Options:
         that the user has chosen.
     checks : bool
         Whether f and K are checked, where they are not the library's own.
+    verbose : bool
+        Print a table of rounds instead of a progress line.
     """
 
     callback: Callback | None = None
@@ -79,6 +101,7 @@ class Options:
     began: float = field(default_factory=time.perf_counter)
     search: Callable[[], tuple[Array, str]] | None = None
     checks: bool = True
+    verbose: bool = False
 
     def __post_init__(self) -> None:
         optional(function)(self.callback, "callback")
@@ -100,6 +123,8 @@ def run(
     the run with the best point and bound so far; any other exception has them in its ``result``.
     """
     options = options or Options()
+    if type(x0) is np.ndarray and x0.size >= LARGE:
+        keep_freed_memory()
     tracker = Tracker(problem, oracles.log, began=options.began)
     course = Course(problem, solver, oracles, limits, options, tracker, Monitor(tracker))
     with counted(problem.counts):
@@ -108,9 +133,9 @@ def run(
         if finish is not None:
             x, fun = finish(problem, course.state, tracker.x, tracker.fun)
             tracker.improve(x, fun)
-            if status in _ENDED_BY_LIMIT and limits.satisfied(tracker.fun, tracker.gap):
+            if status in _ENDED_BY_LIMIT and tracker.gap <= tracker.goal(limits):
                 status = Status.CONVERGED
-    message = _message(status, course.state, tracker, course.monitor)
+    message = _message(status, course, tracker, course.monitor)
     return tracker.result(course.state, status, message)
 
 
@@ -172,7 +197,11 @@ class Course:
 
     def __post_init__(self) -> None:
         limits = self.limits
-        self.progress = Progress(self.options.progress, limits.max_rounds)
+        self.progress: Progress | RoundTable
+        if self.options.verbose:
+            self.progress = RoundTable()
+        else:
+            self.progress = Progress(self.options.progress, limits.max_rounds)
         self._observe = getattr(self.solver, "observe", None)
         self._calls: int = getattr(self.solver, "certificate_calls", 0)
         proofs: int = getattr(self.solver, "certificate_proofs", 0)
@@ -182,6 +211,8 @@ class Course:
         # A certificate of `anytime` may take a second call.
         self._reserve = 2 * self._calls
         self._recorded = -1
+        self.noisy = False
+        self._expected: tuple[int, ...] = ()
 
     def follow(self, x0: Array) -> Status:
         """Make rounds until the run must end, and return why."""
@@ -195,21 +226,27 @@ class Course:
                 self.monitor.remarks.append(text)
                 return self._close(Status.MAX_ROUNDS, x0)
             status = self._close(Status(reached.limit), x0)
-            late = reached.limit == "max_seconds"  # nothing more is paid for
-            return status if late else self.monitor.verdict(status, self.state)
+            if reached.limit == "max_seconds":  # nothing more is paid for
+                self.monitor.skip()
+                return status
+            return self.monitor.verdict(status, self.state)
 
     def _rounds(self, compared: int) -> Status:
         problem, solver, oracles, tracker = self.problem, self.solver, self.oracles, self.tracker
         schedule, saver, counts = self.options.schedule, self.options.saver, problem.counts
         limits, timed = self.limits, self.limits.max_seconds is not None
-        always = self._is_free()
+        always, tested = self._is_free(), problem.objective.tested
         while True:
             k = self.state.k
             seconds = tracker.seconds if timed else 0.0
             limit = limits.exceeded(k, seconds, counts.nlmo + self._reserve)
-            due = always or limit is not None or schedule.due(k, self._price())
-            if self.previous is not None and self.state.at is not None and (due or k < compared):
-                self.monitor.compare(self.previous, self.state)
+            planned = always or schedule.due(k, self._price())
+            due = planned or limit is not None or k in self._expected
+            if not due and compared and self._is_promising():
+                due = True
+            seldom = tested and self._recorded // COMPARED_EVERY == k // COMPARED_EVERY
+            if k < compared or (due and not seldom):
+                self._compare()
             if saver is not None:
                 saver.mark(self.state, tracker, self.monitor)
             if limit is Status.MAX_SECONDS:
@@ -226,19 +263,35 @@ class Course:
                 status = self._record(bound, limit)
                 if status is not None:
                     return self.monitor.verdict(status, self.state)
-            self.progress.update(k, tracker, limits.tol)
+                if planned and not always:
+                    self._expect(k)
+            self.progress.update(k, tracker, limits)
+            self.previous = None  # its arrays are not needed while the next ones are made
             began = time.perf_counter()
             following = solver.step(problem, self.state, oracles)
             tracker.solver_seconds += time.perf_counter() - began
             self.previous, self.state = self.state, following
 
+    def _expect(self, k: int) -> None:
+        """Note where the run may end, by the gaps of round k and of a power of two before it."""
+        schedule, tracker = self.options.schedule, self.tracker
+        if schedule.every == "auto" and schedule.patient and k > 1:
+            before = 1 << (k.bit_length() - 2)
+            gap0 = tracker.history.gap_at(before)
+            goal = tracker.goal(self.limits)
+            self._expected = expected(k, tracker.gap, before, gap0, goal)
+
     def observe(self) -> None:
         """Evaluate f at the iterate, for a solver whose steps do without."""
         if self.state.at is None and self._observe is not None:
             self.state = self._observe(self.problem, self.state)
-            if self.previous is not None:
-                self.monitor.compare(self.previous, self.state)
+            self._compare()
         self.tracker.see(self.state)
+
+    def _compare(self) -> None:
+        """Compare the last two states with what L and convexity promise, where f is known."""
+        if self.previous is not None and self.state.at is not None:
+            self.monitor.compare(self.previous, self.state)
 
     def _measure_stationarity(self) -> float:
         """Measure the Frank-Wolfe gap at x where f is not convex; there is no lower bound."""
@@ -295,14 +348,36 @@ class Course:
         costs = self._calls + self._proof_calls > 0 or self._observe is not None
         return self.options.schedule.every == "auto" and not costs
 
+    def _is_promising(self) -> bool:
+        """Tell whether the oracle's answer to the state's gradient would end the run, if proved.
+
+        Where a proof costs much and the answer is known, proofs are spaced, and answers are looked
+        at in every round.
+        """
+        state, oracles = self.state, self.oracles
+        if self._calls or not self._proof_calls or state.at is None:
+            return False
+        if not isinstance(oracles, Oracles) or self.options.schedule.every != "auto":
+            return False
+        tracker, at, known = self.tracker, state.at, oracles.last
+        if known is None or known[0] is not at.gradient:
+            return False
+        slack = inner(at.gradient, state.x) - float(known[1].dot(at.gradient))
+        best = min(tracker.fun, at.value)
+        return slack - (at.value - best) <= tracker.goal(self.limits)
+
     def _price(self) -> float:
         """Return the declared cost of certifying the state, in rounds."""
         if isinstance(self.problem, CompositeProblem):
             return float(self.problem.objective.has_values)
-        calls = self._calls + self._proof_calls + (self.state.at is None)
+        state = self.state
+        # a state may know better than its solver, where methods take turns
+        calls = getattr(state, "certificate_calls", self._calls + self._proof_calls)
+        calls += state.at is None
         if calls == 0:
             return 0.0
-        m = getattr(self.state, "m", None) or getattr(self.solver, "round_calls", 1)
+        m = getattr(state, "m", None) or getattr(state, "round_calls", None)
+        m = m or getattr(self.solver, "round_calls", 1)
         return calls / (1 + (m if isinstance(m, int) else CLOSED_FORM_CALLS))
 
     def _bound(self) -> float:
@@ -357,7 +432,7 @@ class Course:
         if callback is not None:
             now = tracker.result(guarded(state), None, "running")
             now.x, now.history = guarded(now.x), now.history.view()
-            now.engine = tracker.log
+            now.method, now.engine = self.solver.name, tracker.log
             try:
                 with counted(None):
                     callback(now)
@@ -365,7 +440,7 @@ class Course:
                 return Status.CALLBACK_STOP
         if tracker.contradicted:
             return Status.CONTRADICTION
-        goal = self.limits.goal(tracker.fun)
+        goal = tracker.goal(self.limits)
         if gap <= goal:
             return Status.CONVERGED
         if tracker.stationarity is not None:
@@ -376,23 +451,56 @@ class Course:
         at_floor = gap <= 2.0 * floor and goal < 1.0625 * floor
         if at_floor or getattr(state, "stalled", False):
             return Status.STALLED
-        return limit
+        self.noisy = self._is_at_noise_floor(gap)
+        return Status.STALLED if self.noisy else limit
+
+    def _is_at_noise_floor(self, gap: float) -> bool:
+        """Tell whether random gradients have kept a run from its goal for three of four rounds."""
+        rows, goal = self.tracker.history.rows, self.tracker.goal(self.limits)
+        least = getattr(self.solver, "rounds_to_floor", None)
+        if least is None or len(rows) % _LOOK_EVERY or not 0.0 < goal < gap < math.inf:
+            return False
+        assert isinstance(self.problem, CompositeProblem)
+        k = self.state.k
+        if k < least(self.problem, self.oracles):
+            return False
+        table = self.tracker.history
+        past = int(np.searchsorted(table["round"], 0.25 * k, side="right")) - 1
+        left = gap / table["gap"][past]
+        return left > _LASTING and goal < gap * left**_HOPELESS
 
 
-def _message(status: Status, state: Any, tracker: Tracker, monitor: Monitor) -> str:
+def _message(status: Status, course: Course, tracker: Tracker, monitor: Monitor) -> str:
     """Return why the run ended, and what was remarked along the way."""
-    remarks = [status.advice, *monitor.remarks]
-    if status is Status.STALLED:
+    noisy = status is Status.STALLED and course.noisy
+    composite = isinstance(tracker.problem, CompositeProblem)
+    advice = NOISE if noisy else status.advice
+    if status is Status.CONTRADICTION and composite:  # `check` is for f and K
+        advice = _COMPOSITE_CONTRADICTION
+    remarks = [advice, *monitor.remarks]
+    if status is Status.STALLED and not noisy:
         floor = max(tracker.floor(), tracker.gap)
         if tracker.stationarity is not None:
             floor = tracker.stationarity
         remarks.append(f"The floor is about {floor:.1e} here.")
     if tracker.contradicted and monitor.found is None:
-        remarks.append(
-            "A lower bound rose above a value of f: the oracle's answers are not minimisers over "
-            "K, or f is not convex, or its gradient is wrong. No gap can be certified."
-        )
+        remarks.append(_CONTRADICTION["G" if composite else "f"])
     return " ".join(remarks)
+
+
+_COMPOSITE_CONTRADICTION = (
+    "The gradients and values of this run contradict each other, so no gap can be certified."
+)
+_CONTRADICTION = {
+    "f": (
+        "A lower bound rose above a value of f: the oracle's answers are not minimisers over K, or "
+        "f is not convex, or its gradient is wrong. No gap can be certified."
+    ),
+    "G": (
+        "A lower bound rose above a value of F: G is not convex, or its gradient is wrong, or "
+        "the minimisation step of H is. No gap can be certified."
+    ),
+}
 
 
 def _outside(error: NonFiniteError) -> str:

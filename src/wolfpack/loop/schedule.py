@@ -28,8 +28,10 @@ class Schedule:
 
     The first number limits certificates to a tenth of a run. A run that meets its tolerance between
     two certificates goes on for up to s rounds. The square root makes both losses equal, and k/20
-    limits the second to a twentieth of the rounds. The rule depends on k and on declared costs
-    alone, never on measured time: the same seed gives the same bits.
+    limits the second to a twentieth of the rounds. Where the gaps so far let a run expect its end
+    before the next of these rounds, it is certified there as well (see `expected`). The rule
+    depends on k, on gaps and on declared costs, never on measured time: the same seed gives the
+    same bits.
 
     Parameters
     ----------
@@ -62,6 +64,21 @@ class Schedule:
         grown = int(min(k / _DELAY, math.sqrt(2.0 * price * k)))
         spacing = max(least, 1 << max(0, grown.bit_length() - 1))
         return k % spacing == 0
+
+
+def expected(k: int, gap: float, k0: int, gap0: float, goal: float) -> tuple[int, ...]:
+    """Return the rounds in which a gap may be expected to reach its goal, at most two.
+
+    Between the rounds k0 < k it has fallen from gap0 to gap. One round continues a fall by equal
+    factors in equal times, the later one a power of k.
+    """
+    if not (0.0 < goal < gap < gap0 < math.inf and 0 < k0 < k):
+        return ()
+    left = math.log(gap / goal) / math.log(gap0 / gap)
+    if left > 2.0:
+        return ()  # far ahead: certificates before that will tell more
+    ends = k + left * (k - k0), k * (k / k0) ** left
+    return tuple(sorted({max(k + 1, math.ceil(end)) for end in ends}))
 
 
 def _power_above(number: float) -> int:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ..problem.checks import checked, nonnegative, optional, whole
 from .status import Status
 
 DEFAULT_ROUNDS = 100_000
-"""Round limit of a run for which the user set no limit at all."""
+"""Round limit of a run for which the user set no limit at all, and of rounds without oracle calls
+where these alone are limited."""
+
+
+SHARE = 1e-6
+"""Gap, as a share of what could be gained at the start, that is small enough by default."""
+
+TINY = 1e-9
+"""The same as a share of the value of f, for a start where there is nothing to gain."""
+
+WITHOUT_BOUND = 1e-4
+"""What is small enough by default where no lower bound is known."""
 
 
 @checked(
@@ -37,6 +49,9 @@ class Limits:
         Limit on the user's clock: all that happens from the call on counts.
     max_passes : float, optional
         Limit on what the rounds of a composite problem read, in passes over the data.
+    relative : bool
+        Stop when the gap is at most 1e-6 (f(x0) - bound), or 1e-9 |f(x)|, or what rounding errors
+        allow, in place of ``tol``.
     """
 
     tol: float = 1e-4
@@ -45,6 +60,7 @@ class Limits:
     max_seconds: float | None = None
     max_lmo: int | None = None
     max_passes: float | None = None
+    relative: bool = False
 
     def __post_init__(self) -> None:
         given = (self.max_rounds, self.max_seconds, self.max_lmo, self.max_passes)
@@ -52,19 +68,30 @@ class Limits:
             object.__setattr__(self, "max_rounds", DEFAULT_ROUNDS)
 
     def exceeded(self, k: int, seconds: float, nlmo: int) -> Status | None:
-        """Return the limit that is reached, if any."""
+        """Return the limit that is reached, if any.
+
+        Methods that seldom ask the oracle need many rounds to spend their calls: they end where
+        100,000 more rounds than calls have been made, unless rounds or seconds are limited.
+        """
         if self.max_rounds is not None and k >= self.max_rounds:
             return Status.MAX_ROUNDS
         if self.max_seconds is not None and seconds >= self.max_seconds:
             return Status.MAX_SECONDS
-        if self.max_lmo is not None and nlmo >= self.max_lmo:
-            return Status.MAX_LMO
+        if self.max_lmo is not None:
+            if nlmo >= self.max_lmo:
+                return Status.MAX_LMO
+            others = (self.max_rounds, self.max_seconds, self.max_passes)
+            if k >= DEFAULT_ROUNDS + nlmo and all(limit is None for limit in others):
+                return Status.MAX_ROUNDS
         return None
 
-    def satisfied(self, fun: float, gap: float) -> bool:
-        """Tell whether the certified gap is small enough."""
-        return gap <= self.goal(fun)
+    def goal(self, fun: float, gain: float, floor: float) -> float:
+        """Return the gap that is small enough at a value of f.
 
-    def goal(self, fun: float) -> float:
-        """Return the gap that is small enough at a value of f."""
-        return self.tol if self.rtol is None else max(self.tol, self.rtol * abs(fun))
+        ``gain`` is f(x0) less the best bound, ``floor`` what rounding errors allow to claim.
+        """
+        goal = self.tol
+        if self.relative:
+            goal = max(SHARE * gain, TINY * abs(fun), 2.0 * floor)
+            goal = goal if math.isfinite(goal) else WITHOUT_BOUND
+        return goal if self.rtol is None else max(goal, self.rtol * abs(fun))

@@ -13,6 +13,7 @@ from ..problem import CompositeProblem, Problem
 from .history import History
 from .result import Result
 from .status import Status
+from .stopping import Limits
 
 
 @dataclass
@@ -55,8 +56,7 @@ class Tracker:
     @property
     def gap(self) -> float:
         """The certified gap, the best value minus the `lower_bound`; infinite without a bound."""
-        bound = self.lower_bound
-        return math.inf if bound == -math.inf else self.fun - bound
+        return self._gap(self.lower_bound)
 
     @property
     def lower_bound(self) -> float:
@@ -65,9 +65,17 @@ class Tracker:
         It is the best lower bound less the rounding error of the best value, and so far below that
         value that their difference, the gap, is at least the `floor`.
         """
+        error = self.error_of_value()
+        return self._lower_bound(error, error + self.problem.counts.rounding)
+
+    def _gap(self, bound: float) -> float:
+        return math.inf if bound == -math.inf else self.fun - bound
+
+    def _lower_bound(self, error: float, floor: float) -> float:
+        """Return `lower_bound` from the rounding error of the best value and the floor."""
         if not self.convex or self.best_bound == -math.inf:
             return -math.inf
-        low = min(self.best_bound - self.error_of_value(), self.fun - self.floor())
+        low = min(self.best_bound - error, self.fun - floor)
         # rounded downwards, so that the difference of the two numbers is a valid gap
         return math.nextafter(low, -math.inf)
 
@@ -87,6 +95,14 @@ class Tracker:
         if x is not self.x:
             self.x, self.at, self.fun, self.value_error = x, None, fun, None
 
+    def goal(self, limits: Limits) -> float:
+        """Return the gap at which a run with these limits has converged."""
+        if not limits.relative:
+            return limits.goal(self.fun, 0.0, 0.0)
+        rows = self.history.rows
+        gain = (rows[0][2] if len(rows) else self.fun) - self.lower_bound
+        return limits.goal(self.fun, gain, self.floor())
+
     def error_of_value(self) -> float:
         """Return a bound on the rounding error of the best value."""
         if self.value_error is None:
@@ -99,17 +115,28 @@ class Tracker:
 
     def record(self, state: Any, bound: float) -> tuple[float, float]:
         """Take the round's lower bound and add a row to the history; return gap and floor."""
+        counts = self.problem.counts
         self.best_bound = max(self.best_bound, bound)
-        error, floor = self.error_of_value(), self.floor()
+        error = self.error_of_value()
+        floor = error + counts.rounding
         # The bound is proved up to rounding errors, which it and the value allow for already.
         excess = self.best_bound - self.fun - error
         if self.convex and excess > floor and excess > self.problem.outside(self.x, self.at):
             self.convex, self.contradicted = False, True
-        gap = self.gap
-        counts = self.problem.counts
+        gap = self._gap(self._lower_bound(error, floor))
         alpha, m = getattr(state, "alpha", math.nan), getattr(state, "m", 0)
-        row = (state.k, self.seconds, state.at.value, bound, gap)
-        row += (counts.nfev, counts.njev, counts.nlmo, alpha, math.inf if m == "exact" else m)
+        row = (
+            state.k,
+            self.seconds,
+            state.at.value,
+            bound,
+            gap,
+            counts.nfev,
+            counts.njev,
+            counts.nlmo,
+            alpha,
+            math.inf if m == "exact" else m,
+        )
         self.history.add(row, () if self.log is None else self.log.recorded())
         return gap, floor
 

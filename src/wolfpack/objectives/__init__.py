@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..arrays import Array
+from ..problem import Stacked
 from ..problem.checks import shown
 from ._base import Objective
 from .autodiff import from_jax, from_torch
@@ -53,6 +54,10 @@ def as_objective(f: Objective | Callable[[Array], tuple[float, Array]]) -> Objec
         )
     if isinstance(f, Objective):
         return f
+    if isinstance(f, Stacked):
+        raise TypeError(
+            f"f must be one objective, found the data of {len(f)}: pass it to minimize_many"
+        )
     if callable(f) and not (isinstance(f, type) and issubclass(f, Objective)):
         return Function(f)
     raise TypeError(

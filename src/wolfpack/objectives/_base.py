@@ -35,20 +35,23 @@ from ..problem import (
     Minorant,
     Pending,
     QuadraticForm,
+    Stackable,
     is_own,
     unit_of,
 )
 from ..problem.rounding import MODEL
+from ._carrier import Carrier, ImageCarrier, is_worth
 from ._double import as_double, double_twin
 from ._matrix import Matrix, Sizes, as_matrix, has_rows, place_of, sizes_of, squares
 from ._narrow import Narrow
 from ._spectrum import spectral_norm_squared
 
 if TYPE_CHECKING:
+    from ..atoms import Atoms
     from ..sets import Set
 
 
-class Objective(ABC):
+class Objective(Stackable, ABC):
     """A smooth convex function f, the base class of all objectives.
 
     A subclass defines `evaluate`. Every other attribute and method has a default; overriding it
@@ -143,6 +146,11 @@ class Objective(ABC):
         ),
     )
 
+    def __repr__(self) -> str:
+        parts = [] if self.shape is None else [f"x of shape {tuple(self.shape)}"]
+        parts += [f"{self.n:,} observations"] if self.n > 1 else []
+        return f"{type(self).__name__}({', '.join(parts)})"
+
     @abstractmethod
     def evaluate(self, x: Array) -> Evaluation:
         """Return value, gradient and dual point at ``x``."""
@@ -198,13 +206,15 @@ class Objective(ABC):
         """
         return float(dual)
 
-    @property
-    def number_dual(self) -> bool:
-        """Whether the dual point of an evaluation is the number <x, grad f(x)> - f(x).
+    number_dual: ClassVar[bool] = True
+    """Whether the dual point of an evaluation is the number <x, grad f(x)> - f(x).
 
-        That is so where `conjugate_bound` is not overridden.
-        """
-        return type(self).conjugate_bound is Objective.conjugate_bound
+    That is so where `conjugate_bound` is not overridden.
+    """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.number_dual = cls.conjugate_bound is Objective.conjugate_bound
 
     def minorant(self, dual: Array, y: Array, K: Set) -> Minorant:
         """Return an affine function below f with slope y, and its rounding error on K.
@@ -247,6 +257,33 @@ class Objective(ABC):
         Needed by `method="conic"`.
         """
         return None
+
+    def hessian_blocks(self, dual: Array, free: Array) -> list[tuple[Array, Array]] | None:
+        """Return the Hessian where the gradient of the loss is ``dual``, None when unknown.
+
+        It is a list of pairs, positions in the flattened x and the matrix of their second
+        derivatives, all others being zero. ``free`` tells the entries of x that matter.
+        """
+        return None
+
+    def hessian_passes(self, free: Array) -> float:
+        """Return the price of a Newton step in `hessian_blocks`, in gradients; infinite if none."""
+        return math.inf
+
+    def hessian_of_vertex(self, x: Array, v: Atoms) -> Array | None:
+        """Return Hess f(x) v for a vertex, None when unknown."""
+        return self.hessian_product(x, v.to_dense())
+
+    def carrier(self, x: Array) -> Carrier | None:
+        """Return what carries products with f's matrix along steps; None where that gains nothing.
+
+        ``x`` is a point of the run.
+        """
+        return None
+
+    def drift_error(self, drift: float, dual: Array, K: Set) -> float:
+        """Return what the drift of an evaluation adds to the error of its tangent on K."""
+        return 0.0
 
     def image_metric(self, x: Array) -> Callable[[Sequence[Array]], Array] | None:
         """Return the function from images of vectors u_i to all <u_i, Hess f(x) u_j>, else None.
@@ -333,6 +370,21 @@ class LinearModel(Objective):
     def image(self, x: Array) -> Array:
         return matmul(self.A, x)
 
+    def carrier(self, x: Array) -> Carrier | None:
+        return None if type(x) is not np.ndarray else self._carrier
+
+    @cached_property
+    def _carrier(self) -> Carrier | None:
+        smooth = 0.0 < self.loss_smoothness < math.inf
+        own = type(self).evaluate is LinearModel.evaluate
+        if self.checked or not (smooth and own and is_worth(self.A)):
+            return None
+        return ImageCarrier(self, math.sqrt(float(squares(self.A, 0).sum())))
+
+    def image_curvature(self, change: Array) -> float | None:
+        """Return <d, Hess f d> if f is quadratic, given ``change`` = A d; None otherwise."""
+        return None
+
     def evaluate_image(self, z: Array) -> Evaluation:
         value, theta = self.loss(z)
         return Evaluation(fetch(value)[0], matmul(self._At, theta), theta)
@@ -404,6 +456,8 @@ class LinearModel(Objective):
         if sizes is None:
             return MODEL * unit_of(x) * (abs(at.value) + norm(at.gradient) * K.radius)
         error = sizes.product * norm(at.dual) + sizes.second_order
+        if at.drift:
+            error += at.drift * (norm(at.dual) + 0.5 * self.loss_smoothness * at.drift)
         return error + sizes.terms * (abs(at.value) + sizes.offset)
 
     def _error_against(self, twin: Self, x: Array, value: float, K: Set) -> float:
@@ -490,7 +544,8 @@ def settle(value: Array, product: Array, gradient: Array) -> tuple[float, float]
     f(x) is NaN if the gradient is not finite. Since x is finite, the product is then not finite
     either, so that the gradient itself is seldom checked.
     """
-    number, product = fetch(value, product)
+    if not type(value) is type(product) is float:
+        value, product = fetch(value, product)
     if not math.isfinite(product) and not all_finite(gradient):
         return math.nan, product
-    return number, product
+    return value, product

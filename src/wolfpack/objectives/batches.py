@@ -131,23 +131,30 @@ class Batches(Objective):
         elif self.repeats and len(self.first) < KEPT_BATCHES:
             found = len(self.first)
         self.counted = found is not None
-        # a source of unknown length is first evaluated after 100 minibatches
+        # without values of G there is no need to know
         self.length: int = 100 if found is None else found
         if not self.repeats:
             self._rest = batches
 
+    def count(self) -> None:
+        """Count the minibatches by a pass over the source, if such passes will evaluate F."""
+        if self.has_values and not self.counted:
+            self.length, self.counted = sum(1 for _ in self._pairs()), True
+
     def open(self) -> Iterator[FiniteSum]:
         """Return an iterator over the losses of the minibatches, from the beginning."""
+        for number, pair in enumerate(self._pairs()):
+            yield self._loss(number, pair)
+
+    def _pairs(self) -> Iterator[tuple[Matrix, Array]]:
         pairs = self.source() if callable(self.source) else self.source
         try:
-            source = iter(pairs)
+            return iter(pairs)
         except TypeError as error:
             raise TypeError(
                 "source must be an iterable of (features, targets), or a function without "
                 f"arguments that returns one, found {shown(self.source)}: {error}"
             ) from error
-        for number, pair in enumerate(source):
-            yield self._loss(number, pair)
 
     def stream(self) -> Iterator[FiniteSum]:
         """Return an iterator that is endless if the source can be read again."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
@@ -63,6 +64,9 @@ class Logistic(SignLoss):
         scaled = self.weight * against
         return lambda z: scaled * expit(against * z)
 
+    def unit_curvature(self, slopes: Array) -> Array:
+        return abs(slopes) * (1.0 - abs(slopes))
+
     def unit_conjugate(self, theta: Array) -> Array:
         # theta_i = -b_i p with p in [0, 1]: the conjugate is p log p + (1-p) log(1-p)
         p = clip(-self.labels * theta, 0.0, 1.0)
@@ -94,6 +98,9 @@ class SquaredHinge(SignLoss):
         labels = self._of(self.labels, rows)
         short = clip(1.0 - labels * z, 0.0, None)
         return 0.5 * short * short, -labels * short
+
+    def unit_curvature(self, slopes: Array) -> Array:
+        return 1.0 * (abs(slopes) > 0.0)
 
     def unit_conjugate(self, theta: Array) -> Array:
         u = clip(self.labels * theta, None, 0.0)
@@ -129,6 +136,8 @@ class Multinomial(RowLoss):
     """
 
     unit_smoothness = 0.5
+    joint_outputs = True
+    stack_axes: ClassVar[dict[str, int]] = {"features": 2, "labels": 1}
 
     def __init__(
         self,
@@ -167,6 +176,13 @@ class Multinomial(RowLoss):
         values = level[:, 0] - z[at]
         slopes[at] -= 1.0
         return values, slopes
+
+    def unit_curvature(self, slopes: Array) -> Array | None:
+        if self._chosen is not None:
+            return None
+        p = slopes.copy()
+        p[np.arange(self.n), self.labels] += 1.0
+        return p[:, :, None] * (np.eye(self.classes) - p[:, None, :])
 
     def unit_conjugate(self, theta: Array) -> Array:
         # theta_i = p - e_{b_i} with p on the simplex: the conjugate is sum p log p

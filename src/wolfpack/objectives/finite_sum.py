@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import diags_array, issparse
@@ -22,6 +23,8 @@ from ..arrays import (
     is_foreign,
     like,
     norm,
+    row_norms,
+    sum_last,
     take,
     to_host,
 )
@@ -29,6 +32,7 @@ from ..problem.checks import choice, count, shown
 from ._base import LinearModel
 from ._matrix import Matrix, Sizes, as_matrix, entries, has_rows, squares
 from ._narrow import Narrow
+from ._second_order import Block, hessian_blocks, hessian_passes
 from ._spectrum import spectral_norm_squared
 
 
@@ -47,6 +51,32 @@ class FiniteSum(LinearModel):
         of them. `minimize` always uses the whole sum.
     """
 
+    row_data: ClassVar[str] = ""
+    """The argument and attribute with one entry per observation, where losses of many problems can
+    be computed at once (`stacked_loss`)."""
+    columns_allowed: ClassVar[bool] = False
+    """Whether those data may be a matrix (n, q), for q losses that are added up."""
+
+    @classmethod
+    def varying_arguments(cls, arguments: dict[str, Any]) -> tuple[str, ...]:
+        found = super().varying_arguments(arguments)
+        if found == (cls.row_data,) and cls.columns_allowed:
+            matrix, data = (arguments[name] for name in cls.stack_axes)
+            if len(data) == np.shape(matrix)[0]:
+                return ()  # of shape (n, q), for a matrix x
+        return found
+
+    def stacked_loss(self, z: Array) -> tuple[Array, Array]:
+        """Return losses and their gradients for the rows of ``z``, one problem per row."""
+        raise NotImplementedError
+
+    def stacked_conjugate(self, theta: Array, reach: Array) -> tuple[Array, Array]:
+        """Return loss* of each row, and the sums of the sizes of the terms that it adds up.
+
+        ``reach`` bounds the norms of A x (see `conjugate_and_error`).
+        """
+        raise NotImplementedError
+
     def __init__(self, A: Matrix, name: str = "A", batch: int | None = None) -> None:
         super().__init__(A, name)
         self.n = self.A.shape[0]
@@ -60,6 +90,27 @@ class FiniteSum(LinearModel):
     @abstractmethod
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         """Return the entries ``rows`` of grad loss, where z holds the same entries of Ax."""
+
+    joint_outputs: bool = False
+    """Whether the loss of a row mixes its outputs, so that `curvatures` are matrices."""
+
+    def curvatures(self, dual: Array) -> Array | None:
+        """Return the second derivatives of the loss where ``dual`` is its gradient, else None.
+
+        They have the shape of Ax; or (n, q, q), a matrix for each row of Ax.
+        """
+        return None
+
+    @property
+    def has_curvatures(self) -> bool:
+        """Whether `curvatures` is known."""
+        return type(self).curvatures is not FiniteSum.curvatures
+
+    def hessian_blocks(self, dual: Array, free: Array) -> list[Block] | None:
+        return None if is_foreign(dual) else hessian_blocks(self, dual, free)
+
+    def hessian_passes(self, free: Array) -> float:
+        return math.inf if is_foreign(self.like) else hessian_passes(self, free)
 
     def slopes_of(self, rows: Array) -> Callable[[Array], Array]:
         """Return the function z -> `row_loss_gradient` of fixed rows, for repeated calls."""
@@ -135,7 +186,15 @@ class FiniteSum(LinearModel):
         """Return the objective u -> f(scales * u): column j of A times scales[j]."""
         self._need_rows("scale", "columns")
         other = copy.copy(self)
-        for name in ("spectral_norm_squared", "L", "L1", "row_norms_squared", "_known_sizes"):
+        names = (
+            "spectral_norm_squared",
+            "L",
+            "L1",
+            "row_norms_squared",
+            "_known_sizes",
+            "_carrier",
+        )
+        for name in names:
             vars(other).pop(name, None)
         if issparse(self.A):
             scaled = self.A @ diags_array(scales)
@@ -212,6 +271,18 @@ class RowLoss(FiniteSum):
     def unit_conjugate(self, theta: Array) -> Array:
         """Return phi_i*(theta_i) for all rows, theta clipped to the domain of phi_i*."""
 
+    def unit_curvature(self, slopes: Array) -> Array | None:
+        """Return the second derivatives of all phi_i, from their derivatives, None if unknown."""
+        return None
+
+    @property
+    def has_curvatures(self) -> bool:
+        return type(self).unit_curvature is not RowLoss.unit_curvature
+
+    def curvatures(self, dual: Array) -> Array | None:
+        found = self.unit_curvature(dual / self.weight)
+        return None if found is None else self.weight * found
+
     @property
     def loss_smoothness(self) -> float:
         return self.unit_smoothness * self.weight
@@ -237,6 +308,19 @@ class RowLoss(FiniteSum):
         # the division by the weight and the clipping move theta by a few rounding units
         size = self.weight * float(size) + length * (sizes.reach + self.target_norm) + sizes.offset
         return self.weight * float(number), sizes.terms * size
+
+    def stacked_loss(self, z: Array) -> tuple[Array, Array]:
+        values, slopes = self.unit(z, slice(None))
+        return self.weight * sum_last(values, 1), self.weight * slopes
+
+    def stacked_conjugate(self, theta: Array, reach: Array) -> tuple[Array, Array]:
+        values = self.unit_conjugate(theta / self.weight)
+        length = row_norms(theta)
+        targets = 0.0 * length
+        if self.row_data != "labels":
+            targets = row_norms(getattr(self, self.row_data))
+        sizes = self.weight * sum_last(abs(values), 1) + length * (reach + targets)
+        return self.weight * sum_last(values, 1), sizes
 
     target_norm: float = 0.0  # the norm of the targets, where the loss has numbers as targets
 
@@ -268,6 +352,10 @@ class RowLoss(FiniteSum):
 
 class SignLoss(RowLoss):
     """A loss of labels -1/+1, given as such or as 0/1, of shape (n,) or (n, q)."""
+
+    stack_axes: ClassVar[dict[str, int]] = {"features": 2, "labels": 1}
+    row_data = "labels"
+    columns_allowed = True
 
     def __init__(
         self, features: Matrix, labels: Array, reduction: str = "mean", batch: int | None = None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, as_float_array, is_foreign, same_place, spare
+from ..arrays import Array, Structured, as_float_array, is_foreign, same_place, spare
 from ..problem import Evaluation
 from ..problem.checks import (
     as_float,
@@ -86,7 +87,16 @@ class Function(Objective):
         return _checked(value, gradient, x)
 
 
+def _plain(value: Any, gradient: Any, x: Array) -> bool:
+    """Tell whether f has answered as it mostly does, so that nothing has to be converted."""
+    if type(value) is not float or not (type(x) is np.ndarray is type(gradient)):
+        return False
+    return gradient.dtype == np.float64 and gradient.shape == x.shape
+
+
 def _checked(value: Array, gradient: Array, x: Array) -> Evaluation:
+    if _plain(value, gradient, x):
+        return conjugate_evaluation(value, x, gradient.copy())
     if not (is_foreign(value) and not value.shape):
         number = as_float(value)
         if math.isnan(number) and not is_number(value):
@@ -98,7 +108,7 @@ def _checked(value: Array, gradient: Array, x: Array) -> Evaluation:
     if tuple(shape or ()) != tuple(x.shape):
         found = type(gradient).__name__ if shape is None else shape
         raise ValueError(f"the gradient of f must have x's shape {tuple(x.shape)}, found {found}")
-    if isinstance(gradient, np.ndarray):
+    if not (is_foreign(gradient) or isinstance(gradient, Structured)):
         # a copy: f may use the same memory again
         gradient = np.array(as_float_array(gradient, "the gradient of f"))
     if is_foreign(x) or is_foreign(gradient):

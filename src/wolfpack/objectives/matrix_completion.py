@@ -12,9 +12,11 @@ from scipy.sparse import diags_array
 
 from ..arrays import (
     Array,
+    Layout,
     LowRank,
     SparseMatrix,
     as_plain,
+    fetch,
     inner,
     inners,
     is_foreign,
@@ -87,6 +89,7 @@ class MatrixCompletion(Objective):
         self.values = take(b, like(order, b))
         self.like, self.checked = self.values[:0], is_foreign(b)
         self._flat = like(self.rows * q + self.columns, b) if self.checked else None
+        self._layout = Layout(like(self.rows, b), like(self.columns, b), self.shape)
         repeated = (np.diff(self.rows) == 0) & (np.diff(self.columns) == 0)
         if repeated.any():
             k = int(repeated.argmax())
@@ -99,7 +102,9 @@ class MatrixCompletion(Objective):
         check_place(self.like, x)
         residual = self._observe(x) - self.values
         value, gradient = 0.5 * lazy_inner(residual, residual), self._place(residual, x)
-        if self.checked:
+        if isinstance(gradient, SparseMatrix):  # its entries are finite if their squares are
+            value = fetch(value)[0]
+        elif self.checked:
             value = settle(value, lazy_inner(x, gradient), gradient)[0]
         return Evaluation(value, gradient, residual)
 
@@ -122,8 +127,9 @@ class MatrixCompletion(Objective):
         # an entry of X = U diag(s) V' is a sum of as many terms as X has factors
         length, off = norm(at.dual), 0.0
         if isinstance(x, LowRank):
-            terms = accumulation(len(x.s)) + 2.0
-            off = terms * unit_of(at.dual) * float(abs(x.s).sum()) * _largest(x.U) * _largest(x.V)
+            terms = accumulation(x.rank) + 2.0
+            size = float(abs(to_host(x.s)).sum()) * _largest(x.U) * _largest(x.V)
+            off = terms * unit_of(at.dual) * size
         return off * (length + 0.5 * off) + 2.0 * self._sum_units(at.dual) * abs(at.value)
 
     def _sum_units(self, theta: Array) -> float:
@@ -177,23 +183,27 @@ class MatrixCompletion(Objective):
 
     def _observe(self, x: Array) -> Array:
         if isinstance(x, LowRank):
-            return x.entries(self.rows, self.columns)
+            return x.entries(self._layout.rows, self._layout.columns)
         if self._flat is not None:
             return take(reshape(x, (-1,)), self._flat)
         return x[self.rows, self.columns]
 
     def _place(self, theta: Array, x: Array = None) -> Array:
         """Return the matrix that is theta on Omega: sparse where ``x`` is `LowRank`."""
+        sparse = SparseMatrix.at(self._layout, theta)
+        if isinstance(x, LowRank):
+            return sparse
+        if self._flat is None:
+            return sparse.to_dense()
         p, q = self.shape
-        if self._flat is not None:
-            return reshape(scatter_add(zeros((p * q,), theta), self._flat, theta), (p, q))
-        sparse = SparseMatrix(self.rows, self.columns, theta, (p, q))
-        return sparse if isinstance(x, LowRank) else sparse.to_dense()
+        return reshape(scatter_add(zeros((p * q,), theta), self._flat, theta), (p, q))
 
 
 def _largest(factor: Array) -> float:
     """Return the largest norm of a column of a factor, which is 1 up to rounding."""
-    return math.sqrt(float((factor * factor).sum(axis=0).max(initial=0.0)))
+    return math.sqrt(
+        float(to_host(namespace(factor).sum(factor * factor, axis=0)).max(initial=0.0))
+    )
 
 
 def _as_positions(positions: Array, name: str, size: int) -> Array:

@@ -4,22 +4,38 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from scipy.sparse import eye_array, kron
 
-from ..arrays import Array, clip, inner, inners, lazy_inner, namespace, norm, to_host, xlogy
+from ..arrays import (
+    Array,
+    clip,
+    inner,
+    inners,
+    lazy_inner,
+    namespace,
+    norm,
+    row_norms,
+    sum_last,
+    to_host,
+    xlogy,
+)
 from ..problem import Evaluation, QuadraticForm
 from ..problem.checks import as_float, between, positive
 from ._matrix import Matrix, Sizes, on_host
 from .finite_sum import FiniteSum, RowLoss, reduction_weight
 
 if TYPE_CHECKING:
+    from ..atoms import Atoms
     from ..sets import Set
 
 _LARGEST_EXPONENT = {False: 709.0, True: 88.0}
 """What the exponential takes without overflow, and (True) in single precision."""
+
+_INSIDE = 1.0 - 1e-6
+"""Share of the largest slope that is the largest slope itself, up to rounding."""
 
 _log_mean = between(-700, 700, low_open=True, high_open=True)  # of which exp is a float
 
@@ -52,6 +68,10 @@ class LeastSquares(FiniteSum):
     >>> f.value_and_gradient(np.array([0.0, 2.0]))
     (2.5, array([-1.,  2.]))
     """
+
+    stack_axes: ClassVar[dict[str, int]] = {"A": 2, "b": 1}
+    row_data = "b"
+    columns_allowed = True
 
     def __init__(
         self, A: Matrix, b: Array, batch: int | None = None, reduction: str = "sum"
@@ -86,8 +106,19 @@ class LeastSquares(FiniteSum):
         half = 0.5 / self.weight * length  # of the square of ||theta||, which is known already
         return half * length + inner(self.b, dual), sizes.terms * length * (half + self._b_norm)
 
+    def stacked_loss(self, z: Array) -> tuple[Array, Array]:
+        residual = z - self.b
+        return 0.5 * self.weight * sum_last(residual * residual, 1), self.weight * residual
+
+    def stacked_conjugate(self, theta: Array, reach: Array) -> tuple[Array, Array]:
+        half, length = 0.5 / self.weight * sum_last(theta * theta, 1), row_norms(theta)
+        return half + sum_last(self.b * theta, 1), half + length * row_norms(self.b)
+
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         return self.weight * (z - self._of(self.b, rows))
+
+    def curvatures(self, dual: Array) -> Array:
+        return 0.0 * dual + self.weight
 
     def quadratic_form(self) -> QuadraticForm | None:
         A, root = on_host(self.A), math.sqrt(self.weight)
@@ -99,11 +130,18 @@ class LeastSquares(FiniteSum):
         return QuadraticForm(factor=root * A, target=root * b.reshape(-1))
 
     def curvature(self, x: Array, d: Array) -> float:
-        image = self.A @ d
-        return self.weight * inner(image, image)
+        return self.image_curvature(self.A @ d)
+
+    def image_curvature(self, change: Array) -> float:
+        return self.weight * inner(change, change)
 
     def hessian_product(self, x: Array, d: Array) -> Array:
         return self.weight * (self._At @ (self.A @ d))
+
+    def hessian_of_vertex(self, x: Array, v: Atoms) -> Array:
+        carrier = self.carrier(x)
+        image = self.A @ v.to_dense() if carrier is None else carrier.of_vertex(v)[0]
+        return self.weight * (self._At @ image)
 
 
 class Huber(RowLoss):
@@ -133,6 +171,9 @@ class Huber(RowLoss):
 
     unit_smoothness = 1.0
 
+    stack_axes: ClassVar[dict[str, int]] = {"features": 2, "targets": 1}
+    row_data = "targets"
+
     def __init__(
         self,
         features: Matrix,
@@ -149,6 +190,9 @@ class Huber(RowLoss):
         residual = z - self._of(self.targets, rows)
         slopes = clip(residual, -self.delta, self.delta)
         return slopes * (residual - 0.5 * slopes), slopes
+
+    def unit_curvature(self, slopes: Array) -> Array:
+        return 1.0 * (abs(slopes) < _INSIDE * self.delta)
 
     def unit_conjugate(self, theta: Array) -> Array:
         theta = clip(theta, -self.delta, self.delta)
@@ -180,6 +224,9 @@ class Quantile(RowLoss):
     array([-0.45,  0.05])
     """
 
+    stack_axes: ClassVar[dict[str, int]] = {"features": 2, "targets": 1}
+    row_data = "targets"
+
     def __init__(
         self,
         features: Matrix,
@@ -199,6 +246,10 @@ class Quantile(RowLoss):
         residual = self._of(self.targets, rows) - z
         u = clip(residual / self.delta, self.q - 1.0, self.q)
         return u * (residual - 0.5 * self.delta * u), -u
+
+    def unit_curvature(self, slopes: Array) -> Array:
+        inside = (slopes > -_INSIDE * self.q) & (slopes < _INSIDE * (1.0 - self.q))
+        return inside * (1.0 / self.delta)
 
     def unit_conjugate(self, theta: Array) -> Array:
         theta = clip(theta, -self.q, 1.0 - self.q)
@@ -233,6 +284,8 @@ class Poisson(RowLoss):
     >>> Poisson(np.eye(2), [0, 3]).gradient(np.zeros(2))
     array([ 0.5, -1. ])
     """
+
+    stack_axes: ClassVar[dict[str, int]] = {"features": 2, "counts": 1}
 
     def __init__(
         self,
@@ -304,6 +357,9 @@ class Poisson(RowLoss):
         over = clip(z - self.cap, 0.0, None)
         slopes = low * (1.0 + over)
         return low * (1.0 + over * (1.0 + 0.5 * over)) - counts * z, slopes - counts
+
+    def unit_curvature(self, slopes: Array) -> Array:
+        return clip(slopes + self.counts, 0.0, self.top)
 
     def unit_conjugate(self, theta: Array) -> Array:
         s = clip(theta + self.counts, 0.0, None)

@@ -69,6 +69,10 @@ class Weighted(FiniteSum):
     def loss_smoothness(self) -> float:
         return self.base.loss_smoothness
 
+    @property
+    def joint_outputs(self) -> bool:
+        return self.base.joint_outputs
+
     @cached_property
     def L(self) -> float | None:
         if self.base.L is None:
@@ -120,6 +124,17 @@ class Weighted(FiniteSum):
     @property
     def offset_size(self) -> float:
         return float(self.weights.max()) * self.base.offset_size
+
+    @property
+    def has_curvatures(self) -> bool:
+        return self.base.has_curvatures
+
+    def curvatures(self, dual: Array) -> Array | None:
+        scale = self.base.weight * np.where(self._column > 0, self._column, 1.0)
+        found = self.base.unit_curvature(dual / scale)
+        if found is None:
+            return None
+        return self.base.weight * self.weights.reshape(-1, *(1,) * (found.ndim - 1)) * found
 
     def _total(self, values: Array) -> float:
         column = self.weights.reshape(-1, *(1,) * (values.ndim - 1))

@@ -8,6 +8,7 @@ from .composite import CompositeProblem
 from .constrained import Problem
 from .errors import CapabilityError, EndOfData, NonFiniteError
 from .evaluation import CompositeEvaluation, Counts, Evaluation, Pending, Violation
+from .face import Face
 from .polyhedron import Polyhedron, QuadraticForm
 from .protocols import (
     Finisher,
@@ -22,6 +23,7 @@ from .protocols import (
     State,
 )
 from .rounding import Minorant, accumulation, sum_unit, underflow, unit_of
+from .stacked import Stackable, Stacked, axes_of
 
 __all__ = [
     "CapabilityError",
@@ -30,6 +32,7 @@ __all__ = [
     "Counts",
     "EndOfData",
     "Evaluation",
+    "Face",
     "Finisher",
     "LimitReached",
     "Minorant",
@@ -46,10 +49,13 @@ __all__ = [
     "SetDependent",
     "SimpleTerm",
     "Solver",
+    "Stackable",
+    "Stacked",
     "State",
     "Violation",
     "accumulation",
     "affordable",
+    "axes_of",
     "counted",
     "is_own",
     "spend",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ..arrays import Array, all_finite, epsilon, inner, norm_order, norm_squared
+from ..arrays import Array, all_finite, epsilon, inner, norm_order, norm_squared, zeros
 from .errors import CapabilityError, NonFiniteError
 from .evaluation import CompositeEvaluation, Counts, Violation
 from .protocols import MirrorMap, Objective, SimpleTerm
@@ -148,7 +148,17 @@ class CompositeProblem:
     def value_error(self, y: Array, value: float, at: CompositeEvaluation | None) -> float:
         """Return the rounding error to expect of ``value``, F at ``y``."""
         smooth = value if at is None else at.smooth
-        return _UNITS * epsilon(y) * (abs(value) + abs(smooth)) if math.isfinite(value) else 0.0
+        size = abs(value) + abs(smooth) + self.loss_size
+        return _UNITS * epsilon(y) * size if math.isfinite(value) else 0.0
+
+    @cached_property
+    def loss_size(self) -> float:
+        """The size of the terms that cancel in a small loss: its value where the image is 0."""
+        G = self.objective
+        if G.image_shape is None or G.like is None:
+            return 0.0
+        size = abs(G.image_value(zeros(G.image_shape, G.like)))
+        return size if math.isfinite(size) else 0.0
 
     def outside(self, y: Array, at: CompositeEvaluation | None) -> float:
         """Return 0: F is defined wherever a run may go."""
@@ -163,7 +173,8 @@ class CompositeProblem:
         step = y_next - y
         slope = inner(at.gradient, step)
         change = at_next.smooth - at.smooth - slope
-        noise = 1e3 * epsilon(y) * (abs(at.smooth) + abs(at_next.smooth) + abs(slope))
+        size = abs(at.smooth) + abs(at_next.smooth) + abs(slope) + self.loss_size
+        noise = 1e3 * epsilon(y) * size
         if change < -noise:
             return Violation("convexity")
         beta = at_next.beta

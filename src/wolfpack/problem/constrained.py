@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, all_finite, epsilon, fetch, inner, inners, norm, to_host
+from ..arrays import Array, all_finite, epsilon, fetch, inner, inners, is_double, norm, to_host
 from .errors import CapabilityError, NonFiniteError
 from .evaluation import Counts, Evaluation, Pending, Violation
-from .protocols import Objective, Region
+from .protocols import Carrier, Objective, Region
 from .rounding import FAR, MODEL, UNIT, Minorant, accumulation, sum_unit, underflow, unit_of
 
 
@@ -54,6 +54,17 @@ class Problem:
         """
         at = self.evaluate_lazily(x)
         at = self.settle(at, x)[0] if isinstance(at.value, Pending) else at
+        if self.counts.limited:
+            self.counts.latest = x, at
+        return at
+
+    def evaluate_product(
+        self, carrier: Carrier, x: Array, product: Array, drift: float
+    ) -> Evaluation:
+        """Evaluate f at ``x`` from a carried product, count it, and refuse what is not finite."""
+        self.counts.evaluated()
+        at = carrier.evaluate(x, product, drift)
+        self._refuse(at, x, False)
         if self.counts.limited:
             self.counts.latest = x, at
         return at
@@ -143,7 +154,9 @@ class Problem:
         self.counts.smoothness = L
         return L
 
-    def dual_bound(self, y: Array, dual: Any, vertex: Any, averaged: bool = False) -> float:
+    def dual_bound(
+        self, y: Array, dual: Any, vertex: Any, averaged: bool = False, drift: float = 0.0
+    ) -> float:
         """Return a proved lower bound on min f over K (Theorem E1 of docs/theory/rounding.md).
 
         f is at least the affine function of `Objective.minorant`, whose slope is ``y``, and the
@@ -160,6 +173,8 @@ class Problem:
             The oracle's answer to ``y``.
         averaged : bool
             Whether ``y`` is an average, which has lost digits in every round.
+        drift : float
+            That of the evaluation.
         """
         f, K = self.objective, self.set
         if f.number_dual:
@@ -167,12 +182,16 @@ class Problem:
         else:
             slope = f.slope(dual, averaged)
             below = f.minorant(dual, y if slope is None else slope, K)
-        value, eps = K.certify(y, vertex), epsilon(y)
+            if slope is not None:  # its products are those of another slope
+                below = below._replace(product=None, length=None)
+        value = K.certify(y, vertex)
+        eps, least, sums = self._double if is_double(y) else self._units(y)
         if below.centre is not None:
-            value -= inner(y, below.centre)
-        error = below.error + underflow(eps) + UNIT * (abs(value) + 2.0 * abs(below.level))
-        sums = 4.0 * eps + 2.0 * accumulation(K.dimension) * sum_unit(y)
-        error += sums * norm(y) * K.radius
+            value -= inner(y, below.centre) if below.product is None else below.product
+        error = below.error + least + UNIT * (abs(value) + 2.0 * abs(below.level))
+        error += sums * (norm(y) if below.length is None else below.length) * K.radius
+        if drift:
+            error += f.drift_error(drift, dual, K)
         if slope is not None:
             # <slope, v - c> >= <y, v - c> - ||slope - y|| max ||v - c||
             reach = K.radius if below.centre is None else K.diameter
@@ -182,6 +201,17 @@ class Problem:
         if bound >= self.counts.bound:
             self.counts.bound, self.counts.rounding = bound, error
         return bound
+
+    def _units(self, y: Array) -> tuple[float, float, float]:
+        """Return the precision of y, the size below which it underflows, and the error of sums."""
+        eps = epsilon(y)
+        sums = 4.0 * eps + 2.0 * accumulation(self.set.dimension) * sum_unit(y)
+        return eps, underflow(eps), sums
+
+    @cached_property
+    def _double(self) -> tuple[float, float, float]:
+        """The same for NumPy's double precision."""
+        return self._units(np.empty(0))
 
     def _tangents(self, dual: Array, y: Array, averaged: bool) -> Minorant:
         """Return the average of tangents whose numbers `_with_tangent` has made."""
@@ -215,7 +245,8 @@ class Problem:
             tangent = self._tangents(at.dual, at.gradient, averaged=False)
         else:
             tangent = f.minorant(at.dual, at.gradient, K)
-        return tangent.error + self.value_error(x, at.value, at)
+        drift = f.drift_error(at.drift, at.dual, K) if at.drift else 0.0
+        return tangent.error + drift + self.value_error(x, at.value, at)
 
     def _relative_error(self, unit: float) -> float:
         """Return the relative error of a user's values and of the entries of its gradients."""

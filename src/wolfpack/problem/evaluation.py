@@ -25,11 +25,15 @@ class Evaluation(NamedTuple):
         A quantity that averages linearly with the gradients and bounds the conjugate: by default
         the number <x, grad f(x)> - f(x) = f*(grad f(x)); for f(x) = loss(Ax) the vector
         grad loss(Ax). See `Objective.conjugate_bound`.
+    drift : float
+        By how much a product with f's matrix, from which all the rest was computed, may differ from
+        that at x, because it was carried over steps; 0 for a fresh one.
     """
 
     value: Any
     gradient: Array
     dual: Any
+    drift: float = 0.0
 
 
 class CompositeEvaluation(NamedTuple):

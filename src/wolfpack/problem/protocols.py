@@ -13,8 +13,42 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..arrays import Array
 from .evaluation import Evaluation
+from .face import Face
 from .polyhedron import Polyhedron, QuadraticForm
 from .rounding import Minorant
+
+
+class Carrier(Protocol):
+    """Products with f's matrix M, carried along steps (`wolfpack.objectives._carrier`)."""
+
+    def product(self, x: Array) -> Array:
+        """Return M x."""
+        ...
+
+    def of_vertex(self, v: Any) -> tuple[Array, float]:
+        """Return M v for a single vertex, and a bound on its rounding error."""
+        ...
+
+    @property
+    def size(self) -> float:
+        """The Frobenius norm of M."""
+        ...
+
+    def error(self, length: float) -> float:
+        """Return a bound on the error of M x for x of this norm."""
+        ...
+
+    def evaluate(self, x: Array, product: Array, drift: float) -> Evaluation:
+        """Return the evaluation at x, given M x up to an error of norm ``drift``."""
+        ...
+
+    def curvature(self, d: Array, change: Array) -> float | None:
+        """Return <d, Hess f d> if f is quadratic, given M d; None otherwise."""
+        ...
+
+    def slope_along(self, product: Array, change: Array) -> Callable[[float], float]:
+        """Return t -> <grad f(x + t d), d>, given M x and M d."""
+        ...
 
 
 class Objective(Protocol):
@@ -41,10 +75,8 @@ class Objective(Protocol):
     error: float
     """Relative error of products with the data, 0 where they have the precision of x."""
 
-    @property
-    def number_dual(self) -> bool:
-        """Whether the dual point of an evaluation is the number <x, grad f(x)> - f(x)."""
-        ...
+    number_dual: ClassVar[bool]
+    """Whether the dual point of an evaluation is the number <x, grad f(x)> - f(x)."""
 
     has_values: bool
     """Whether f(x) can be computed; False where only random gradients are known."""
@@ -57,6 +89,9 @@ class Objective(Protocol):
 
     n: int
     """Number of observations that one gradient reads."""
+
+    image_shape: tuple[int, ...] | None
+    """Shape of A x for f(x) = loss(A x), None for other functions."""
 
     variance: float | None
     """A bound on the variance of one random gradient, None when unknown."""
@@ -117,6 +152,21 @@ class Objective(Protocol):
 
     def image_metric(self, x: Array) -> Callable[[Sequence[Array]], Array] | None:
         """Return the function from images of vectors u_i to all <u_i, Hess f(x) u_j>, else None."""
+        ...
+
+    def hessian_of_vertex(self, x: Array, v: Any) -> Array | None:
+        """Return Hess f(x) v for a vertex, None where f does not know it."""
+        ...
+
+    image_shape: tuple[int, ...] | None
+    """Shape of A x for f(x) = loss(A x), None for other functions."""
+
+    def carrier(self, x: Array) -> Carrier | None:
+        """Return what carries products with f's matrix along steps; None where none is needed."""
+        ...
+
+    def drift_error(self, drift: float, dual: Any, K: Any) -> float:
+        """Return what the drift of an evaluation adds to the error of its tangent on K."""
         ...
 
     def slope_along(self, x: Array, d: Array) -> Callable[[float], float]:
@@ -255,6 +305,10 @@ class SimpleTerm(Protocol):
 
     def prox(self, g: Array, lam: float) -> Array:
         """Return the minimiser of <g, y> + H(y) + (lam/2) ||y||^2."""
+        ...
+
+    def face(self, y: Array) -> Face | None:
+        """Return the part of H's domain around ``y`` on which H is quadratic, None if unknown."""
         ...
 
     def has(self, capability: str) -> bool:

@@ -36,11 +36,17 @@ class Minorant(NamedTuple):
         The centre, None for the origin.
     error : float
         By how much rounding errors of the level and of the slope y may lift the function on K.
+    product : float, optional
+        <y, centre> for the slope y that was given, where it is known.
+    length : float, optional
+        The norm of that y, where it is known.
     """
 
     level: float
     centre: Any
     error: float
+    product: float | None = None
+    length: float | None = None
 
 
 def accumulation(terms: int) -> float:

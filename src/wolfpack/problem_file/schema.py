@@ -39,7 +39,7 @@ _NAMES = {
     "number": "delta factor mip_gap order p q r radius time_limit total trace",
     "integer": "classes k",
     "integers": "columns rows",
-    "boolean": "equality perfect",
+    "boolean": "equality perfect warm_start",
     "text": "reduction solver",
     "label": "source target",
     "size": "n shape",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..arrays import Array, inner, is_foreign, like, to_host
-from ..problem import CapabilityError
+from ..problem import CapabilityError, Face
 from ..problem.checks import extent, number
 
 if TYPE_CHECKING:
@@ -130,6 +130,10 @@ class Regularizer(HostMethods, ABC, anywhere=True):
     def scaled(self, scales: Array) -> Regularizer:
         """Return u -> H(scales * u), for positive scales that broadcast to y."""
         raise CapabilityError(f"{self!r} cannot be written in other units")
+
+    def face(self, y: Array) -> Face | None:
+        """Return the part of H's domain around ``y`` on which H is quadratic, None if unknown."""
+        return None
 
     def own_mirror(self) -> str | Mirror:
         """Return the mirror map to use when the user names none: a name, or a map."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, epsilon
-from ..problem import CapabilityError
+from ..problem import CapabilityError, Face
 from ..problem.checks import instance
 from ..sets import Box, L2Ball, Set, Simplex
 from ._base import Ridged
@@ -76,6 +77,11 @@ class BoxRidge(IndicatorRidge):
 
     def __init__(self, lower: Array | float, upper: Array | float, mu: float) -> None:
         super().__init__(Box(lower, upper), mu)
+
+    def face(self, y: Array) -> Face:
+        box: Any = self.K
+        low, high = box.lower, box.upper
+        return Face((y > low) & (y < high), self.mu * y, self.mu, low, high)
 
 
 class BallRidge(IndicatorRidge):

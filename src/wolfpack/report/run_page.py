@@ -155,7 +155,9 @@ def _schedule(history: Mapping[str, np.ndarray]) -> list[Section]:
 
 def _solution(result: Result, K: Set | None) -> list[Section]:
     x = result.x
-    if not isinstance(x, LowRank):
+    if isinstance(x, LowRank):
+        x = x.on_host()
+    else:
         if math.prod(x.shape) > _MAX_ENTRIES:
             return []
         x = np.asarray(to_host(x))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from ..arrays import Array, zeros
@@ -15,6 +17,7 @@ class Ball(Set):
     """
 
     summary = "{K.sizes}, radius={K.r:g}"
+    stack_axes: ClassVar[dict[str, int]] = {"radius": 0}
 
     def __init__(self, shape: tuple[int, ...], r: float) -> None:
         self.shape = shape

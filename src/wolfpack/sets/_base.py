@@ -12,17 +12,19 @@ import numpy as np
 
 from ..arrays import (
     Array,
+    SparseMatrix,
     Structured,
     all_finite,
     as_float_array,
     check_finite,
     check_shape,
+    is_double,
     is_foreign,
     namespace,
     norm,
 )
 from ..atoms import Atoms, Dense
-from ..problem import CapabilityError, Polyhedron, is_own, spend
+from ..problem import CapabilityError, Polyhedron, Stackable, is_own, spend
 from ..problem.checks import nonnegative
 from ..problem.polyhedron import Matrix, Rows
 from ._laws import NoiseLike
@@ -30,7 +32,7 @@ from ._laws import NoiseLike
 T = TypeVar("T")
 
 
-class Set(ABC):
+class Set(Stackable, ABC):
     """A compact convex set K of arrays of a fixed shape, known through its linear oracle.
 
     To add a set, subclass this class and write four things, for NumPy arrays: `shape` and `radius`
@@ -47,6 +49,9 @@ class Set(ABC):
         R_K = max of ||x|| over K, or a number that is not smaller. Every set sets it.
     polytope : bool
         Whether K has finitely many vertices. False by default. `method="auto"` reads it.
+    strictly_convex : bool
+        Whether no line segment lies in the boundary of K. False by default. `method="auto"` reads
+        it.
     releases_gil : bool
         Whether the oracle frees Python's lock, so that threads run in parallel. False by default.
     one_by_one : bool
@@ -97,6 +102,7 @@ class Set(ABC):
     shape: tuple[int, ...]
     radius: float
     polytope: bool = False
+    strictly_convex: bool = False
     releases_gil: bool = False
     one_by_one: bool = False
     batch_hint: int | None = None
@@ -303,8 +309,9 @@ class Set(ABC):
         Needed by `method="projected"`. Sets override `_project`; this method checks ``x``.
         """
         self._need("project")
-        name = f"{self}: point"
-        x = check_finite(check_shape(as_float_array(x, name), self.shape, name), name)
+        if not (is_double(x) and x.shape == self.shape and all_finite(x)):
+            name = f"{self}: point"
+            x = check_finite(check_shape(as_float_array(x, name), self.shape, name), name)
         nearest, xp = self.at(x)._project(x), namespace(x)
         return nearest if nearest.dtype == x.dtype else xp.astype(nearest, x.dtype)
 
@@ -363,7 +370,8 @@ class Set(ABC):
         return ""
 
     def _check_direction(self, g: Array) -> Array:
-        g = as_float_array(g, "direction")
+        if not (isinstance(g, SparseMatrix) and self.has("core")):
+            g = as_float_array(g, "direction")
         if g.ndim == len(self.shape) + 1:
             if tuple(g.shape[1:]) != self.shape:
                 raise ValueError(
@@ -372,10 +380,14 @@ class Set(ABC):
                 )
         elif tuple(g.shape) != self.shape:
             raise ValueError(f"{self}: direction must have shape {self.shape}, found {g.shape}")
-        return g if all_finite(g) else check_finite(g, f"{self}: direction")
+        return g if all_finite(g) else check_finite(_plain(g), f"{self}: direction")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.summary.format(K=self)})"
+
+
+def _plain(g: Array) -> Array:
+    return g.to_dense() if isinstance(g, Structured) else g
 
 
 def _centred_radius(K: Set) -> float:

@@ -31,6 +31,7 @@ class Combination(Set):
             raise ValueError(f"{type(self).__name__} needs at least one set, found none in sets")
         self.parts = tuple(parts)
         self.polytope = all(part.polytope for part in parts)
+        self.strictly_convex = len(parts) == 1 and self.parts[0].strictly_convex
         self.releases_gil = all(part.releases_gil for part in parts)
         self.cheap_violation = all(part.cheap_violation for part in parts)
         self.one_by_one = all(part.one_by_one for part in parts)

@@ -16,7 +16,8 @@ from ..problem import CapabilityError
 from ..problem.polyhedron import Matrix, Rows
 from ._base import Set
 from ._batch import map_batch
-from ._linear import COST, ProgramAnswer
+from ._highs import COST
+from ._linear import ProgramAnswer
 from .birkhoff import Birkhoff
 from .box import Box
 from .capped_simplex import CappedSimplex
@@ -245,34 +246,32 @@ class _Program:
         return inside._minimise(c)
 
     def some_point(self, low: Array, high: Array) -> Array | None:
-        inside = self._within(low, high)
-        if inside.system._program(np.zeros(len(low)), (low, high)).status == 2:
+        found = self.program.system.solve_within(np.zeros(len(low)), low, high)
+        if found.status == "Infeasible":
             return None  # already without integrality, which is found out faster
         try:
-            return inside._some_point()
+            return self._within(low, high)._some_point()
         except ValueError:
             return None
 
     def prices(self, c: Array, low: Array, high: Array) -> tuple[float, Array] | None:
         system, largest = self.program.system, float(abs(c).max()) or 1.0
-        result = system._program(c * (COST / largest), (low, high))
-        if result.status != 0:
+        found = system.solve_within(c * (COST / largest), low, high)
+        if found.status != "Optimal":
             return None
         r, level = c.copy(), 0.0
-        for A, b, y in (
-            (system.A_ub, system.b_ub, np.minimum(result.ineqlin.marginals, 0.0)),
-            (system.A_eq, system.b_eq, result.eqlin.marginals),
-        ):
-            if A is not None:
+        for A, b, y in system.with_multipliers(found):
+            if A is not None and b is not None:
                 price = y * (largest / COST)
                 r, level = r - A.T @ price, level + float(b @ price)
         return level + float(np.minimum(r * low, r * high).sum()), r
 
     def _within(self, low: Array, high: Array) -> MixedInteger:
         """Return the program with other bounds."""
-        inside = copy.copy(self.program)
-        inside.system = copy.copy(self.program.system)
-        inside.system.low, inside.system.high = low, high
+        program = self.program
+        inside = copy.copy(program)
+        inside.system = program.system.within(low, high)
+        inside._program = inside.system.program(program.integer, **program._program.options)
         return inside
 
 

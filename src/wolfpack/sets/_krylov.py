@@ -34,7 +34,19 @@ from functools import lru_cache
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-from ..arrays import Array, SparseMatrix
+from ..arrays import (
+    Array,
+    SparseMatrix,
+    as_type,
+    concat,
+    epsilon,
+    is_foreign,
+    like,
+    namespace,
+    norm,
+    put_row,
+    zeros,
+)
 from ._spectral_bounds import singular_ceiling, symmetric_ceiling
 
 Apply = Callable[[Array], Array]
@@ -48,6 +60,7 @@ ACCURACY = 1e-8
 DENSE = 8
 _STEPS_BETWEEN_CHECKS = 10
 _ROUNDING = 1e-13
+_HOST = np.zeros(0)
 
 
 class Krylov:
@@ -55,9 +68,9 @@ class Krylov:
 
     def __init__(self, apply: Apply, start: Array) -> None:
         self.apply = apply
-        self.n = len(start)
-        self.basis = np.empty((0, self.n))
-        self.next = start / np.linalg.norm(start)
+        self.n = int(start.shape[0])
+        self.basis = zeros((0, self.n), start)
+        self.next = start / norm(start)
         self.alphas: list[float] = []
         self.betas: list[float] = []
 
@@ -69,56 +82,65 @@ class Krylov:
     def extend(self, steps: int) -> None:
         """Take some more steps."""
         first = len(self.alphas)
-        basis = np.empty((min(first + steps, self.n), self.n))
-        basis[:first], self.basis = self.basis, basis
-        for j in range(first, len(basis)):
-            basis[j] = q = self.next
+        last = min(first + steps, self.n)
+        basis = concat([self.basis, zeros((last - first, self.n), self.next)])
+        for j in range(first, last):
+            q = self.next
+            basis = put_row(basis, j, q)
             image = self.apply(q)
             self.alphas.append(float(q @ image))
+            # zero rows add nothing, and one shape is compiled once
+            known = basis if is_foreign(basis) else basis[: j + 1, :]
             for _ in range(2):
-                image = image - (basis[: j + 1] @ image) @ basis[: j + 1]
-            beta = float(np.linalg.norm(image))
+                image = image - (known @ image) @ known
+            beta = norm(image)
             small = _ROUNDING * max(map(abs, self.alphas))
             self.betas.append(beta if beta > small else 0.0)
             if beta <= small:
-                self.basis = basis[: j + 1]
+                self.basis = basis[: j + 1, :]
                 return
             self.next = image / beta
+        self.basis = basis
 
     def ritz(self) -> tuple[Array, Array]:
         """Return the eigenvalues of A in the space, ascending, and their vectors' coordinates."""
         return eigh_tridiagonal(np.array(self.alphas), np.array(self.betas[:-1]))
 
 
-def top_eigenvectors(apply: Apply, n: int, k: int) -> Array:
+def top_eigenvectors(
+    apply: Apply, n: int, k: int, accuracy: float = ACCURACY, x: Array = _HOST
+) -> Array:
     """Return about the k top eigenvectors of a symmetric operator as rows, the best first.
+
+    The operator takes vectors of the library and on the device of ``x``.
 
     The first has converged. Others may be missing where eigenvalues coincide, because the space of
     one start contains one vector of each eigenspace.
     """
-    space = Krylov(apply, _start(n, 0))
+    space, steps = Krylov(apply, _start(n, 0, x)), _steps_between_checks(x)
     while True:
-        steps = _STEPS_BETWEEN_CHECKS
         space.extend(steps if space.alphas else max(steps, 2 * k))
         values, vectors = space.ritz()
         # Lanczos' residual of the top pair bounds the error of its value, also in clusters
         residual = space.betas[-1] * abs(vectors[-1, -1])
-        if space.complete or residual <= ACCURACY * abs(values[-1]):
-            return vectors[:, : -k - 1 : -1].T @ space.basis
+        if space.complete or residual <= accuracy * abs(values[-1]):
+            return like(vectors[:, : -k - 1 : -1].T, x) @ space.basis
 
 
-def top_eigenvalue_ceiling(apply: Apply, n: int) -> float:
+def top_eigenvalue_ceiling(
+    apply: Apply, n: int, accuracy: float = ACCURACY, x: Array = _HOST
+) -> float:
     """Return a number above the top eigenvalue of a symmetric operator, but for a risk of 1e-12."""
-    space = Krylov(apply, _start(n, 1))
+    space, steps = Krylov(apply, _start(n, 1, x)), _steps_between_checks(x)
     eta = RISK * math.sqrt(math.pi / (2.0 * n))
     while True:
-        space.extend(_STEPS_BETWEEN_CHECKS)
+        space.extend(steps)
         values = space.ritz()[0]
         top, size = float(values[-1]), float(abs(values).max())
         if space.complete:
             return top + 1e2 * _ROUNDING * size
         ceiling = _polynomial_ceiling(space, top, eta)
-        if ceiling - top <= ACCURACY * size:
+        if ceiling - top <= accuracy * size:
             return ceiling + 1e2 * _ROUNDING * size
 
 
@@ -152,44 +174,63 @@ def _sum_of_squares(space: Krylov, point: float) -> float:
 
 
 @lru_cache(maxsize=8)
-def _start(n: int, key: int) -> Array:
+def _numbers(n: int, key: int) -> Array:
     # the bound needs a start that is independent of the oracle's answers
     return np.random.Generator(np.random.Philox(key=2**64 + key)).standard_normal(n)
 
 
+def _start(n: int, key: int, x: Array) -> Array:
+    return like(_numbers(n, key), x)
+
+
+def _steps_between_checks(x: Array) -> int:
+    """Return fewer checks for arrays on another device, where steps are faster."""
+    return 3 * _STEPS_BETWEEN_CHECKS if is_foreign(x) else _STEPS_BETWEEN_CHECKS
+
+
+def _accuracy(g: SparseMatrix) -> float:
+    """Return the accuracy that the type of the entries allows, on other devices than the host."""
+    return max(ACCURACY, math.sqrt(epsilon(g))) if is_foreign(g) else ACCURACY
+
+
 def sparse_singular(g: SparseMatrix, k: int) -> tuple[Array, Array]:
     """Return about k leading singular vectors as rows of u and v, the best first."""
-    apply, n, tall = _gram(g)
-    found = top_eigenvectors(apply, n, min(k, n))
+    h = g.wide()
+    apply, n, tall = _gram(h)
+    found = top_eigenvectors(apply, n, min(k, n), _accuracy(g), h)
     # Rayleigh-Ritz: the exact SVD of g restricted to the space that Lanczos found
-    image = (g @ found.T) if tall else (g.T @ found.T)
-    U, _, W = np.linalg.svd(image, full_matrices=False)
-    left, right = U.T, W @ found
+    image = (h @ found.T) if tall else (h.T @ found.T)
+    U, _, W = namespace(image).linalg.svd(image, full_matrices=False)
+    left, right = as_type(U.T, g.dtype), as_type(W @ found, g.dtype)
     return (left, right) if tall else (right, left)
 
 
 def sparse_eigenvectors(g: SparseMatrix, k: int) -> Array:
     """Return about k leading eigenvectors of -(g + g')/2 as rows, the best first."""
-    return top_eigenvectors(_negative_half(g), g.shape[0], min(k, g.shape[0]))
+    h, n = g.wide(), g.shape[0]
+    found = top_eigenvectors(_negative_half(h), n, min(k, n), _accuracy(g), h)
+    return as_type(found, g.dtype)
 
 
 def sparse_singular_ceiling(g: SparseMatrix, guess: float) -> float:
     """Return a number above the largest singular value of ``g``, given a guess of it."""
     if _is_small(g):
-        return singular_ceiling(g.to_dense(), guess)
-    apply, n, _ = _gram(g)
-    return math.sqrt(max(0.0, top_eigenvalue_ceiling(apply, n)))
+        return singular_ceiling(np.asarray(g), guess)
+    h = g.wide()
+    apply, n, _ = _gram(h)
+    return math.sqrt(max(0.0, top_eigenvalue_ceiling(apply, n, _accuracy(g), h)))
 
 
 def sparse_symmetric_ceiling(g: SparseMatrix, guess: float) -> float:
     """Return a number above the largest eigenvalue of -(g + g')/2, given a guess of it."""
     if _is_small(g):
-        return symmetric_ceiling(-g.to_dense(), guess)
-    return top_eigenvalue_ceiling(_negative_half(g), g.shape[0])
+        return symmetric_ceiling(-np.asarray(g), guess)
+    h = g.wide()
+    return top_eigenvalue_ceiling(_negative_half(h), g.shape[0], _accuracy(g), h)
 
 
 def _is_small(g: SparseMatrix) -> bool:
-    return g.shape[0] * g.shape[1] <= DENSE * len(g.data)
+    return g.shape[0] * g.shape[1] <= DENSE * g.data.shape[0]
 
 
 def _gram(g: SparseMatrix) -> tuple[Apply, int, bool]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.optimize import Bounds, OptimizeResult, linprog
+from scipy.optimize import Bounds
 
 from ..arrays import Array, as_float_array, check_finite, check_sparse
 from ..atoms import Atoms, Bounded
@@ -17,13 +19,11 @@ from ..problem.checks import shown
 from ..problem.polyhedron import Polyhedron, Rows
 from ._base import Set
 from ._batch import map_batch
+from ._highs import COST, Limits, Program, Solution
 from ._repair import repaired
 
-COST = 2.0**20
-"""Largest cost handed to the solver. Its tolerances are absolute: larger costs are more exact."""
-
-_TIGHT = {"primal_feasibility_tolerance": 1e-10}
 _INFINITE = 1e20
+_EPS = float(np.finfo(np.float64).eps)
 _ONE_BY_ONE_UP_TO = 128
 """If more bounds are missing, those of variables with one bound are computed all at once."""
 
@@ -100,7 +100,7 @@ class LinearSystem:
         for name, numbers in (("bounds", limits), ("b_ub", self.b_ub), ("b_eq", self.b_eq)):
             if numbers is not None:
                 _check_size(numbers, name)
-        if self._program(np.zeros(self.n)).status == 2:
+        if self.program().solve_anew(np.zeros(self.n)).status == "Infeasible":
             raise ValueError(
                 "A_ub, b_ub, A_eq, b_eq and bounds must have a common solution, found none: "
                 "the set is empty"
@@ -111,20 +111,21 @@ class LinearSystem:
 
         It is an error if a variable is not bounded.
         """
+        program = self.program()
         free = np.isinf(self.low) & np.isinf(self.high)
         missing = int(np.isinf(self.low).sum() + np.isinf(self.high).sum())
         at_once = missing > _ONE_BY_ONE_UP_TO
         for j in np.flatnonzero(free if at_once else np.isinf(self.low) | np.isinf(self.high)):
             for sign, side in ((1.0, self.low), (-1.0, self.high)):
                 if np.isinf(side[j]):
-                    side[j] = sign * self._least(sign * np.eye(self.n)[j], f"variable {j}")
+                    side[j] = sign * _least(program, sign * np.eye(self.n)[j], f"variable {j}")
         above, below = np.isinf(self.high), np.isinf(self.low)
         if not (above | below).any():
             return float(np.linalg.norm(np.maximum(abs(self.low), abs(self.high))))
         # the distance of a variable to its one bound is at most the largest sum of all of them
         direction = below.astype(float) - above
         ends = np.where(above, self.low, np.where(below, self.high, 0.0))
-        reach = direction @ ends - self._least(direction, "the sum of the variables")
+        reach = direction @ ends - _least(program, direction, "the sum of the variables")
         kept = np.where(above | below, abs(ends), np.maximum(abs(self.low), abs(self.high)))
         self.high[above], self.low[below] = ends[above] + reach, ends[below] - reach
         return float(np.linalg.norm(kept)) + reach
@@ -140,24 +141,21 @@ class LinearSystem:
         """
         largest = float(abs(c).max())
         unit = c / (largest or 1.0)
-        result = self._program(COST * unit)
-        if result.status != 0:
-            raise RuntimeError(f"HiGHS found no minimiser: {result.message}")
+        found = self._program.solve(COST * unit) if largest else self._program.solve_anew(c)
+        if found.status != "Optimal":
+            raise RuntimeError(f"HiGHS found no minimiser: {found.status}")
+        x = self._inside(found)
         if largest == 0.0:
-            return ProgramAnswer(result.x, 0.0)
+            return ProgramAnswer(x, 0.0)
         rest, size, value, error = unit, abs(unit), 0.0, 0.0
-        for A, b, y in (
-            (self.A_ub, self.b_ub, np.minimum(result.ineqlin.marginals, 0.0) / COST),
-            (self.A_eq, self.b_eq, result.eqlin.marginals / COST),
-        ):
-            if A is not None:
+        for A, b, y in self.with_multipliers(found._replace(duals=found.duals / COST)):
+            if A is not None and b is not None:
                 rest, size = rest - A.T @ y, size + abs(A).T @ abs(y)
                 value, error = value + b @ y, error + abs(b) @ abs(y)
         value += np.minimum(rest * self.low, rest * self.high).sum()
         error += size @ np.maximum(abs(self.low), abs(self.high))
-        count = self.n + len(result.ineqlin.marginals) + len(result.eqlin.marginals)
-        rounding = np.finfo(np.float64).eps * (count + 8) * error
-        return ProgramAnswer(result.x, largest * float(value - rounding))
+        rounding = _EPS * (self.n + len(found.duals) + 8) * error
+        return ProgramAnswer(x, largest * float(value - rounding))
 
     def violation(self, x: Array) -> float:
         """Return the largest violation of a constraint at ``x``."""
@@ -182,26 +180,51 @@ class LinearSystem:
     def complete(self, x: Array, fixed: Array, c: Array) -> Array | None:
         """Return a minimiser of <c, x> with the entries ``fixed`` of ``x``, None if none exists."""
         low, high = np.where(fixed, x, self.low), np.where(fixed, x, self.high)
-        result = self._program(c * (COST / (abs(c).max() or 1.0)), (low, high))
-        return result.x if result.status == 0 else None
+        found = self.solve_within(c * (COST / (abs(c).max() or 1.0)), low, high)
+        return np.clip(found.x, low, high) if found.status == "Optimal" else None
 
-    def _least(self, c: Array, name: str) -> float:
-        """Return a little less than min <c, x>, before all bounds are finite."""
-        result = self._program(c)
-        if result.status != 0:
-            raise ValueError(f"the constraints do not bound {name}: the set is not compact")
-        return float(result.fun) - 1e-6 * (1.0 + abs(float(result.fun)))
+    def solve_within(self, c: Array, low: Array, high: Array) -> Solution:
+        """Solve the program of costs c from scratch, with other bounds on the variables."""
+        return self._program.solve_anew(c, (low, high))
 
-    def _program(self, c: Array, bounds: tuple[Array, Array] | None = None) -> OptimizeResult:
-        """Return HiGHS's result for the costs ``c``; status 2 is infeasible, 3 unbounded."""
-        low, high = bounds or (self.low, self.high)
-        arguments = (c, self.A_ub, self.b_ub, self.A_eq, self.b_eq, np.column_stack([low, high]))
-        result = linprog(*arguments, method="highs-ds", options=_TIGHT)
-        if result.status not in (0, 2, 3):  # perhaps tolerances that cannot be met
-            result = linprog(*arguments, method="highs")
-        if result.status == 0:
-            result.x = np.clip(result.x, low, high)
-        return result
+    def with_multipliers(self, found: Solution) -> list[tuple[Array, Array, Array]]:
+        """Return both kinds of constraints, A and b, with multipliers of the right sign."""
+        above = 0 if self.b_ub is None else len(self.b_ub)
+        y_ub, y_eq = np.minimum(found.duals[:above], 0.0), found.duals[above:]
+        return [(self.A_ub, self.b_ub, y_ub), (self.A_eq, self.b_eq, y_eq)]
+
+    def within(self, low: Array, high: Array) -> LinearSystem:
+        """Return the system with other bounds on the variables."""
+        other = copy.copy(self)
+        vars(other).pop("_program", None)  # which has the bounds of this one
+        other.low, other.high = low, high
+        return other
+
+    @cached_property
+    def _program(self) -> Program:
+        """The program whose oracle this is, once all bounds are known."""
+        return self.program()
+
+    def program(self, integer: Array | None = None, **options: float) -> Program:
+        """Return the program of these constraints, with other costs each time that it is solved."""
+        none = sparse.csr_array((0, self.n))
+        rows = [none, *(A for A in (self.A_ub, self.A_eq) if A is not None)]
+        above, equal = (np.zeros(0) if b is None else b for b in (self.b_ub, self.b_eq))
+        row_low = np.concatenate([np.full(len(above), -np.inf), equal])
+        limits = Limits(row_low, np.concatenate([above, equal]), self.low, self.high)
+        return Program(sparse.vstack(rows), limits, integer, **options)
+
+    def _inside(self, found: Solution) -> Array:
+        return np.clip(found.x, self.low, self.high)
+
+
+def _least(program: Program, c: Array, name: str) -> float:
+    """Return a little less than min <c, x>, before all bounds are finite."""
+    found = program.solve_anew(c)
+    if found.status != "Optimal":
+        raise ValueError(f"the constraints do not bound {name}: the set is not compact")
+    least = float(c @ found.x)
+    return least - 1e-6 * (1.0 + abs(least))
 
 
 def _check_size(numbers: Array, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -63,6 +64,7 @@ class CappedSimplex(Set):
     unconditional = True
     polytope = True
     summary = "{K.sizes}, cap={K._cap_text}, total={K.total:g}"
+    stack_axes: ClassVar[dict[str, int]] = {"cap": 1, "total": 0}
 
     @checked(total=extent)
     def __init__(self, n: Shape, cap: ArrayLike, total: float = 1.0) -> None:

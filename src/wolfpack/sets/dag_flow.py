@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csgraph
+from scipy.sparse import csgraph, csr_array
 
 from ..arrays import Array
 from ..atoms import Sparse
@@ -45,7 +45,8 @@ class DagFlow(LiftedSet):
     Notes
     -----
     The oracle is the shortest path by dynamic programming, O(edges) per direction, one sweep for a
-    whole batch; of equally short paths it takes the one whose edges come first. With Gumbel noise
+    whole batch; a single direction that is not negative is left to Dijkstra's algorithm. Of equally
+    short paths it takes the one whose edges come first. With Gumbel noise
     on the lengths of the N paths (lifted smoothing) a path P is drawn with probability proportional
     to exp(<y, P>/alpha). Then
 
@@ -124,9 +125,12 @@ class DagFlow(LiftedSet):
 
     def _lmo(self, g: Array) -> Sparse:
         rows = np.asarray(g, dtype=np.float64).reshape(-1, self.shape[0])
-        step = self._best_edges(rows.T[self._edges])
-        columns = np.arange(rows.shape[0])
-        answers = self._walk(len(columns), lambda node: step[node, columns])
+        if len(rows) == 1:
+            answers = self._path(rows[0][self._edges])
+        else:
+            step = self._best_edges(rows.T[self._edges])
+            columns = np.arange(len(rows))
+            answers = self._walk(len(columns), lambda node: step[node, columns])
         return answers.take(0) if g.ndim == 1 else answers
 
     def _best_edges(self, cost: Array) -> Array:
@@ -143,6 +147,41 @@ class DagFlow(LiftedSet):
             ranks = np.where(shortest, position[edges], len(cost))
             best[nodes] = np.minimum.reduceat(ranks, starts, axis=0)
         return best
+
+    def _path(self, cost: Array) -> Sparse:
+        """Return the path that `_best_edges` and `_walk` find for one column of costs."""
+        length = self._lengths(cost)
+        shortest = np.flatnonzero(cost + length[self._heads] == length[self._tails])[::-1]
+        best = np.zeros(len(length), dtype=np.intp)
+        best[self._tails[shortest]] = shortest  # the first one is written last
+        node, path = len(best) - 1, []
+        while node > 0:
+            path.append(best[node])
+            node = self._heads[path[-1]]
+        return Sparse(self._edges[path][None, :], 1.0, self.shape)
+
+    def _lengths(self, cost: Array) -> Array:
+        """Return the lengths of the shortest paths to the target.
+
+        Costs that are not negative are left to Dijkstra's algorithm, which is compiled and adds the
+        same numbers in the same order.
+        """
+        n = len(self._first) - 1
+        if cost.min() >= 0:
+            order, starts = self._into
+            into = csr_array((cost[order], self._tails[order], starts), shape=(n, n))
+            return csgraph.dijkstra(into, indices=0)
+        length = np.zeros(n)
+        for nodes, edges, starts in self._levels:
+            through = cost[edges] + length[self._heads[edges]]
+            length[nodes] = np.minimum.reduceat(through, starts)
+        return length
+
+    @cached_property
+    def _into(self) -> tuple[Array, Array]:
+        """The edges by their heads, and where those into each node begin."""
+        order = np.argsort(self._heads, kind="stable")
+        return order, np.searchsorted(self._heads[order], np.arange(len(self._first)))
 
     def _walk(self, count: int, choose: Callable[[Array], Array]) -> Sparse:
         """Return paths from s to t; ``choose`` returns the edge on which each leaves its node."""

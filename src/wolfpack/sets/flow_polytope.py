@@ -18,7 +18,8 @@ from ..problem import CapabilityError, Polyhedron
 from ..problem.checks import nonnegative, shown
 from ._batch import map_batch
 from ._graph import Edges, Graph, Routes, flows_of, heights
-from ._linear import COST, LinearSystem, ProgramAnswer, ProgramSet
+from ._highs import COST
+from ._linear import LinearSystem, ProgramAnswer, ProgramSet
 from ._routing import Routing
 
 Demands: TypeAlias = Iterable[tuple[object, object, float]] | np.ndarray | sparse.sparray

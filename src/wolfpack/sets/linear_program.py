@@ -25,10 +25,12 @@ class LinearProgram(ProgramSet):
 
     Notes
     -----
-    The oracle is one linear program, by HiGHS's dual simplex method. `certify` does not trust the
-    solver: it evaluates the dual function at the multipliers found. At construction one program
-    tells whether there is a point; missing bounds are computed by further programs, and a set that
-    is not bounded is an error. `radius` is that of the box of all bounds.
+    The oracle is one linear program, by HiGHS's dual simplex method. The program stays open, and
+    each call begins at the last optimal basis; an answer does not depend on the calls before all
+    the same (decision 0022). `certify` does not trust the solver: it evaluates the dual function
+    at the multipliers found. At construction one program tells whether there is a point; missing
+    bounds are computed by further programs, and a set that is not bounded is an error. `radius` is
+    that of the box of all bounds.
 
     Examples
     --------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from ..problem.checks import Shape, as_shape, checked, extent
@@ -33,6 +35,7 @@ class LinfBall(Box):
 
     unconditional = True
     summary = "{K.sizes}, radius={K.r:g}"
+    stack_axes: ClassVar[dict[str, int]] = {"radius": 0}
 
     @checked(radius=extent)
     def __init__(self, n: Shape, radius: float = 1.0) -> None:

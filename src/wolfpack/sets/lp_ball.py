@@ -51,6 +51,7 @@ class LpBall(Ball):
         self.p = p
         self.radius = self.r * self.dimension ** max(0.0, 0.5 - 1.0 / self.p)
         self.polytope = self.p in (1.0, math.inf)
+        self.strictly_convex = not self.polytope
 
     def _lmo(self, g: Array) -> Atoms:
         if self.p == math.inf:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 
 from ..arrays import Array, as_float_array
-from ..problem.checks import checked, nonnegative, optional, positive
+from ..problem.checks import checked, flag, nonnegative, optional, positive
 from ._distance import separation
-from ._hush import hushed
-from ._linear import COST, BoundsLike, LinearSystem, Matrix, ProgramAnswer, ProgramSet
+from ._highs import COST, Solution
+from ._linear import BoundsLike, LinearSystem, Matrix, ProgramAnswer, ProgramSet
 
 _ABSOLUTE_GAP = 2e-6
 """HiGHS drops branches that gain less than 1e-6 and stops at a gap of 1e-6, in spite of options."""
+
+_LATE = "Time limit reached"
 
 
 class MixedInteger(ProgramSet):
@@ -31,6 +31,10 @@ class MixedInteger(ProgramSet):
         Seconds that one oracle call may take. The best point found by then is the answer.
     mip_gap : float
         Relative gap at which a call may end.
+    warm_start : bool
+        Whether each call begins at the answer to the one before. It is faster, but which of several
+        equally good points is the answer may then depend on the calls before: an engine or a
+        resumed run need not give the same bits. The certificates are as good.
 
     Notes
     -----
@@ -54,8 +58,9 @@ class MixedInteger(ProgramSet):
     cheap_violation = False
     batch_hint = 1
     releases_gil = True
+    _derived = ("warm_start",)
 
-    @checked(time_limit=optional(positive), mip_gap=nonnegative)
+    @checked(time_limit=optional(positive), mip_gap=nonnegative, warm_start=flag)
     def __init__(
         self,
         A_ub: Matrix = None,
@@ -67,11 +72,13 @@ class MixedInteger(ProgramSet):
         *,
         time_limit: float | None = None,
         mip_gap: float = 0.0,
+        warm_start: bool = False,
     ) -> None:
         self.system = LinearSystem(A_ub, b_ub, A_eq, b_eq, bounds)
         self.shape = (self.system.n,)
         self.integer = _flags(integrality, self.system.n)
-        self.time_limit, self.mip_gap = time_limit, mip_gap
+        self.time_limit, self.mip_gap, self.warm_start = time_limit, mip_gap, warm_start
+        self._latest: Array | None = None  # the last answer
         self.system.bound_all()
         low, high = self.system.low, self.system.high
         # + 0.0 turns -0.0, which answers would inherit, into 0.0
@@ -79,7 +86,8 @@ class MixedInteger(ProgramSet):
         high[self.integer] = np.floor(high[self.integer] + 1e-9) + 0.0
         self.radius = float(np.linalg.norm(np.maximum(abs(low), abs(high))))
         self.diameter = min(2.0 * self.radius, float(np.linalg.norm(high - low)))
-        self._constraints = _constraints(self.system)
+        limit = {} if time_limit is None else {"time_limit": float(time_limit)}
+        self._program = self.system.program(self.integer, mip_rel_gap=float(mip_gap), **limit)
         self._known = self._some_point()
 
     def _some_point(self) -> Array:
@@ -87,10 +95,10 @@ class MixedInteger(ProgramSet):
         empty = "constraints and integrality have no common solution: the set is empty"
         if (self.system.low > self.system.high).any():
             raise ValueError(empty)
-        result = self._program(nothing)
-        if result.x is None and result.status == 1:
+        found = self._solve(nothing)
+        if found.x is None and found.status == _LATE:
             raise ValueError(f"no point was found within time_limit={self.time_limit} seconds")
-        point = None if result.x is None else self._feasible(result.x, nothing)
+        point = None if found.x is None else self._feasible(found.x, nothing)
         if point is None:
             raise ValueError(empty)
         return point
@@ -122,31 +130,20 @@ class MixedInteger(ProgramSet):
         if not self.integer.any():
             return self.system.minimise(c)
         unit = c / largest
-        result = self._program(COST * unit)
-        found = None if result.x is None else self._feasible(result.x, unit)
+        solved = self._solve(COST * unit)
+        found = None if solved.x is None else self._feasible(solved.x, unit)
         x = self._known.copy() if found is None else found
+        self._latest = x if self.warm_start else None
         ends = np.minimum(unit * self.system.low, unit * self.system.high)
         bound = float(ends.sum()) - 1e-12 * float(abs(ends).sum())
-        if result.mip_dual_bound is not None:
-            proved = (result.mip_dual_bound - _ABSOLUTE_GAP * (1.0 + abs(unit @ x))) / COST
-            bound = max(bound, float(proved))
-        return ProgramAnswer(x, largest * min(bound, float(unit @ x)))
+        proved = (solved.bound - _ABSOLUTE_GAP * (1.0 + abs(unit @ x))) / COST
+        return ProgramAnswer(x, largest * min(max(bound, float(proved)), float(unit @ x)))
 
-    def _program(self, c: Array) -> OptimizeResult:
-        options: dict[str, float] = {"mip_rel_gap": self.mip_gap}
-        if self.time_limit is not None:
-            options["time_limit"] = self.time_limit
-        with hushed():
-            result = milp(
-                c,
-                integrality=self.integer.astype(int),
-                bounds=Bounds(self.system.low, self.system.high),
-                constraints=self._constraints,
-                options=options,
-            )
-        if result.status not in (0, 1, 2):
-            raise RuntimeError(f"{self}: HiGHS failed: {result.message}")
-        return result
+    def _solve(self, c: Array) -> Solution:
+        found = self._program.solve_integer(c, self._latest)
+        if found.status not in ("Optimal", "Infeasible", _LATE):
+            raise RuntimeError(f"{self}: HiGHS failed: {found.status}")
+        return found
 
     def _feasible(self, x: Array, c: Array) -> Array | None:
         """Return ``x`` with integers rounded and the other variables adapted, if possible."""
@@ -169,10 +166,3 @@ def _flags(integrality: ArrayLike, n: int) -> Array:
             f"integrality must be 0 or 1, or an array of them of length {n}, found {integrality!r}"
         )
     return np.broadcast_to(flags == 1.0, (n,)).copy()
-
-
-def _constraints(system: LinearSystem) -> list[LinearConstraint]:
-    rows = ((system.A_ub, -np.inf, system.b_ub), (system.A_eq, system.b_eq, system.b_eq))
-    return [
-        LinearConstraint(sparse.csc_array(A), low, high) for A, low, high in rows if A is not None
-    ]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..arrays import Array, as_float_array
 from ..atoms import Atoms, BlockAtoms, join_blocks, split_blocks
-from ..problem import Polyhedron
+from ..problem import Polyhedron, Stacked
 from ._base import Set
 from ._combination import Combination, Law
 from ._laws import NoiseLike, scales, smoothing_arguments
@@ -43,6 +44,13 @@ class Product(Combination):
     >>> K.split(np.array([0.5, 0.5, 3.0]))
     [array([0.5, 0.5]), array([3.])]
     """
+
+    stack_axes: ClassVar[dict[str, int]] = {"sets": 1}
+
+    @classmethod
+    def varying_arguments(cls, arguments: dict[str, Any]) -> tuple[str, ...]:
+        parts = arguments.get("sets", ())
+        return ("sets",) if any(isinstance(part, Stacked) for part in parts) else ()
 
     def __init__(self, *sets: Set) -> None:
         super().__init__(sets)

@@ -51,6 +51,7 @@ class SchattenBall(Ball):
     def __init__(self, shape: tuple[int, int], order: float, radius: float = 1.0) -> None:
         super().__init__(as_matrix_shape(shape, "shape"), radius)
         self.order = order
+        self.strictly_convex = 1.0 < order < math.inf
         self._conjugate = 1.0 if self.order == math.inf else math.inf
         if 1.0 < self.order < math.inf:
             self._conjugate = self.order / (self.order - 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -46,6 +47,7 @@ class Simplex(Set):
     default_noise = "gumbel"
     closed_forms = ("gumbel",)
     summary = "{K.sizes}, radius={K.r:g}"
+    stack_axes: ClassVar[dict[str, int]] = {"radius": 0}
 
     @checked(radius=extent)
     def __init__(self, n: Shape, radius: float = 1.0) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -43,6 +44,7 @@ class Spectrahedron(Set):
            [0., 1.]])
     """
 
+    stack_axes: ClassVar[dict[str, int]] = {"trace": 0}
     proof_calls = 1
     factored_from = DENSE_SVD  # eigenvalues are found faster than singular values
 

@@ -206,7 +206,7 @@ class Job:
     def _partial(self, answers: Atoms, question: Question, pack: bool) -> Partial:
         squares = answers.squares()
         if not math.isfinite(squares):
-            error = ValueError("the oracle answered NaN or infinite entries")
+            error = ValueError("the oracle must answer finite entries, found NaN or infinite ones")
             self._locate(error, question.k, [])
             raise error
         mean = summarize(answers) if pack else DenseSummary(answers.mean())

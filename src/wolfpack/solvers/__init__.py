@@ -5,7 +5,7 @@ from __future__ import annotations
 from .anytime import Anytime
 from .away import AwayStep
 from .blended_pairwise import BlendedPairwise
-from .composite import ConvergingComposite, SearchedComposite, StochasticComposite
+from .composite import ConvergingComposite, NewtonComposite, SearchedComposite, StochasticComposite
 from .conic import Conic
 from .conjugate import Conjugate
 from .corrective import Corrective
@@ -38,6 +38,7 @@ __all__ = [
     "LineSearch",
     "LowRankCorrective",
     "Momentum",
+    "NewtonComposite",
     "OpenLoop",
     "Pairwise",
     "ParallelFrankWolfe",

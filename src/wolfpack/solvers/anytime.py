@@ -192,15 +192,18 @@ class Anytime(Solver[State]):
         else:
             answer, variance = oracles.mean(v, alpha, m, k), math.nan
         x_next = mix(x, same_type(answer, x), tau)
+        tested = self._tested(oracles, m)
+        if not tested:
+            v = answer = None  # these arrays are not needed while others are made
         at_next = problem.evaluate_lazily(x_next)
         y_next = mix(y, at_next.gradient, tau)
         dual_next = mix(state.dual, at_next.dual, tau)
-        step = Step(v, answer, x_next, y_next, dual_next, at_next, alpha, variance)
-        if self._tested(oracles, m):
+        measured = problem.L is None and not tested
+        numbers = _curvature_numbers(x, at, x_next, at_next) if measured else []
+        step = Step(v, answer, x_next, y_next, dual_next, at_next, alpha, variance, numbers)
+        if tested:
             assert oracles.smoothing is not None
             return step._replace(numbers=compared_numbers(oracles.smoothing, x, y, step))
-        if problem.L is None:
-            return step._replace(numbers=_curvature_numbers(x, at, x_next, at_next))
         return step
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:

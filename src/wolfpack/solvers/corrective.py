@@ -34,7 +34,8 @@ Symbols
 
 Cost of a round
     m oracle calls, which may run in parallel. Quadratics: one gradient and m products with the
-    Hessian; otherwise a few gradients more (`parts.correction`). Memory: P_k and its Gram matrix.
+    Hessian, or gradients where f is a callable; otherwise a few gradients more
+    (`parts.correction`). Memory: P_k and its Gram matrix.
 
 Sources
     C. Holloway, An extension of the Frank and Wolfe method of feasible directions, Mathematical
@@ -55,17 +56,28 @@ import numpy as np
 
 from ..arrays import Array, epsilon, inner, norm
 from ..atoms import Atoms, join
-from ..problem import Evaluation, Problem, Region, Solver
+from ..problem import Evaluation, NonFiniteError, Problem, Region, Solver
 from ..problem.checks import between, checked, count
 from ..smoothing import Oracles
 from .low_rank import LowRankCorrective
 from .parts.average import Average
-from .parts.correction import Corrected, CorrectionKind, correct, correction_kind, metric_of
+from .parts.correction import (
+    Corrected,
+    CorrectionKind,
+    correct,
+    correction_kind,
+    extended,
+    first_hull,
+    is_affine,
+    is_predicted,
+    metric_of,
+)
 from .parts.hull import Hull
 from .parts.scales import Scales
 from .parts.stall import Stall
 
 _FIRST_RUNG = -3
+_SPARE = 64
 _NO_RUNGS = np.zeros(0, dtype=int)
 
 
@@ -83,7 +95,10 @@ class Answers(NamedTuple):
 
 
 class State(NamedTuple):
-    """Iterate with its evaluation and hull, the oracles' answers to it, and what is remembered."""
+    """Iterate with its evaluation and hull, the oracles' answers to it, and what is remembered.
+
+    ``anchor`` is the gradient at the starting point, where gradients are affine.
+    """
 
     k: int
     x: Array
@@ -94,6 +109,7 @@ class State(NamedTuple):
     average: Average
     stall: Stall
     kind: CorrectionKind
+    anchor: Array | None = None
 
     stalled = property(attrgetter("stall.reached"))
     alpha = property(attrgetter("answers.alpha"))
@@ -118,7 +134,8 @@ class Corrective(Solver[State]):
     accuracy : float
         Of a correction, as a fraction of the gap, in (0, 1).
     max_pool : int
-        Vertices to remember at most. Those with weight are kept in any case.
+        Vertices to remember at most, and no more than 64 and twice those with weight. Those with
+        weight are kept in any case.
     max_age : int
         Rounds after which a vertex without weight is forgotten.
     max_rank : int
@@ -141,37 +158,57 @@ class Corrective(Solver[State]):
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         at, kind = problem.evaluate(x0), correction_kind(problem, x0)
-        vertex = oracles.lmo(at.gradient)
+        vertex, anchor = oracles.lmo(at.gradient), None
+        if kind == "gradient" and is_affine(problem, x0, at.gradient, vertex):
+            kind, anchor = "affine", at.gradient
         bound = problem.dual_bound(at.gradient, at.dual, vertex)
         reach = norm(vertex.to_dense() - x0) or problem.set.diameter
         state = State(
             k=0,
             x=x0,
             at=at,
-            hull=Hull.start(x0, metric_of(kind, problem, x0)),
+            hull=first_hull(kind, problem, x0, anchor),
             answers=Answers(join([vertex]), _NO_RUNGS, math.nan, self.m),
             scales=Scales.start(_FIRST_RUNG, reach),
             average=Average.start(at),
             stall=Stall.beyond_rounding(at.value, bound, x0),
             kind=kind,
+            anchor=anchor,
         )
         return self._ask(problem, state, oracles) if self.m > 1 else state
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         x, at, kind = state.x, state.at, state.kind
         vertices, rungs = state.answers.vertices, state.answers.rungs
-        scores = state.hull.scores(at.gradient)
-        hull = state.hull.trimmed(self.max_pool - self.m, self.max_age, scores)
+        hull = state.hull
+        limit = min(self.max_pool - self.m, _SPARE + 2 * int(np.count_nonzero(hull.weights)))
+        # without products with the Hessian each vertex in the hull may cost gradients
+        max_age = min(self.max_age, max(2, 32 // self.m) if kind == "gradient" else self.max_age)
+        if hull.overfull(limit, max_age):
+            hull = hull.trimmed(limit, max_age, hull.scores(at.gradient))
         known = len(hull.weights)
-        hull, places = hull.extend(vertices, metric_of(kind, problem, x))
-        clean = float(vertices.take(0).dot(at.gradient))
+        here = Corrected(hull.weights, x, at)
+        try:
+            hull, places = extended(kind, problem, hull, vertices, here, state.anchor)
+        except NonFiniteError:
+            if kind != "affine":
+                raise
+            kind = "gradient"
+            hull, places = extended(kind, problem, hull, vertices, here)
+        scores = hull.scores(at.gradient)
+        clean = float(scores[places[0]])
         gap = min(inner(at.gradient, x) - clean, at.value - state.stall.bound)
         # the tolerance must exceed the rounding error of the slopes
         rounding = 16.0 * epsilon(x) * max(abs(clean), float(abs(scores).max()))
         tol = max(self.accuracy * gap, rounding)
         here = Corrected(hull.weights, x, at)
-        found = correct(kind, problem, hull, here, int(places[0]), tol)
-        hull = hull.reweighted(found.weights)
+        found = correct(kind, problem, hull, here, int(places[0]), tol, scores)
+        if kind == "affine" and not is_predicted(problem, hull, scores, found, at.value):
+            kind = "gradient"
+            found = correct(kind, problem, hull, here, int(places[0]), tol, scores)
+        hull = hull.reweighted(found.weights)._replace(face=found.face)
+        if found.gram is not None:
+            hull = hull.with_gram(found.gram)
         perturbed = places[len(places) - len(rungs) :]
         new = perturbed >= known
         state = state._replace(
@@ -181,7 +218,18 @@ class Corrective(Solver[State]):
             hull=hull,
             scales=state.scales.learned(rungs, new, new & (hull.weights[perturbed] > 0)),
             average=state.average.updated(found.at),
+            kind=kind,
         )
+        return self._ask(problem, state, oracles)
+
+    def moved_to(
+        self, problem: Problem, state: State, x: Array, at: Evaluation, oracles: Oracles
+    ) -> State:
+        """Return the state that goes on from another point, with the vertices of this one."""
+        if state.kind in ("gradient", "affine"):  # whose Gram matrices belong to the old point
+            return self.init(problem, x, oracles)
+        hull = state.hull.moved_to(x, metric_of(state.kind, problem, x))
+        state = state._replace(x=x, at=at, hull=hull, average=Average.start(at))
         return self._ask(problem, state, oracles)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
@@ -199,7 +247,7 @@ class Corrective(Solver[State]):
             mean = problem.dual_bound(average.y, average.dual, found.average, averaged=True)
             bound = max(bound, mean)
             vertices.insert(1, found.average)
-        reach = max(scales.reach, norm(found.clean.to_dense() - state.x))
+        reach = max(scales.reach, norm(found.clean.add_scaled(state.x, -1.0, 1.0)))
         return state._replace(
             answers=Answers(join(vertices), found.rungs, found.alpha, self.m),
             stall=state.stall.updated(at.value, bound),

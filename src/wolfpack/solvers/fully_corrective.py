@@ -13,10 +13,10 @@ Iteration
         x_{k+1} \approx \arg\min \{ f(x) : x \in \operatorname{conv}(S_k \cup \{v_k\}) \},
         \qquad S_{k+1} = \{v : w_{k+1}(v) > 0\}.
 
-    For quadratics the correction is exact, by an active-set method on the weights (`parts.weights`)
-    with a Gram matrix that grows by one row a round. Otherwise it consists of Newton steps: the
-    same method minimises the quadratic model of f on the hull, the step rule says how far to go
-    towards its minimiser, until
+    For quadratics the correction is exact, by an active-set method on the weights
+    (`parts.barycentric`) with a Gram matrix that grows by one row a round. Otherwise it consists of
+    Newton steps: the same method minimises the quadratic model of f on the hull, the step rule says
+    how far to go towards its minimiser, until
     :math:`\max_{v\in S}\langle\nabla f, v\rangle - \min_{v\in S}\langle\nabla f, v\rangle` is at
     most ``accuracy`` times the Frank-Wolfe gap, or ``inner`` steps are taken.
 
@@ -29,8 +29,8 @@ Symbols
     S_k and w_k ``state.active``, v_k ``state.vertex``.
 
 Cost of a round
-    One oracle call. Quadratics: one gradient, one product with the Hessian, a few Cholesky
-    factorisations of order |S|. Otherwise each Newton step takes a gradient, a line search and |S|
+    One oracle call. Quadratics: one gradient, one product with the Hessian, a few triangular solves
+    of order |S|. Otherwise each Newton step takes a gradient, a line search and |S|
     products with the Hessian, which are differences of gradients where f does not know them.
 
 Sources
@@ -45,12 +45,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from ..arrays import Array, epsilon, inner, namespace, reshape, to_host
 from ..problem import Problem
 from ..problem.checks import checked, count, positive
 from ..smoothing import Oracles
 from .parts.active_set import ActiveSetMethod, State, ask_oracle, hessian_product
-from .parts.barycentric import minimize_quadratic
+from .parts.barycentric import minimize_weights
 from .parts.correction import correction_kind, metric_of
 from .parts.domain import shortened
 from .parts.hull import Hull
@@ -94,7 +96,8 @@ class FullyCorrective(ActiveSetMethod):
         G, w, scores = active.gram, active.weights, active.scores(g)
         assert G is not None
         tol = 4.0 * epsilon(g) * float(abs(scores).max())
-        active = active.pruned(minimize_quadratic(G, scores - G @ w, w, tol))
+        weights, face = minimize_weights(G, scores, w, tol, active.face)
+        active = active._replace(face=face).pruned(weights)
         return state.moved(problem, active, state.memory, state.k)
 
     def _descend(self, problem: Problem, state: State) -> State:
@@ -122,12 +125,13 @@ class FullyCorrective(ActiveSetMethod):
         u = [active.vertex(i) - x for i in range(len(scores))]
         Hu = [hessian_product(problem, x, at, u_i) for u_i in u]
         space, flat = namespace(x), (len(u), -1)
-        G = to_host(reshape(space.stack(u), flat) @ reshape(space.stack(Hu), flat).T)
+        with np.errstate(over="ignore", invalid="ignore"):
+            G = to_host(reshape(space.stack(u), flat) @ reshape(space.stack(Hu), flat).T)
         G = 0.5 * (G + G.T)
+        if not np.isfinite(G).all():
+            return state, 0.0  # slopes whose squares no float holds have no model
         tol = 4.0 * epsilon(x) * float(abs(scores).max())
-        # G w is an error of differences of gradients, which must not act as a slope
-        c = scores - G @ active.weights
-        weights = minimize_quadratic(G, c, active.weights, tol)
+        weights, _ = minimize_weights(G, scores, active.weights, tol)
         d = active.point(weights) - x
         gamma, memory = self.stride(problem, state._replace(k=state.k + 1), d)
 

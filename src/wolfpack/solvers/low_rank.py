@@ -46,11 +46,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..arrays import Array, LowRank, epsilon, inner
+from ..arrays import (
+    Array,
+    LowRank,
+    as_type,
+    concat,
+    epsilon,
+    full,
+    inner,
+    is_foreign,
+    library,
+    like,
+    namespace,
+    take,
+    to_host,
+    wide_dtype,
+)
 from ..atoms import RankOne, join
 from ..problem import CapabilityError, Evaluation, Problem, Solver
 from ..problem.checks import checked, count, positive
@@ -63,6 +78,7 @@ from .parts.stall import Stall
 MAX_TURNS = 32
 """Columns of G V_k, at most, that join the basis."""
 
+_HOST = np.zeros(0)
 _INDEPENDENT = 1e-8
 _NEGLIGIBLE = 1e-13
 _ROUNDING = 2.0**-50
@@ -121,13 +137,13 @@ class LowRankCorrective(Solver[State]):
                 f"LowRankCorrective needs a set of low-rank matrices, found {problem.set}: use "
                 "method='corrective'"
             )
-        whole = _factors(x0)
-        x = whole if problem.objective.factored else x0
+        whole = _factors(home(x0))
+        x = like(whole, x0) if problem.objective.factored else x0
         at = problem.evaluate(x)
         smoothness = Smoothness(problem.objective.curvature(x, x) is not None)
         answers, bound = self._ask(problem, at, None)
         # the first vertex replaces a start of too high rank
-        factors = whole if whole.rank <= self.max_rank else _vertex(answers)
+        factors = whole if whole.rank <= self.max_rank else _vertex(home(answers))
         stall = Stall.beyond_rounding(at.value, bound, x)
         return State(0, x, at, factors, answers, Average.start(at), stall, smoothness, self.m)
 
@@ -135,10 +151,10 @@ class LowRankCorrective(Solver[State]):
         space = _Core(problem, state)
         # without the projection, rounding errors would add up and push X out of K
         S = space.K.project(space.coordinates(state.factors))
-        clean = space.coordinates(_vertex(state.answers))
+        clean = space.coordinates(_vertex(home(state.answers)))
         probe = space.evaluate(S)
         # the tolerance must exceed the rounding error of inner products
-        rounding = 64.0 * epsilon(S) * abs(inner(probe.gradient, S))
+        rounding = 64.0 * space.epsilon * abs(inner(probe.gradient, S))
         tol = max(self.accuracy * (state.at.value - state.stall.bound), rounding)
         d, S_0 = clean - S, S
         down = descend(lambda t: space.evaluate(S_0 + t * d), probe.value, inner(probe.gradient, d))
@@ -148,7 +164,7 @@ class LowRankCorrective(Solver[State]):
         start = Motion.start(S, probe, L)
         motion = minimize(space, start, lambda m: space.gap(m) <= tol, self.inner, _ROUNDING)
         factors, at = space.factors(motion.x), motion.at.details
-        x = factors.to_dense().astype(state.x.dtype, copy=False) if space.dense else factors
+        x = space.point(factors)
         if x.dtype != at.gradient.dtype:  # the certificate must be that of the x handed back
             at = problem.evaluate(x)
         average = state.average.updated(at)
@@ -188,31 +204,53 @@ class LowRankCorrective(Solver[State]):
         return answers, bound
 
 
+def home(x: Any) -> Any:
+    """Return an array, or something made of arrays, where the small matrices are dealt with.
+
+    That is where it is, but for JAX, which would compile every operation anew for each rank: there
+    f and the oracle alone stay with JAX, and factors are the host's.
+    """
+    if isinstance(x, RankOne):
+        if library(x.u) != "jax":
+            return x
+        u = like(to_host(x.u), _HOST)
+        # symmetric matrices are known by their factors being the same array
+        return RankOne(u, u if x.v is x.u else like(to_host(x.v), _HOST), x.scale)
+    return to_host(x) if library(x) == "jax" else x
+
+
 def _factors(x: Array) -> LowRank:
     """Return the singular value decomposition of x."""
     if isinstance(x, LowRank):
         return x
-    if not x.any():
-        return LowRank.zeros(x.shape)
-    U, s, Vt = np.linalg.svd(x.astype(np.float64, copy=False), full_matrices=False)
-    rank = int((s > _NEGLIGIBLE * s[0]).sum())
-    return LowRank(U[:, :rank], s[:rank], Vt[:rank].T)
+    space = namespace(x)
+    if not space.any(x != 0):
+        return LowRank.zeros(x.shape, x) if is_foreign(x) else LowRank.zeros(x.shape)
+    wide = as_type(x, wide_dtype(x))
+    U, s, Vt = space.linalg.svd(wide, full_matrices=False)
+    singular = to_host(s)
+    rank = int((singular > _NEGLIGIBLE * singular[0]).sum())
+    parts = U[:, :rank], s[:rank], Vt[:rank, :].T
+    return LowRank(*(as_type(part, x.dtype) if is_foreign(x) else part for part in parts))
 
 
 def _vertex(answers: RankOne) -> LowRank:
     """Return the clean answer."""
-    return LowRank(answers.u[:1].T, np.full(1, float(answers.scale)), answers.v[:1].T)
+    u, v = answers.u[:1, :], answers.v[:1, :]
+    scale = float(answers.scale)
+    s = full((1,), scale, u) if is_foreign(u) else np.full(1, scale)
+    return LowRank(u.T, s, v.T)
 
 
 def _bases(state: State) -> tuple[Array, Array]:
     """Return P and Q with orthonormal columns; the same array where matrices are symmetric."""
-    X, G, answers = state.factors, state.at.gradient, state.answers
+    X, G, answers = state.factors, home(state.at.gradient), home(state.answers)
     left = [answers.u.T, _leading(G @ X.V, X.U)]
     right = [answers.v.T, _leading(G.T @ X.U, X.V)]
     if answers.u is answers.v:
-        P = _orthonormal(X.U, np.hstack([*left, right[1]]))
+        P = _orthonormal(X.U, concat([*left, right[1]], axis=1))
         return P, P
-    return _orthonormal(X.U, np.hstack(left)), _orthonormal(X.V, np.hstack(right))
+    return _orthonormal(X.U, concat(left, axis=1)), _orthonormal(X.V, concat(right, axis=1))
 
 
 def _leading(block: Array, basis: Array) -> Array:
@@ -220,52 +258,86 @@ def _leading(block: Array, basis: Array) -> Array:
     block = block - basis @ (basis.T @ block)
     if block.shape[1] <= MAX_TURNS:
         return block
+    if is_foreign(block):
+        # the same span, from the small Gram matrix: decompositions of long blocks are slow there
+        wide = as_type(block, wide_dtype(block))
+        vectors = namespace(block).linalg.eigh(wide.T @ wide)[1][:, -MAX_TURNS:]
+        return as_type(wide @ vectors, block.dtype)
     return np.linalg.svd(block, full_matrices=False)[0][:, :MAX_TURNS]
 
 
 def _orthonormal(basis: Array, columns: Array) -> Array:
     """Return ``basis``, which is orthonormal, extended by what is new in ``columns``."""
-    length = np.linalg.norm(columns, axis=0)
-    columns = columns[:, length > 0] / length[length > 0]
+    space = namespace(columns)
+    length = space.sqrt(space.sum(columns * columns, axis=0))
+    columns, length = _kept(columns, to_host(length) > 0), _kept(length, to_host(length) > 0)
+    columns = columns / length
     # twice is enough for orthogonality to rounding
     for _ in range(2):
         columns = columns - basis @ (basis.T @ columns)
-        columns, R = np.linalg.qr(columns)
-        columns = columns[:, abs(R.diagonal()) > _INDEPENDENT]
-    return np.hstack([basis, columns])
+        columns, R = space.linalg.qr(columns)
+        new = max(_INDEPENDENT, 64.0 * epsilon(columns))
+        columns = _kept(columns, abs(to_host(space.linalg.diagonal(R))) > new)
+    return concat([basis, columns], axis=1)
+
+
+def _kept(columns: Array, kept: np.ndarray) -> Array:
+    """Return the columns of a matrix, or the entries of a vector, that are kept."""
+    if type(columns) is np.ndarray:
+        return columns[..., kept]
+    if kept.all():
+        return columns
+    places = like(np.flatnonzero(kept), columns)
+    return take(columns, places) if columns.ndim == 1 else take(columns.T, places).T
 
 
 class _Core(Space[Evaluation]):
-    """The matrices P S Q' of K, by their coordinates S."""
+    """The matrices P S Q' of K, by their coordinates S, in double precision where there is any."""
 
     def __init__(self, problem: Problem, state: State) -> None:
-        self.problem = problem
+        self.problem, self.like = problem, state.x
         self.P, self.Q = _bases(state)
-        self.K = problem.set.core((self.P.shape[1], self.Q.shape[1]))
+        self.wide, self.dtype = wide_dtype(self.P), self.P.dtype
+        core: Any = problem.set.core((self.P.shape[1], self.Q.shape[1]))
+        self.K = core.at(as_type(self.P[:1, :1], self.wide))
         self.dense = not problem.objective.factored
         self.affine = state.smoothness.affine
-        self.rounding = rounding_of(self.P)
+        # f is evaluated in its own precision, S is in double precision
+        values = state.at.gradient if is_foreign(state.x) else self.P
+        self.epsilon, self.rounding = epsilon(values), rounding_of(values)
 
     def coordinates(self, X: LowRank) -> Array:
         """Return S with P S Q' = X, for X in the span."""
-        return ((self.P.T @ X.U) * X.s) @ (X.V.T @ self.Q)
+        return as_type(((self.P.T @ X.U) * X.s) @ (X.V.T @ self.Q), self.wide)
 
     def factors(self, S: Array) -> LowRank:
         """Return P S Q' with orthonormal factors."""
+        space = namespace(S)
         if self.P is self.Q:
-            s, U = np.linalg.eigh(0.5 * (S + S.T))
+            s, U = space.linalg.eigh(0.5 * (S + S.T))
             V = U
         else:
-            U, s, Vt = np.linalg.svd(S)
+            U, s, Vt = space.linalg.svd(S)
             V = Vt.T
-        kept = np.flatnonzero(s > _NEGLIGIBLE * s.max(initial=0.0))
-        U, V = self.P @ U[:, kept], self.Q @ V[:, kept]
-        return LowRank(U, s[kept], U if self.P is self.Q else V)
+        values = to_host(s)
+        kept = values > _NEGLIGIBLE * values.max(initial=0.0)
+        U, V = (as_type(_kept(part[:, : len(values)], kept), self.dtype) for part in (U, V))
+        U, V = self.P @ U, self.Q @ V
+        return LowRank(U, as_type(_kept(s, kept), self.dtype), U if self.P is self.Q else V)
 
     def evaluate(self, x: Array) -> Probe[Evaluation]:
-        X = LowRank(self.P @ x, np.ones(x.shape[1]), self.Q)
-        at = self.problem.evaluate(X.to_dense() if self.dense else X)
-        return Probe(at.value, self.P.T @ (at.gradient @ self.Q), at)
+        S = as_type(x, self.dtype)
+        X = LowRank(self.P @ S, full((x.shape[1],), 1.0, S), self.Q)
+        at = self.problem.evaluate(like(X.to_dense() if self.dense else X, self.like))
+        gradient = self.P.T @ (home(at.gradient) @ self.Q)
+        return Probe(at.value, as_type(gradient, self.wide), at)
+
+    def point(self, factors: LowRank) -> Array:
+        """Return the iterate: in factors, or as an array of the type of those before."""
+        if not self.dense:
+            return like(factors, self.like)
+        x = like(factors.to_dense(), self.like)
+        return as_type(x, self.like.dtype)
 
     def gap(self, motion: Motion[Evaluation]) -> float:
         """Return the Frank-Wolfe gap over the small set."""

@@ -367,7 +367,7 @@ BAD = [
     ({"method": "acelerated"}, ValueError, "did you mean 'accelerated'"),
     ({"method": 3}, TypeError, "method must be a name or a solver object"),
     ({"method": wp.solvers.Anytime()}, TypeError, "a name or a composite solver"),
-    ({"theta": 0.5}, TypeError, "'accelerated' has no option 'theta'; it has batch, record_every"),
+    ({"theta": 0.5}, TypeError, "has no option 'theta'; it has batch, record_every"),
     ({"method": "converging", "order": 3}, TypeError, "it has batch, record_every"),
     (
         {"method": wp.solvers.StochasticComposite(), "batch": 2},

@@ -359,6 +359,17 @@ def test_beta_is_estimated_and_raised():
     np.testing.assert_allclose(res.x, (8 + 100) / 101, atol=1e-4)
 
 
+@pytest.mark.parametrize(("max_passes", "rounds"), [(1.0, 4), (1.5, 6), (1.7, 6), (0.1, 1)])
+def test_a_limit_on_passes_counts_the_rows_of_each_round(max_passes, rounds):
+    """A round that would read more than is allowed is not begun; the first one always is."""
+    rows = N // 4
+    run = {"method": "accelerated", "batch": rows, "tol": 0, "beta": "stable", "max_rounds": 9}
+    res = wp.minimize_composite(LeastSquares(A, B), SquaredNorm(1.0), max_passes=max_passes, **run)
+    assert (res.status, res.nit) == ("max_rounds", rounds)
+    assert res.passes == rounds * rows / N
+    assert f"max_passes = {max_passes}" in res.message
+
+
 def test_scaled_columns():
     wild = A * np.array([1e-4, 1.0, 1e3, 1.0, 1.0])
     wild[:, 3] = 0.0
@@ -548,3 +559,65 @@ def test_a_sampling_without_a_batch_is_refused():
     with pytest.raises(ValueError, match="'windows' needs a batch"):
         wp.minimize_composite(G, H, sampling="windows")
     assert wp.minimize_composite(G, H, sampling="windows", variance_reduction=True).success
+
+
+def test_passes_over_sources_of_unknown_length_are_counted():
+    """A function tells no length; F is evaluated once per pass over what it really returns."""
+    rows = 300
+
+    def source():
+        for i in range(rows):
+            yield A[i % N : i % N + 1], LABELS[i % N : i % N + 1]
+
+    plain = {"method": "accelerated", "tol": 0, "max_rounds": 2 * rows}
+    res = wp.minimize_composite(Batches("logistic", source), H, **plain)
+    assert res.passes == 2.0
+    assert res.history["round"].tolist() == [0, rows, 2 * rows]
+
+
+def test_variance_reduction_of_sources_that_can_be_read_again():
+    best = wp.minimize_composite(Logistic(A, LABELS), H, tol=1e-12)
+    G = Batches("logistic", PAIRS)
+    res = wp.minimize_composite(G, H, tol=1e-6, max_rounds=20_000)
+    assert res.success
+    assert "auto chose variance_reduction='svrg'" in res.message
+    assert res.lower_bound <= best.fun <= res.fun <= best.fun + 1e-6
+    plain = wp.minimize_composite(G, H, method="accelerated", tol=1e-6, max_rounds=res.nit)
+    assert res.gap < 0.1 * plain.gap
+    with pytest.raises(TypeError, match="needs data that can be read again"):
+        wp.minimize_composite(Batches("logistic", iter(PAIRS)), H, variance_reduction=True)
+    with pytest.raises(TypeError, match="variance_reduction='saga' needs a finite sum"):
+        wp.minimize_composite(G, H, variance_reduction="saga")
+
+
+def test_a_run_at_its_noise_floor_says_so():
+    G = Logistic(A, LABELS)
+    simple = SquaredNorm(1e-3)
+    res = wp.minimize_composite(G, simple, batch=2, tol=1e-8)
+    assert (res.status, res.success) == ("stalled", False)
+    assert res.nit < 100_000
+    assert "noise floor" in res.message
+    assert "variance_reduction=True" in res.message
+    assert "raise max_rounds" not in res.message
+    assert wp.minimize_composite(G, simple, batch=2, tol=1e-8, variance_reduction=True).success
+    # who asks for rounds gets them
+    asked = wp.minimize_composite(G, simple, batch=2, tol=0, max_rounds=res.nit + 100)
+    assert asked.nit == res.nit + 100
+
+
+def test_a_warm_start_of_variance_reduction_begins_with_what_it_knows():
+    G, simple = Logistic(A, LABELS), SquaredNorm(1e-2)
+    options = {"batch": 8, "variance_reduction": True, "tol": 1e-7}
+    cold = wp.minimize_composite(G, simple, **options)
+    warm = wp.minimize_composite(G, simple, cold.x, **options)
+    assert warm.success
+    assert warm.passes <= 0.3 * cold.passes
+
+
+def test_single_precision_is_converted_once():
+    """Products of a float32 matrix with y in double precision would convert it in every round."""
+    G = Logistic(A.astype(np.float32), LABELS)
+    res = wp.minimize_composite(G, H, tol=1e-8)
+    assert res.state.images.y.dtype == np.float64
+    assert "in_double" in vars(G)
+    assert wp.minimize_composite(G.in_double, H, tol=1e-8).fun == res.fun

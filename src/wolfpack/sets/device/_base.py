@@ -21,6 +21,7 @@ _logged: set[str] = set()  # names of sets whose transfers the log has mentioned
 
 COPIED = (
     "polytope",
+    "strictly_convex",
     "releases_gil",
     "one_by_one",
     "proof_calls",
@@ -28,6 +29,7 @@ COPIED = (
     "default_noise",
     "closed_forms",
     "cheap_projection",
+    "factored_from",
     "unconditional",
 )
 
@@ -80,7 +82,7 @@ class Twin(Set, anywhere=True):
         return like(self.K.start(), self.like)
 
     def has(self, capability: str) -> bool:
-        # matrices of low rank as factors are the host's
+        # what asks the set on the host has no use for matrices in factors elsewhere
         return capability != "core" and self.K.has(capability)
 
     def smoothed_at_zero(self, noise: NoiseLike) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .accelerated import StochasticComposite
 from .converging import ConvergingComposite
+from .newton import NewtonComposite
 from .policies import BetaSearch, DriftRestart, Policies, StepBound
 from .searched import SearchedComposite
 
@@ -11,6 +12,7 @@ __all__ = [
     "BetaSearch",
     "ConvergingComposite",
     "DriftRestart",
+    "NewtonComposite",
     "Policies",
     "SearchedComposite",
     "StepBound",

@@ -48,6 +48,9 @@ class ConvergingComposite(StochasticComposite):
         theta = 0.0 if exact else THETA
         return unchecked.next_converging_weight(k, A_k, tuned.beta, problem.mu, problem.nu, theta)
 
+    def rounds_to_floor(self, problem: CompositeProblem, gradients: Gradients) -> float:
+        return math.inf
+
     def growth(
         self,
         problem: CompositeProblem,

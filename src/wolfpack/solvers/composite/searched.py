@@ -73,6 +73,14 @@ class Images(NamedTuple):
     first: Evaluation | None = None
 
 
+class Leap(NamedTuple):
+    """When the next Newton step is tried, the round after the last good one, and failures since."""
+
+    due: int = 0
+    last: int = 0
+    failures: int = 0
+
+
 class SearchState(NamedTuple):
     """Iterates of the search (y_k is ``x``) with their images, and what was evaluated."""
 
@@ -84,6 +92,7 @@ class SearchState(NamedTuple):
     tuned: Tuned
     reading: Reading
     at: CompositeEvaluation | None = None
+    leap: Leap = Leap()
 
     m = property(attrgetter("reading.m"))
     rows = property(attrgetter("reading.rows"))
@@ -138,6 +147,9 @@ class SearchedComposite(StochasticComposite):
             return _restarted(problem, following)
         return following
 
+    def rounds_to_floor(self, problem: CompositeProblem, gradients: Gradients) -> float:
+        return math.inf
+
     def observe(self, problem: CompositeProblem, state: Any) -> Any:
         at = problem.evaluate(state.x)
         if math.isinf(at.value):
@@ -181,6 +193,7 @@ def _attempt(problem: CompositeProblem, state: SearchState, beta: float, rows: i
         ),
         tuned=state.tuned,
         reading=state.reading._replace(rows=state.reading.rows + rows),
+        leap=state.leap,
     )
     return Trial(following, v, curvature)
 

@@ -34,7 +34,7 @@ from ...problem import Counts, Evaluation, NonFiniteError, Problem, Region
 from ...smoothing import Oracles
 from ..corrective import Corrective
 from ..corrective import State as RelaxationState
-from ..parts.correction import metric_of
+from ..parts.correction import Corrected, extended
 
 KEPT = 24
 """Vertices, those of largest weight, that the nodes below begin with."""
@@ -285,7 +285,8 @@ class _Relaxation:
         weights = weights / total if total > 0 else np.full(len(known), 1.0 / len(known))
         state = self._begun((weights @ known).reshape(shape))
         atoms = Dense(known.reshape(-1, *shape), shape)
-        hull, _ = state.hull.extend(atoms, metric_of(state.kind, problem, state.x))
+        here = Corrected(state.hull.weights, state.x, state.at)
+        hull, _ = extended(state.kind, problem, state.hull, atoms, here, state.anchor)
         self.inherited = len(hull.weights)
         return state._replace(hull=hull)
 

@@ -12,17 +12,22 @@ from ...atoms import Atoms
 from ...problem import Evaluation, NonFiniteError, Problem, Solver, tick
 from ...problem.checks import between
 from ...smoothing import Oracles
+from .carried import Carried, Shift, begin, evaluate, shift
 from .domain import shortened
 from .hull import Hull
 from .stall import Stall
 from .step_rules import LineSearch, Memory, Rule, SearchLine, Stride, as_rule
+
+STALLED_AFTER = 100
+"""Rounds without progress after which a run has stalled, or as many as it has active vertices."""
 
 
 class State(NamedTuple):
     """Iterate with its evaluation, then what is known of the oracle, then what is remembered.
 
     ``vertex`` is the oracle's answer to the gradient at x, None before it is asked; ``bound`` is
-    its lower bound, ``phi`` a lazy method's estimate of the gap.
+    its lower bound, ``phi`` a lazy method's estimate of the gap. ``carried`` is the product of f's
+    matrix with x, for methods that keep it.
     """
 
     k: int
@@ -34,15 +39,30 @@ class State(NamedTuple):
     memory: Memory
     stall: Stall
     phi: float = 0.0
+    carried: Carried | None = None
 
     stalled = property(attrgetter("stall.reached"))
 
     def moved(self, problem: Problem, active: Hull, memory: Memory, k: int) -> State:
         """Return the state of round k at the point of another active set, without an answer."""
         x = active.point()
-        at = problem.evaluate(x)
-        stall = self.stall.updated(at.value, self.bound)
-        return State(k, x, at, None, self.bound, active, memory, stall, self.phi)
+        at = evaluate(problem, active, active.weights, x)
+        return self.at_point(x, at, None, active, memory, k)
+
+    def at_point(
+        self,
+        x: Array,
+        at: Evaluation,
+        carried: Carried | None,
+        active: Hull,
+        memory: Memory,
+        k: int,
+    ) -> State:
+        """Return the state of round k at a point that was evaluated, without an answer."""
+        # a pass over a large active set takes as many rounds, and need not show in f before its end
+        limit = max(STALLED_AFTER, len(active.weights))
+        stall = self.stall._replace(limit=limit).updated(at.value, self.bound)
+        return State(k, x, at, None, self.bound, active, memory, stall, self.phi, carried)
 
 
 @dataclass(frozen=True)
@@ -62,18 +82,30 @@ class ActiveSetMethod(Solver[State]):
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         as_rule(self.rule).check(problem)
-        at = problem.evaluate(x0)
+        carrier, carried = problem.objective.carrier(x0), None
+        if carrier is None:
+            at = problem.evaluate(x0)
+        else:
+            at, carried = begin(problem, carrier, x0)
         stall = Stall(at.value, -math.inf)
-        state = State(0, x0, at, None, stall.bound, Hull.start(x0), None, stall)
+        hull = Hull.start(x0)
+        state = State(0, x0, at, None, stall.bound, hull, None, stall, carried=carried)
         return ask_oracle(problem, state, oracles)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the lower bound that the oracle's answers give."""
         return state.bound
 
-    def stride(self, problem: Problem, state: State, d: Array, max_step: float = 1.0) -> Stride:
+    def stride(
+        self,
+        problem: Problem,
+        state: State,
+        d: Array,
+        max_step: float = 1.0,
+        carried: Shift | None = None,
+    ) -> Stride:
         """Return how far the rule goes from x along d."""
-        ray = SearchLine(state.k, state.x, state.at, d, max_step, state.memory)
+        ray = SearchLine(state.k, state.x, state.at, d, max_step, state.memory, carried)
         return as_rule(self.rule)(problem, ray)
 
     def move(
@@ -82,11 +114,18 @@ class ActiveSetMethod(Solver[State]):
         """Return the state after a step of the rule from source to target, None standing for x."""
         x, active = state.x, state.active
         d, max_step = active.direction(x, source, target), active.max_step(source, target)
-        gamma, memory = self.stride(problem, state, d, max_step)
+        carrier, along = problem.objective.carrier(x), None
+        if carrier is not None and state.carried is not None:
+            along = shift(carrier, state.carried, active, source, target)
+        gamma, memory = self.stride(problem, state, d, max_step, along)
 
         def moved(gamma: float) -> State:
             hull = active.transfer(gamma, source, target)
-            return state.moved(problem, hull, memory, k=state.k + 1)
+            if along is None:
+                return state.moved(problem, hull, memory, k=state.k + 1)
+            x_next = hull.point()
+            at, carried = along.step(problem, x, d, gamma, x_next)
+            return state.at_point(x_next, at, carried, hull, memory, state.k + 1)
 
         return shortened(moved, gamma, x, end=max_step)[1]
 
@@ -95,7 +134,8 @@ def ask_oracle(problem: Problem, state: State, oracles: Oracles) -> State:
     """Return the state with the oracle's answer to the gradient at x, and its bound."""
     at = state.at
     vertex = oracles.lmo(at.gradient)
-    return state._replace(vertex=vertex, bound=problem.dual_bound(at.gradient, at.dual, vertex))
+    bound = problem.dual_bound(at.gradient, at.dual, vertex, drift=at.drift)
+    return state._replace(vertex=vertex, bound=bound)
 
 
 laziness = between(1, math.inf, high_open=True)

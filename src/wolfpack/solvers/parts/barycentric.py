@@ -3,16 +3,16 @@ r"""Quadratics over the convex hull of known points, in their weights.
 .. math:: \min_w\ \tfrac12 w^\top G w + c^\top w \quad\text{over } w \ge 0,\ \textstyle\sum_i w_i=1,
 
 G being the Gram matrix of the points, by Wolfe's method: minimise over the affine hull of the
-points that have weight, stop at the first weight that becomes zero and drop it, and when none does
-let the point with the smallest slope enter.
+points that have weight (the face), stop at the first weight that becomes zero and drop it, and when
+none does let the point with the smallest slope enter.
 
-- `minimize_quadratic` is for few points: it factorises the matrix of the points with weight anew in
-  every turn.
-- `minimize_weights` is for many points, of which a solution has few. Each pass works on the support
-  and the most promising points outside it, its face, and keeps a Cholesky factor of
-  :math:`G + \sigma 1 1^\top`, which has the same curvature along steps of sum 0 and is positive
-  definite where the points are affinely independent. A point that enters or leaves costs O(s^2), s
-  the size of the face, instead of a factorisation.
+The face has a Cholesky factor R of :math:`G + \sigma 1 1^\top`, which has the same curvature along
+steps of sum 0 and is positive definite where the points are affinely independent. A point that
+enters adds a column to R, and points that leave are taken out by one triangular-pentagonal QR
+factorisation. Both cost O(s^2), s being the size of the face. The factor is handed back, so that
+the next correction of a hull begins with it; after `REFRESH` changes it is computed anew. A factor
+that has lost digits makes steps shorter or less direct, never wrong: slopes and curvatures come
+from G itself.
 
 Sources
     P. Wolfe, Finding the nearest point in a polytope, Mathematical Programming 11, 1976.
@@ -20,198 +20,281 @@ Sources
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, lapack, qr_delete
+from scipy.linalg import blas, lapack
 
 from ...arrays import Array
 from ...problem import tick
 
-CANDIDATES = 64
-"""Points outside the support that a pass takes into account."""
+REFRESH = 200
+"""Points that enter or leave before the factor is computed anew."""
 
-_PASSES = 50
 _PIVOT = 1e-12
-_DAMPING = 1e-13
-"""Share of G's largest diagonal entry and of the slopes' range that damps each step."""
+_SMALLEST = 1e-100
+_ROOM = 16
+_PANEL = 32
 
 
-def minimize_weights(gram: Array, slopes: Array, weights: Array, tol: float) -> Array:
+class Face:
+    """The factor of the points with weight, with which the next correction begins.
+
+    Faces that grew out of each other share a factor. It knows how many columns have been written
+    to, and a correction changes it in its place only if these are the points of its own face;
+    otherwise it changes a copy.
+
+    Parameters
+    ----------
+    order : array of int
+        Positions of the points in the hull, in order of entrance; -1 for one that is gone.
+    R : array
+        The upper triangular factor.
+    shift : float
+        The number sigma.
+    age : int
+        Points that entered or left since the factor was computed anew.
+    ones : array
+        R^-T 1.
+    room : int
+        Points for which there is room; beyond those of the face R is an identity.
+    """
+
+    def __init__(
+        self, order: Array, R: Array, shift: float, age: int, ones: Array, room: int
+    ) -> None:
+        self.order, self.shift, self.age, self.ones = order, shift, age, ones
+        n = len(order)
+        self.buffer, self.written = np.eye(room, order="F"), [n]
+        self.buffer[:n, :n] = R[:n, :n]
+
+    @classmethod
+    def sharing(cls, face: _Face) -> Face:
+        """Return the face whose factor a correction has made."""
+        self = cls.__new__(cls)
+        self.order, self.shift, self.age = face.order.copy(), face.shift, face.age
+        self.ones, self.buffer, self.written = face.ones[: face.n].copy(), face.R, face.written
+        return self
+
+    def saved_fields(self) -> dict[str, object]:
+        """Return what a checkpoint keeps, by the names of the constructor's arguments."""
+        n, names = len(self.order), ("order", "shift", "age", "ones")
+        kept: dict[str, object] = {name: getattr(self, name) for name in names}
+        return kept | {"R": np.array(self.buffer[:n, :n]), "room": len(self.buffer)}
+
+    def only(self, kept: Array, count: int) -> Face:
+        """Return the face for a hull that keeps the points ``kept`` of ``count``."""
+        place = np.full(count + 1, -1)
+        place[kept] = np.arange(len(kept))
+        moved = copy.copy(self)
+        moved.order = place[self.order]
+        return moved
+
+
+def minimize_weights(
+    gram: Array, slopes: Array, weights: Array, tol: float, known: Face | None = None
+) -> tuple[Array, Face | None]:
     """Return weights with a smaller value of the quadratic, near its minimum over the simplex.
 
     ``gram`` is positive semidefinite and ``slopes`` is the gradient at ``weights``, the start. On
     return the slopes satisfy, rounding permitting, mean - min <= tol and max - mean <= tol, the
     mean taken with the weights and the max over the support; the first number bounds the distance
-    to the minimum. The value never increases.
+    to the minimum. The value never increases. ``known`` is the face that an earlier call has
+    returned for this Gram matrix, or for a part of it.
     """
-    w, r = weights, slopes
-    for _ in range(_PASSES):
-        mean, used = float(r @ w), w > 0
-        if mean - r.min() <= tol and r[used].max() - mean <= tol:
-            break
-        outside = np.flatnonzero(~used & (r < mean))
-        if len(outside) > CANDIDATES:
-            outside = outside[np.argpartition(r[outside], CANDIDATES)[:CANDIDATES]]
-        working = np.concatenate([np.flatnonzero(used), outside])
-        found = _minimize_small(gram[np.ix_(working, working)], r[working], w[working], 0.5 * tol)
-        step = found - w[working]
-        if not step.any():
-            break
-        w = w.copy()
-        w[working] = found
-        r = r + step @ gram[working]
-    return w
-
-
-def _minimize_small(gram: Array, r: Array, w: Array, tol: float) -> Array:
-    """Return the minimiser over a working set; the first points are its support."""
-    face = _Face(gram, np.flatnonzero(w > 0))
+    w, r, used = weights, slopes, weights > 0
+    mean = float(r @ w)
+    if mean - r.min() <= tol and r[used].max() - mean <= tol:
+        return weights, known
+    w, r, face = w.copy(), r.copy(), _Face(gram, known, used)
+    spread_before, entered = math.inf, False
     # two turns per point that enters or leaves are typical; the limit ends what rounding prolongs
     for _ in range(20 + 10 * len(w)):
         tick()
-        move = face.descent(r)
-        slope = float(r @ move)
-        if slope < 0 and np.ptp(r[face.order]) > 0.1 * tol:
-            change = gram @ move
-            curvature = float(move @ change)
-            exact = -slope / curvature if curvature > 0 else math.inf
-            shrinking = np.flatnonzero(move < 0)
-            room = w[shrinking] / -move[shrinking]
-            step = min(exact, float(room.min(initial=math.inf)))
-            # points whose weight vanishes before the exact step leave the face
-            gone = shrinking[room <= step]
-            w, r = np.maximum(w + step * move, 0.0), r + step * change
-            w[gone] = 0.0
-            for point in gone:
-                face.remove(point)
-            if len(gone):
+        on_face = r[face.order]
+        spread = float(on_face.max() - on_face.min())
+        # more steps on one face only correct the rounding errors of the first
+        if spread > 0.1 * tol and spread < 0.5 * spread_before:
+            move = face.descent(on_face)
+            slope = float(on_face @ move)
+            uphill = slope >= 0 or (entered and move[-1] <= 0)
+            if uphill and face.age:
+                face.factor(face.order.copy())
+                continue
+            if uphill and entered:
+                face.remove(np.array([len(move) - 1]))
+                break  # the point that entered had the smallest slope by rounding only
+            if slope < 0:
+                spread_before, entered = spread, False
+                if _advance(gram, w, r, face, move, slope):
+                    spread_before = math.inf
                 continue
         entering = int(r.argmin())
-        if float(r @ w) - r[entering] <= tol or entering in face.order:
+        if float(r @ w) - r[entering] <= 0.5 * tol or face.has[entering]:
             break
         face.add(entering)
-    return w / w.sum()
+        spread_before, entered = math.inf, True
+    return w / w.sum(), face.frozen()
+
+
+def _advance(gram: Array, w: Array, r: Array, face: _Face, move: Array, slope: float) -> bool:
+    """Move the weights to the minimum along ``move`` or until one vanishes; tell whether one did.
+
+    ``w`` and the slopes ``r`` are written to. Points whose weight has vanished leave the face.
+    """
+    order = face.order
+    change = _times(gram, order, move)
+    curvature = float(change[order] @ move)
+    exact = -slope / curvature if curvature > 0 else math.inf
+    shrinking = np.flatnonzero(move < 0)
+    before = w[order]
+    room = before[shrinking] / -move[shrinking]
+    step = min(exact, float(room.min(initial=math.inf)))
+    after = np.maximum(before + step * move, 0.0)
+    gone = shrinking[room <= step]
+    after[gone] = 0.0
+    w[order] = after
+    r += step * change
+    if len(gone):
+        face.remove(gone)
+    return len(gone) > 0
+
+
+def _times(gram: Array, order: Array, move: Array) -> Array:
+    """Return G times the vector that has ``move`` at the positions ``order``."""
+    if 3 * len(order) < len(gram):
+        return move @ gram[order]
+    whole = np.zeros(len(gram))
+    whole[order] = move
+    return gram @ whole
 
 
 class _Face:
     """Points with weight, in order of entrance, and R with R'R = G + sigma 1 1'.
 
     Pivots of affinely dependent points are raised, which keeps the step downhill and lets it grow
-    until one of them loses its weight.
+    until one of them loses its weight. ``ones`` is R^-T 1, and ``has`` tells of each point of the
+    hull whether it is on the face. Beyond the points R is an identity, and vectors are 0.
     """
 
-    def __init__(self, gram: Array, order: Array) -> None:
+    def __init__(self, gram: Array, known: Face | None, used: Array) -> None:
         self.gram = gram
-        self.order = [int(i) for i in order]
-        self.shift = max(float(gram.diagonal().mean()), np.finfo(float).tiny)
-        matrix = gram[np.ix_(self.order, self.order)] + self.shift
+        stays = None if known is None else (known.order >= 0) & used[known.order]
+        if known is None or stays is None or 2 * stays.sum() < used.sum() or known.age >= REFRESH:
+            self.factor(np.flatnonzero(used))
+            return
+        n, room = len(known.order), len(known.buffer)
+        self.n, self.shift, self.age = n, known.shift, known.age
+        self.R, self.written = known.buffer, known.written
+        if known.written[0] != n:
+            self._make_room(n, room)
+            self.R[:n, :n] = known.buffer[:n, :n]
+        self._order, self.ones = np.zeros(room, dtype=int), np.zeros(room)
+        self._order[:n], self.ones[:n] = known.order, known.ones
+        self.has = np.zeros(len(gram), dtype=bool)
+        self.has[known.order[stays]] = True
+        if not stays.all():
+            self.remove(np.flatnonzero(~stays))
+        for point in np.flatnonzero(used & ~self.has):
+            self.add(int(point))
+
+    @property
+    def order(self) -> Array:
+        """Positions of the points in the hull."""
+        return self._order[: self.n]
+
+    def frozen(self) -> Face:
+        """Return what the next correction begins with."""
+        return Face.sharing(self)
+
+    def factor(self, points: Array) -> None:
+        """Compute the factor of these points anew."""
+        gram, self.n, self.age = self.gram, len(points), 0
+        self.has = np.zeros(len(gram), dtype=bool)
+        self.has[points] = True
+        self.shift = max(float(gram.diagonal().mean()), _SMALLEST)
+        matrix = gram[np.ix_(points, points)] + self.shift
         ridge = _PIVOT * self.shift
         while True:
-            matrix[np.diag_indices(len(matrix))] += ridge
-            self.R, info = lapack.dpotrf(matrix, lower=0, clean=1)
+            matrix[np.diag_indices(self.n)] += ridge
+            R, info = lapack.dpotrf(matrix, lower=0, clean=1)
             if info == 0:
                 break
             ridge *= 10.0
+        self._make_room(self.n)
+        self.R[: self.n, : self.n] = R
+        self._order[: self.n] = points
+        self._solve_ones()
 
-    def descent(self, r: Array) -> Array:
-        """Return the step to the minimiser over the face's affine hull, of sum 0."""
-        slopes = r[self.order]
-        right = np.ones((len(slopes), 2), order="F")
+    def descent(self, slopes: Array) -> Array:
+        """Return the step to the minimiser over the face's affine hull, of sum 0.
+
+        It is R^-1 (R^-T 1 a/b - R^-T slopes), with a and b such that it has the sum 0.
+        """
+        right = np.zeros(len(self.R))
         # a common slope changes nothing, and subtracting it keeps the digits of the rest
-        right[:, 0] = slopes - slopes.mean()
-        solved, _ = lapack.dpotrs(self.R, right, lower=0, overwrite_b=1)
-        a, b = solved[:, 0], solved[:, 1]
-        move = np.zeros(len(r))
-        move[self.order] = (a.sum() / b.sum()) * b - a
-        return move
+        right[: self.n] = slopes - slopes.mean()
+        half, ones = blas.dtrsv(self.R, right, trans=1, overwrite_x=1), self.ones
+        right = (float(ones @ half) / float(ones @ ones)) * ones - half
+        return blas.dtrsv(self.R, right, overwrite_x=1)[: self.n]
 
     def add(self, point: int) -> None:
         """Let a point enter: one more column of R."""
-        n = len(self.order)
-        column = self.gram[self.order, point] + self.shift
-        R = np.zeros((n + 1, n + 1), order="F")
-        R[:n, :n] = self.R
-        R[:n, n], _ = lapack.dtrtrs(self.R, column, lower=0, trans=1)
-        square = self.gram[point, point] + self.shift - R[:n, n] @ R[:n, n]
-        R[n, n] = math.sqrt(max(square, _PIVOT * self.shift))
-        self.R = R
-        self.order.append(point)
+        n = self.n
+        if n == len(self.R):
+            R, order, ones = self.R, self._order, self.ones
+            self._make_room(n)
+            self.R[:n, :n], self._order[:n] = R, order
+            self.ones = np.append(ones, np.zeros(len(self.R) - n))
+        column = np.zeros(len(self.R))
+        column[:n] = self.gram[point, self.order] + self.shift
+        column = blas.dtrsv(self.R, column, trans=1, overwrite_x=1)
+        square = self.gram[point, point] + self.shift - float(column @ column)
+        pivot = math.sqrt(max(square, _PIVOT * self.shift))
+        self.R[:n, n] = column[:n]
+        self.R[n, n] = pivot
+        self.ones[n] = (1.0 - float(column @ self.ones)) / pivot
+        self._order[n] = point
+        self.has[point] = True
+        self.n, self.age = n + 1, self.age + 1
+        self.written[0] = self.n
 
-    def remove(self, point: int) -> None:
-        """Let a point leave: delete its column of R and make R triangular again."""
-        position = self.order.index(point)
-        eye = np.eye(len(self.order))
-        _, R = qr_delete(eye, self.R, position, which="col", check_finite=False)
-        self.R = np.asfortranarray(R[:-1])
-        del self.order[position]
+    def remove(self, gone: Array) -> None:
+        """Let the points at these places of the order leave.
 
+        Without their columns R consists of a triangle and one row for each of them, below which a
+        QR factorisation makes zeros. What is before the first of them stays.
+        """
+        first, n = int(gone[0]), self.n
+        stays = np.ones(n, dtype=bool)
+        stays[gone] = False
+        kept = np.flatnonzero(stays)
+        old, order = self.R.T, self.order.copy()  # rows of the transpose are contiguous
+        self.n, self.age = len(kept), self.age + len(gone)
+        self._make_room(self.n)
+        new, rest = self.R.T, kept[first:]
+        new[:first, :first] = old[:first, :first]
+        if len(rest):
+            rows = old[rest]
+            new[first : self.n, :first] = rows[:, :first]
+            triangle, below = rows[:, rest].T, rows[:, gone].T
+            R, _, _, _ = lapack.dtpqrt(
+                0, min(_PANEL, len(rest)), triangle, below, overwrite_a=1, overwrite_b=1
+            )
+            new[first : self.n, first : self.n] = R.T
+        self._order[: self.n] = order[kept]
+        leaving = order[gone]
+        self.has[leaving[leaving >= 0]] = False
+        self._solve_ones()
 
-def minimize_quadratic(G: Array, c: Array, w: Array, tol: float) -> Array:
-    """Return weights of which max slope (where there is weight) - min slope is at most ``tol``.
+    def _make_room(self, n: int, size: int = 0) -> None:
+        """Make a factor for n points, without them, of ``size`` or with room for more to enter."""
+        size = size or n + max(_ROOM, n // 16)
+        self.R, self.written = np.eye(size, order="F"), [n]
+        self._order = np.zeros(size, dtype=int)
 
-    ``G`` is positive semidefinite, and ``w`` are the weights to start from. The difference bounds
-    the distance to the minimum. Rounding may keep it above ``tol``; then no step from the weights
-    leads further down.
-    """
-    size = float(G.diagonal().max())
-    settled = False  # whether w is the minimiser over the affine hull of its support
-    # one turn per point that enters or leaves is typical; the limit ends what rounding prolongs
-    for _ in range(20 + 5 * len(w)):
-        tick()
-        slopes, active = G @ w + c, np.flatnonzero(w > 0)
-        entering = int(slopes.argmin())
-        if slopes[active].max() - slopes[entering] <= tol:
-            break
-        if settled:
-            if w[entering] > 0:
-                break  # the slopes differ by rounding only
-            active = np.append(active, entering)
-        damping = _DAMPING * (size + np.ptp(slopes[active]))
-        move = _towards_minimum(G, slopes, w, active, damping)
-        if settled and move[-1] <= 0:
-            break  # the entering point's slope was lower by rounding only
-        w, step = _advance(w, active, move)
-        settled = step == 1.0
-    return w
-
-
-def _advance(w: Array, active: Array, move: Array) -> tuple[Array, float]:
-    """Return w moved until a weight vanishes, at most by the whole of ``move``, and how far."""
-    shrinking = move < 0
-    room = np.full(len(active), np.inf)
-    room[shrinking] = w[active][shrinking] / -move[shrinking]
-    step = min(1.0, float(room.min(initial=np.inf)))
-    w = w.copy()
-    w[active] = np.where(room <= step, 0.0, np.maximum(w[active] + step * move, 0.0))
-    return w / w.sum(), step
-
-
-def _towards_minimum(G: Array, slopes: Array, w: Array, active: Array, damping: float) -> Array:
-    """Return the step from w to the minimiser over the affine hull of the active points.
-
-    The weight of the heaviest point is eliminated: it gives what the others take. Damping bounds
-    the step where the curvature vanishes; it still leads down, and to the boundary.
-    """
-    pivot = int(w[active].argmax())
-    rest = np.delete(np.arange(len(active)), pivot)
-    move = np.zeros(len(active))
-    if len(rest):
-        i, r = active[rest], active[pivot]
-        reduced = G[np.ix_(i, i)] - G[i, r][:, None] - G[r, i][None, :] + G[r, r]
-        reduced[np.diag_indices(len(i))] += damping
-        move[rest] = -_solve(reduced, slopes[i] - slopes[r], damping)
-        move[pivot] = -move[rest].sum()
-    return move
-
-
-def _solve(matrix: Array, right: Array, damping: float) -> Array:
-    """Return matrix^-1 right, with as much more damping as a Cholesky factor needs."""
-    diagonal = np.diag_indices(len(matrix))
-    for _ in range(40):
-        try:
-            return cho_solve(cho_factor(matrix, check_finite=False), right, check_finite=False)
-        except np.linalg.LinAlgError:
-            damping *= 10.0
-            matrix[diagonal] += damping
-    return right / damping  # far from semidefinite: take the steepest descent
+    def _solve_ones(self) -> None:
+        right = np.zeros(len(self.R))
+        right[: self.n] = 1.0
+        self.ones = blas.dtrsv(self.R, right, trans=1, overwrite_x=1)

@@ -13,6 +13,7 @@ for later corrections (`Hull.reweighted`), up to an age and a number of vertices
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Hashable
 from hashlib import blake2b
 from typing import NamedTuple
@@ -20,13 +21,85 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import Array, inner, to_host
-from ...atoms import Atoms, join, weighted
+from ...atoms import Atoms, Dense, join, weighted
+from .barycentric import Face
 
-Metric = Callable[[Array], Array]
-"""The product d -> B d with a symmetric positive semidefinite B."""
+
+class Metric(NamedTuple):
+    """A symmetric positive semidefinite matrix B, known by what it makes of vertices.
+
+    Attributes
+    ----------
+    product : callable
+        v -> B v.
+    image : callable or None
+        v -> A v, if B is ``weight`` times A'A and images are no longer than vertices.
+    weight : float
+        The factor of A'A.
+    centred : bool
+        Whether the Gram matrix is that of the points less the origin of the hull, of which
+        ``product`` is then the product.
+    """
+
+    product: Callable[[Atoms], Array]
+    image: Callable[[Atoms], Array] | None = None
+    weight: float = 1.0
+    centred: bool = False
+
+
+_ROOM = 16
 
 PURGE = 1e-15
 """Weight up to which a vertex counts as having none."""
+
+
+class Gram:
+    """A symmetric matrix that grows by rows and columns without being copied every time.
+
+    States are values, so what an earlier one has must not change: matrices that grew out of each
+    other share a buffer, which knows how many rows have been written to, and only the matrix that
+    has all of them grows in its place. Others are copied.
+
+    Parameters
+    ----------
+    matrix : array
+        The matrix, which is copied.
+    room : int
+        Points for which there is room.
+    """
+
+    def __init__(self, matrix: Array, room: int) -> None:
+        self.size = len(matrix)
+        self._buffer, self._written = np.zeros((room, room)), [self.size]
+        self._buffer[: self.size, : self.size] = matrix
+
+    def saved_fields(self) -> dict[str, object]:
+        """Return what a checkpoint keeps, by the names of the constructor's arguments."""
+        return {"matrix": np.array(self.matrix), "room": len(self._buffer)}
+
+    @property
+    def matrix(self) -> Array:
+        """The matrix itself."""
+        return self._buffer[: self.size, : self.size]
+
+    def bordered(self, rows: Array) -> Gram:
+        """Return the matrix with the rows, and columns, of new points."""
+        old, size = self.size, rows.shape[1]
+        room = len(self._buffer) if size <= len(self._buffer) else _with_room(size)
+        own = self._written[0] == old and room == len(self._buffer)
+        grown = copy.copy(self) if own else Gram(self.matrix, room)
+        grown.size = grown._written[0] = size
+        grown._buffer[old:size, :size] = rows
+        grown._buffer[:old, old:size] = rows[:, :old].T
+        return grown
+
+    def only(self, kept: Array) -> Gram:
+        """Return the matrix of the points ``kept``."""
+        return Gram(self.matrix[kept][:, kept], _with_room(len(kept)))
+
+
+def _with_room(size: int) -> int:
+    return size + max(_ROOM, size // 8)
 
 
 class Hull(NamedTuple):
@@ -35,7 +108,9 @@ class Hull(NamedTuple):
     ``origin`` is v_0, the starting point, which keeps position 0 also when it has lost its weight;
     ``atoms`` is the batch v_1, v_2, ..., and ``keys`` are digests of their identities. The origin
     and each atom have a weight in ``weights``, and in ``idle`` the number of rounds without weight.
-    ``gram`` is <v_i, B v_j>, for methods that start with a metric B.
+    ``products`` holds <v_i, B v_j>, for methods that start with a metric B, and ``face`` its factor
+    at the points that had weight after the last correction. ``images`` holds A v_i, row by row,
+    where the metric has images.
     """
 
     origin: Array
@@ -43,13 +118,20 @@ class Hull(NamedTuple):
     keys: tuple[str, ...]
     weights: Array
     idle: Array
-    gram: Array | None = None
+    products: Gram | None = None
+    face: Face | None = None
+    images: Array | None = None
 
     @classmethod
     def start(cls, x0: Array, metric: Metric | None = None) -> Hull:
         """Return the hull of ``x0`` alone, with a Gram matrix if a metric is given."""
-        gram = None if metric is None else np.array([[inner(x0, metric(x0))]])
-        return cls(x0, None, (), np.ones(1), np.zeros(1, dtype=int), gram)
+        hull = cls(x0, None, (), np.ones(1), np.zeros(1, dtype=int))
+        return hull if metric is None else hull._measured(Dense(x0, x0.shape), metric)
+
+    @property
+    def gram(self) -> Array | None:
+        """The matrix of all <v_i, B v_j>, None without a metric."""
+        return None if self.products is None else self.products.matrix
 
     @property
     def first(self) -> int:
@@ -91,13 +173,7 @@ class Hull(NamedTuple):
         key = digest(atom.key())
         if key in self.keys:
             return self, 1 + self.keys.index(key)
-        grown = self._grown(atom, (*self.keys, key))
-        if self.gram is not None:
-            assert metric is not None
-            image = metric(atom.to_dense())
-            row = np.append(self.scores(image), float(atom.dot(image)))
-            grown = grown._replace(gram=_bordered(self.gram, row[None, :]))
-        return grown, len(self.weights)
+        return self._grown(atom, (*self.keys, key), metric), len(self.weights)
 
     def extend(self, answers: Atoms, metric: Metric | None = None) -> tuple[Hull, Array]:
         """Return the hull with a batch of answers, and the position of each of them.
@@ -105,6 +181,9 @@ class Hull(NamedTuple):
         Answers that are known already, or that occur twice, are kept once. ``metric`` is needed
         where there is a Gram matrix.
         """
+        if len(answers) == 1:
+            hull, position = self.add(answers.take(0), metric)
+            return hull, np.array([position])
         known = {key: 1 + i for i, key in enumerate(self.keys)}
         new, positions = [], np.empty(len(answers), dtype=int)
         for i, key in enumerate(map(digest, answers.keys())):
@@ -114,15 +193,7 @@ class Hull(NamedTuple):
             positions[i] = known[key]
         if not new:
             return self, positions
-        grown = self._grown(answers.take(np.array(new)), tuple(known))
-        if self.gram is not None:
-            assert metric is not None
-            assert grown.atoms is not None
-            vertices = grown.atoms.take(slice(len(self.keys), None)).to_dense()
-            count = vertices.shape[0]
-            rows = np.array([grown.scores(metric(vertices[i, ...])) for i in range(count)])
-            grown = grown._replace(gram=_bordered(self.gram, rows))
-        return grown, positions
+        return self._grown(answers.take(np.array(new)), tuple(known), metric), positions
 
     def admit(self, atom: Atoms, value: float, scores: Array) -> tuple[Hull, int]:
         """Return the hull with ``atom`` and its position, or that of a known vertex as good.
@@ -134,7 +205,12 @@ class Hull(NamedTuple):
 
     def direction(self, x: Array, source: int | None, target: int | None) -> Array:
         """Return target - source, None standing for x itself."""
+        double = type(x) is np.ndarray and x.dtype == np.float64
+        if double and source is None and target and self.atoms is not None:
+            return self.atoms.take(target - 1).add_scaled(x, -1.0, 1.0)
         tip = x if target is None else self.vertex(target)
+        if double and source and self.atoms is not None:
+            return self.atoms.take(source - 1).add_scaled(tip, 1.0, -1.0)
         return tip - (x if source is None else self.vertex(source))
 
     def max_step(self, source: int | None, target: int | None) -> float:
@@ -180,14 +256,43 @@ class Hull(NamedTuple):
         stays[0] = True
         return hull._only(stays)
 
+    def moved_to(self, x: Array, metric: Metric | None = None) -> Hull:
+        """Return the hull of ``x`` and the vertices, which have lost their weights.
+
+        A Gram matrix must not be centred, and ``metric`` must be its own.
+        """
+        weights = np.zeros(len(self.weights))
+        weights[0] = 1.0
+        hull = Hull(x, self.atoms, self.keys, weights, 0 * self.idle)
+        if self.products is None:
+            return hull
+        assert metric is not None
+        origin, matrix, images = Dense(x, x.shape), self.products.matrix.copy(), None
+        if metric.image is None or self.images is None:
+            row = hull.scores(metric.product(origin))
+        else:
+            images = self.images.copy()
+            images[0] = metric.image(origin).reshape(-1)
+            row = metric.weight * (images @ images[0])
+        matrix[0] = matrix[:, 0] = row
+        return hull.with_gram(matrix)._replace(images=images)
+
+    def with_gram(self, matrix: Array) -> Hull:
+        """Return the hull with another Gram matrix, which no metric has made."""
+        return self._replace(products=Gram(matrix, _with_room(len(matrix))), face=None, images=None)
+
+    def overfull(self, limit: int, max_age: float) -> bool:
+        """Tell whether `trimmed` would forget enough points to be worth a copy of the rest."""
+        count = len(self.weights)
+        return count > limit or 16 * int(np.count_nonzero(self.idle > max_age)) > count
+
     def trimmed(self, limit: int, max_age: float, scores: Array) -> Hull:
         """Return the hull without what has been idle too long, and within the limit.
 
         Over the limit, idle points with the largest scores go first, since they are the least
         useful. Points with weight always stay, and so does the origin.
         """
-        fits = len(self.weights) <= limit
-        if fits and (max_age == np.inf or self.idle.max() <= max_age):
+        if not self.overfull(limit, max_age):
             return self
         fixed = self.weights > 0
         fixed[0] = True
@@ -198,13 +303,41 @@ class Hull(NamedTuple):
             stays[np.argsort(order, kind="stable")[last:]] = False
         return self._only(stays)
 
-    def _grown(self, added: Atoms, keys: tuple[str, ...]) -> Hull:
-        """Return the hull with new vertices of weight 0, without a Gram matrix."""
+    def _grown(self, added: Atoms, keys: tuple[str, ...], metric: Metric | None) -> Hull:
+        """Return the hull with new vertices of weight 0."""
         new = len(keys) - len(self.keys)
         atoms = join([added] if self.atoms is None else [self.atoms, added])
         weights = np.concatenate([self.weights, np.zeros(new)])
         idle = np.concatenate([self.idle, np.zeros(new, dtype=int)])
-        return Hull(self.origin, atoms, keys, weights, idle)
+        grown = self._replace(atoms=atoms, keys=keys, weights=weights, idle=idle)
+        if self.products is None:
+            return grown
+        assert metric is not None
+        return grown._measured(added, metric)
+
+    def _measured(self, added: Atoms, metric: Metric) -> Hull:
+        """Return the hull with the products of its last points, ``added``, in the Gram matrix."""
+        count = added.count or 1
+        each = [added] if added.count is None else [added.take(i) for i in range(count)]
+        if metric.image is None:
+            rows, images = np.array([self.scores(metric.product(v)) for v in each]), None
+            if metric.centred:
+                rows -= rows[:, :1]
+        else:
+            found = np.array([metric.image(v).reshape(-1) for v in each])
+            images = found if self.images is None else np.concatenate([self.images, found])
+            rows = metric.weight * (found @ images.T)
+        start = Gram(np.empty((0, 0)), 0) if self.products is None else self.products
+        return self._replace(products=start.bordered(rows), images=images)
+
+    def measured_anew(self, metric: Metric) -> Hull:
+        """Return the hull with the Gram matrix of another metric."""
+        origin = Dense(self.origin, self.origin.shape)
+        bare = self._replace(products=None, face=None, images=None)
+        if self.atoms is None:
+            return bare._measured(origin, metric)
+        start = Hull.start(self.origin, metric)._grown(self.atoms, self.keys, metric)
+        return start._replace(weights=self.weights, idle=self.idle)
 
     def _only(self, stays: Array) -> Hull:
         """Return the hull of the points where ``stays`` is True; the origin is one of them."""
@@ -212,17 +345,12 @@ class Hull(NamedTuple):
             return self
         kept = np.flatnonzero(stays)
         atoms = None if self.atoms is None or len(kept) == 1 else self.atoms.take(kept[1:] - 1)
-        gram = None if self.gram is None else self.gram[np.ix_(kept, kept)]
+        products = None if self.products is None else self.products.only(kept)
+        face = None if self.face is None else self.face.only(kept, len(stays))
         keys = tuple(self.keys[i - 1] for i in kept[1:])
-        return Hull(self.origin, atoms, keys, self.weights[kept], self.idle[kept], gram)
-
-
-def _bordered(gram: Array, rows: Array) -> Array:
-    """Return the Gram matrix with the rows, and columns, of new points."""
-    old, size = len(gram), rows.shape[1]
-    out = np.empty((size, size))
-    out[:old, :old], out[old:], out[:old, old:] = gram, rows, rows[:, :old].T
-    return out
+        images = None if self.images is None else self.images[kept]
+        weights, idle = self.weights[kept], self.idle[kept]
+        return Hull(self.origin, atoms, keys, weights, idle, products, face, images)
 
 
 def digest(key: Hashable) -> str:

@@ -23,6 +23,7 @@ from scipy.optimize import brentq
 from ...arrays import Array, epsilon, inner
 from ...problem import Evaluation, Problem, checks
 from ...problem.checks import checked, count, positive, shown
+from .carried import Shift
 from .domain import between, beyond, shortest_step
 
 _TRIALS = 200
@@ -37,6 +38,7 @@ class SearchLine(NamedTuple):
 
     At ``max_step`` the ray leaves K, or the vertex that is left runs out of weight. ``memory`` is
     that of the rule's last stride. Rules that use no information (``looks = False``) get no d.
+    ``carried`` tells the products of f's matrix with x and d, where they are known.
     """
 
     k: int
@@ -45,6 +47,7 @@ class SearchLine(NamedTuple):
     d: Array
     max_step: float = 1.0
     memory: Memory = None
+    carried: Shift | None = None
 
 
 class Stride(NamedTuple):
@@ -260,13 +263,19 @@ def _exact(problem: Problem, ray: SearchLine) -> float | None:
     slope = inner(ray.at.gradient, ray.d)
     if slope >= 0 or ray.max_step <= 0:
         return 0.0
-    curvature = problem.objective.curvature(ray.x, ray.d)
+    if ray.carried is not None:
+        curvature = ray.carried.curvature(ray.d)
+    else:
+        curvature = problem.objective.curvature(ray.x, ray.d)
     return None if curvature is None else _clamped(-slope, curvature, ray.max_step)
 
 
 def _slopes(problem: Problem, ray: SearchLine) -> Callable[[float], float]:
     """Return t -> phi'(t), counted as gradients; infinite where f is not finite."""
-    along = problem.slope_along(ray.x, ray.d)
+    if ray.carried is not None:
+        along = ray.carried.slope_along(problem)
+    else:
+        along = problem.slope_along(ray.x, ray.d)
 
     def finite(t: float) -> float:
         slope = along(t)

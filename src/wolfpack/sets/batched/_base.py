@@ -1,0 +1,144 @@
+"""What `wolfpack.minimize_many` asks of a batch of sets."""
+
+from __future__ import annotations
+
+import copy
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ...arrays import Array, eye, like, namespace, rows, sum_last
+from ...problem import CapabilityError, Stacked
+from .._base import Set
+
+
+class BatchedSet(ABC):
+    """B sets of one kind; points are the rows of a matrix, flattened.
+
+    A subclass gives `project`, `lowest` and `violation`. Constants that differ from set to set are
+    arrays with a leading axis of length B; their names are in ``varying``.
+
+    Attributes
+    ----------
+    radius, diameter : array (B,)
+        As for a single set.
+    unconditional : bool
+        As for a single set.
+    """
+
+    varying: ClassVar[tuple[str, ...]] = ()
+    shape: tuple[int, ...]
+    dimension: int
+    radius: Array
+    diameter: Array
+    unconditional: bool = False
+
+    def __init__(self, parts: list[Set], place: Array, count: int) -> None:
+        self.shape = parts[0].shape
+        self.dimension = math.prod(self.shape)
+        self.place, self.count = place, count
+        self.radius = self.numbers([K.radius for K in parts])
+        self.diameter = self.numbers([K.diameter for K in parts])
+
+    def numbers(self, values: Any) -> Array:
+        """Return one number or one array for each set, beside the points."""
+        array = np.asarray(values, dtype=np.float64)
+        if len(array) < self.count:  # one set for all problems
+            array = np.repeat(array, self.count, axis=0)
+        return like(array, self.place)
+
+    def take(self, index: np.ndarray) -> Self:
+        """Return some of the sets."""
+        other = copy.copy(self)
+        for name in ("radius", "diameter", *self.varying):
+            setattr(other, name, rows(getattr(self, name), index))
+        return other
+
+    @abstractmethod
+    def project(self, X: Array) -> Array:
+        """Return the nearest points of the sets."""
+
+    @abstractmethod
+    def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
+        """Return the least <y, v> over each set as computed, and a bound on its error.
+
+        The error counts what is lost beside the rounding of a sum of all products. ``X`` are points
+        of the sets near which the minimum is expected.
+        """
+
+    @abstractmethod
+    def violation(self, X: Array) -> Array:
+        """Return by how much each row violates the constraints."""
+
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        """Return the derivatives (B, d, d) of the projection at Z, where it is X.
+
+        They are symmetric. Where the projection has a kink, they are those of one side of it.
+        """
+        raise CapabilityError(f"the projection onto {type(self).__name__} has no derivative here")
+
+    def start(self) -> Array:
+        """Return a point of each set."""
+        zero = 0.0 * self.radius[:, None] * self._row()
+        return self.project(zero)
+
+    def absolute_support(self, C: Array) -> Array:
+        """Return max <c, |v|> over each set, or a larger number, for rows c >= 0."""
+        xp = namespace(C)
+        largest = xp.sqrt(sum_last(C * C, 1)) * self.radius
+        if not self.unconditional:
+            return largest
+        return xp.minimum(largest, -self.lowest(-C, C)[0])
+
+    def bounds(self) -> tuple[Array, Array, bool] | None:
+        """Return l, u and whether the sum is fixed, for a set of l <= x <= u; None for others."""
+        return None
+
+    def _row(self) -> Array:
+        return like(np.ones((1, self.dimension)), self.place)
+
+
+def parts_of(K: Set | Stacked | list[Set], count: int) -> list[Set]:
+    """Return the set of each problem, or the one set for all of them."""
+    return [K] if isinstance(K, Set) else [K[i] for i in range(count)]
+
+
+def diagonal(D: Array) -> Array:
+    """Return the diagonal matrices of the rows of D."""
+    return D[:, :, None] * eye(D.shape[1], D)[None, :, :]
+
+
+def along(free: Array, normal: Array) -> Array:
+    """Return the projections onto the steps of free entries that are orthogonal to ``normal``.
+
+    ``free`` holds ones and zeros; where a normal has no free entry, nothing moves.
+    """
+    xp = namespace(free)
+    n = free * normal
+    square = xp.sum(n * n, axis=1)[:, None, None]
+    square = xp.where(square > 0, square, xp.ones_like(square))
+    return diagonal(free) - n[:, :, None] * n[:, None, :] / square
+
+
+def ones_where(flags: Array, x: Array) -> Array:
+    """Return 1 where a condition holds and 0 elsewhere, in the type of x."""
+    return namespace(x).astype(flags, x.dtype)
+
+
+def row_sums(X: Array) -> Array:
+    """Return the sums of the rows, in double precision where the library has it."""
+    return sum_last(X, 1)
+
+
+def column(a: Array, X: Array) -> Array:
+    """Return one number per row as a column of the type of X."""
+    xp = namespace(X)
+    values = a if a.dtype == X.dtype else xp.astype(a, X.dtype)
+    return values[:, None]
+
+
+def zero_errors(values: Array) -> Array:
+    """Return errors of 0."""
+    return 0.0 * values

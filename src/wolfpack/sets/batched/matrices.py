@@ -1,0 +1,293 @@
+"""Batches of trace-norm balls, spectrahedra and Birkhoff polytopes of small matrices."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...arrays import Array, arange, clip, cumsum, epsilon, eye, namespace, reshape, sum_last
+from .._spectral_bounds import _gamma
+from ..birkhoff import Birkhoff
+from ..spectrahedron import Spectrahedron
+from ..trace_norm_ball import TraceNormBall
+from ._base import BatchedSet, along, column, diagonal, ones_where
+from .levels import above_level, falling_rows
+
+
+class Matrices(BatchedSet):
+    """Sets of matrices: rows are seen as matrices."""
+
+    def matrices(self, X: Array) -> Array:
+        """Return the rows of X as matrices."""
+        return reshape(X, (-1, *self.shape))
+
+    def flat(self, M: Array) -> Array:
+        """Return matrices as rows."""
+        return reshape(M, (-1, self.dimension))
+
+
+class TraceNormBalls(Matrices):
+    """Singular values with a sum of at most r."""
+
+    varying = ("r",)
+
+    def __init__(self, parts: list[TraceNormBall], place: Array, count: int) -> None:
+        super().__init__([*parts], place, count)
+        self.r = self.numbers([K.r for K in parts])
+
+    def project(self, X: Array) -> Array:
+        xp = namespace(X)
+        U, s, Vt = xp.linalg.svd(self.matrices(X), full_matrices=False)
+        inside = sum_last(s, 1) <= self.r
+        kept = above_level(s, self.r)
+        return xp.where(inside[:, None], X, self.flat((U * kept[:, None, :]) @ Vt))
+
+    def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
+        # ||Y|| <= ||U|| s_1 ||V|| + ||Y - U S V'||, as in `_spectral_bounds.fitted_ceiling`
+        xp, M = namespace(Y), self.matrices(Y)
+        U, s, Vt = xp.linalg.svd(M, full_matrices=False)
+        k = s.shape[1]
+        residual = _frobenius(M - (U * s[:, None, :]) @ Vt)
+        residual = residual * (1.0 + 4.0 * k * epsilon(Y)) + _rounding(
+            self.dimension, Y
+        ) * sum_last(s, 1)
+        stretch = 0.5 * (_off_identity(U.mT @ U) + _off_identity(Vt @ Vt.mT))
+        stretch = stretch + _rounding(max(self.shape) + 2, Y) * k
+        value = -self.r * s[:, 0]
+        return value, self.r * (1.01 * stretch * s[:, 0] + residual)
+
+    def violation(self, X: Array) -> Array:
+        return sum_last(namespace(X).linalg.svdvals(self.matrices(X)), 1) - self.r
+
+    def start(self) -> Array:
+        return 0.0 * self.r[:, None] * self._row()
+
+
+class Spectrahedra(Matrices):
+    """Positive semidefinite matrices of trace r, or at most r."""
+
+    varying = ("r",)
+
+    def __init__(self, parts: list[Spectrahedron], place: Array, count: int) -> None:
+        super().__init__([*parts], place, count)
+        self.r, self.equality = self.numbers([K.r for K in parts]), parts[0].equality
+
+    def project(self, X: Array) -> Array:
+        values, V = self._decomposed(X)
+        kept = above_level(values, self.r)
+        if not self.equality:
+            positive = clip(values, 0.0, None)
+            inside = sum_last(positive, 1) <= self.r
+            kept = namespace(X).where(inside[:, None], positive, kept)
+        return self.flat((V * kept[:, None, :]) @ V.mT)
+
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        # with C = V'DV: D P(D) = V (W * C + Diag(J diag C)) V', W the divided differences
+        xp, n = namespace(X), self.shape[0]
+        values, V = self._decomposed(Z)
+        kept = xp.sum(V * (self.matrices(X) @ V), axis=1)
+        cut = 1e2 * n * epsilon(X) * (1.0 + xp.max(abs(values), axis=1, keepdims=True))
+        free = ones_where(kept > cut, X)
+        J = along(free, xp.ones_like(free))
+        if not self.equality:
+            slack = sum_last(clip(values, 0.0, None), 1) <= self.r
+            J = xp.where(slack[:, None, None], diagonal(ones_where(values > 0, X)), J)
+        gaps = values[:, :, None] - values[:, None, :]
+        near = abs(gaps) <= cut[:, :, None]
+        ratio = (kept[:, :, None] - kept[:, None, :]) / xp.where(near, xp.ones_like(gaps), gaps)
+        W = xp.where(near, 0.5 * (free[:, :, None] + free[:, None, :]), ratio)
+        one = eye(n, X)
+        W = W * (1.0 - one)[None, :, :]
+        # the pairs (i, j) of V_ai V_bj are the columns of the basis
+        basis = V[:, :, None, :, None] * V[:, None, :, None, :]
+        basis = reshape(basis, (-1, n * n, n * n))
+        middle = diagonal(self.flat(W))
+        ends = reshape(one[:, None, :] * one[:, :, None], (n, n * n))  # e_i e_i', flat
+        middle = middle + ends.mT[None, ...] @ J @ ends[None, ...]
+        swap = reshape(one[:, None, None, :] * one[None, :, :, None], (n * n, n * n))
+        symmetric = 0.5 * (eye(n * n, X) + swap)
+        return basis @ middle @ basis.mT @ symmetric
+
+    def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
+        # with z = V'x: x'Yx >= min(lambda) ||z||^2 - ||Y - V L V'||, and ||z||^2 is near 1
+        values, V = self._decomposed(Y)
+        n = self.shape[0]
+        symmetric = self._symmetric(Y)
+        residual = _frobenius(symmetric - (V * values[:, None, :]) @ V.mT)
+        size = namespace(Y).max(abs(values), axis=1)
+        error = 1.01 * _off_identity(V @ V.mT) + _rounding(n + 4, Y) * n
+        error = residual * (1.0 + 4.0 * n * epsilon(Y)) + (error + _rounding(n + 4, Y) * n) * size
+        least = values[:, 0]
+        if not self.equality:
+            least = clip(least, None, 0.0)
+        return self.r * least, self.r * error
+
+    def violation(self, X: Array) -> Array:
+        xp, M = namespace(X), self.matrices(X)
+        skew = _frobenius(0.5 * (M - M.mT))
+        values = xp.linalg.eigvalsh(self._symmetric(X))
+        excess = sum_last(values, 1) - self.r
+        excess = abs(excess) if self.equality else excess
+        return xp.maximum(xp.maximum(skew, -values[:, 0]), excess)
+
+    def start(self) -> Array:
+        middle = self.flat(eye(self.shape[0], self.place)[None, ...])
+        return (self.r / self.shape[0])[:, None] * middle
+
+    def _symmetric(self, X: Array) -> Array:
+        M = self.matrices(X)
+        return 0.5 * M + 0.5 * M.mT
+
+    def _decomposed(self, X: Array) -> tuple[Array, Array]:
+        values, V = namespace(X).linalg.eigh(self._symmetric(X))
+        return values, V
+
+
+class Birkhoffs(Matrices):
+    """Doubly stochastic matrices; projections by semismooth Newton steps on the dual.
+
+    The projection X = max(Z - lambda 1' - 1 mu', 0) also proves bounds: alpha = -lambda and beta,
+    the largest numbers with alpha_i + beta_j <= y_ij, are feasible for the dual of the assignment
+    problem whatever lambda is, so that their sum is at most min <y, V>.
+    """
+
+    unconditional = True
+    steps = 60
+
+    def __init__(self, parts: list[Birkhoff], place: Array, count: int) -> None:
+        super().__init__([*parts], place, count)
+
+    def project(self, X: Array) -> Array:
+        return self.flat(self._newton(self.matrices(X))[0])
+
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        xp, n = namespace(X), self.shape[0]
+        one = eye(n, X)
+        sums = [reshape(one[:, :, None] + 0.0 * one[:, None, :], (n, n * n))]
+        sums.append(reshape(one[:, None, :] + 0.0 * one[:, :, None], (n, n * n)))
+        free = ones_where(X > 0, X)
+        A = xp.concat(sums, axis=0)[None, ...] * free[:, None, :]
+        # the equations of rows and columns depend on each other, hence the pseudoinverse
+        inverse = xp.linalg.pinv(A @ A.mT, rtol=1e3 * n * epsilon(X))
+        return diagonal(free) - A.mT @ inverse @ A
+
+    def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
+        xp, M = namespace(Y), self.matrices(Y)
+        size = xp.max(abs(Y), axis=1)
+        scale = xp.where(size > 0, size, xp.ones_like(size))[:, None, None]
+        # near a solution X = P(X - Y/scale), whose multipliers are then optimal potentials
+        _, lam = self._newton(self.matrices(X) - M / scale)
+        rows = -scale[:, :, 0] * lam
+        columns = xp.min(M - rows[:, :, None], axis=1)
+        least = sum_last(rows, 1) + sum_last(columns, 1)
+        n = self.shape[0]
+        terms = sum_last(abs(rows), 1) + sum_last(abs(columns), 1)
+        return least, (4.0 * n + 8.0) * epsilon(Y) * (terms + n * size)
+
+    def violation(self, X: Array) -> Array:
+        xp, M = namespace(X), self.matrices(X)
+        rows = xp.max(abs(xp.sum(M, axis=2) - 1.0), axis=1)
+        columns = xp.max(abs(xp.sum(M, axis=1) - 1.0), axis=1)
+        return xp.maximum(xp.maximum(rows, columns), -xp.min(X, axis=1))
+
+    def start(self) -> Array:
+        return self._row() / self.shape[0] + 0.0 * self.radius[:, None]
+
+    def absolute_support(self, C: Array) -> Array:
+        # each row of a point is a mean of rows of the identity
+        xp = namespace(C)
+        by_rows = sum_last(xp.max(self.matrices(C), axis=2), 1)
+        return xp.minimum(by_rows, xp.sqrt(sum_last(C * C, 1)) * self.radius)
+
+    def _newton(self, Z: Array) -> tuple[Array, Array]:
+        """Return the projections, and lambda.
+
+        For each mu the best lambda is known, so that steps are those of mu alone, on the convex
+        function F(lambda(mu), mu). Where a Newton step lowers neither F nor the error by enough,
+        the best mu for lambda takes its place; a few such exchanges come first.
+        """
+        xp = namespace(Z)
+        tol = 4.0 * self.shape[0] * epsilon(Z) * (2.0 + xp.max(abs(self.flat(Z)), axis=1))
+        state = _at_columns(Z, xp.mean(Z, axis=1))
+        for _ in range(_EXCHANGES):
+            state = _at_columns(Z, _row_levels((Z - state.lam[:, :, None]).mT))
+        for _ in range(self.steps):
+            left = (state.worst > tol) & xp.isfinite(state.worst)
+            if not bool(xp.any(left)):
+                break
+            step = _newton_step(state.X > 0, state.columns, state.worst)
+            found = _at_columns(Z, state.mu + step)
+            promised = 1e-4 * xp.sum(state.columns * step, axis=1)
+            good = (found.value <= state.value - promised) | (found.worst < 0.5 * state.worst)
+            if bool(xp.any(left & ~good)):
+                other = _at_columns(Z, _row_levels((Z - state.lam[:, :, None]).mT))
+                found = found.where(good, other)
+            state = found.where(left, state)
+        return state.X, state.lam
+
+
+_EXCHANGES = 4
+"""Exchanges of the best lambda and the best mu before Newton steps."""
+
+
+class _Dual(NamedTuple):
+    """mu, the best lambda for it, X, the errors of its columns, the largest one, and F."""
+
+    mu: Array
+    lam: Array
+    X: Array
+    columns: Array
+    worst: Array
+    value: Array
+
+    def where(self, flags: Array, other: _Dual) -> _Dual:
+        """Return this state for some problems, and another one for the rest."""
+        pairs = zip(self, other, strict=True)
+        shape = [reshape(flags, (-1, *(1,) * k)) for k in range(3)]
+        return _Dual(*(namespace(a).where(shape[a.ndim - 1], a, b) for a, b in pairs))
+
+
+def _at_columns(Z: Array, mu: Array) -> _Dual:
+    """Return the state with the best lambda for mu: all rows of X sum to 1."""
+    xp = namespace(Z)
+    lowered = Z - mu[:, None, :]
+    lam = _row_levels(lowered)
+    X = clip(lowered - lam[:, :, None], 0.0, None)
+    columns = xp.sum(X, axis=1) - 1.0
+    value = 0.5 * sum_last(X * X, 2) + sum_last(lam, 1) + sum_last(mu, 1)
+    return _Dual(mu, lam, X, columns, xp.max(abs(columns), axis=1), value)
+
+
+def _row_levels(Z: Array) -> Array:
+    """Return the level of each row at which what is above it sums to 1."""
+    xp, n = namespace(Z), Z.shape[2]
+    top = xp.max(Z, axis=2)
+    flat = reshape(Z - top[:, :, None], (-1, n))
+    ranks = xp.astype(arange(n, Z) + 1, Z.dtype)
+    levels = (cumsum(falling_rows(flat), 1, Z.dtype) - 1.0) / ranks
+    return top + reshape(xp.max(levels, axis=1), tuple(top.shape))
+
+
+def _newton_step(active: Array, columns: Array, worst: Array) -> Array:
+    """Return the Newton step of mu, lambda(mu) being eliminated: a semidefinite system."""
+    xp = namespace(columns)
+    S = xp.astype(active, columns.dtype)
+    by_row = xp.sum(S, axis=2)
+    scaled = S / clip(by_row, 1.0, None)[:, :, None]
+    n = S.shape[2]
+    one = eye(n, columns)[None, ...]
+    ridge = 64.0 * n * epsilon(columns) + 1e-3 * xp.minimum(worst, xp.ones_like(worst))
+    system = one * (xp.sum(S, axis=1) + column(ridge, columns))[:, :, None] - S.mT @ scaled
+    return xp.linalg.solve(system, columns[:, :, None])[:, :, 0]
+
+
+def _frobenius(M: Array) -> Array:
+    return namespace(M).sqrt(sum_last(M * M, 2))
+
+
+def _off_identity(M: Array) -> Array:
+    return _frobenius(M - eye(M.shape[-1], M))
+
+
+def _rounding(terms: int, Y: Array) -> float:
+    """Return a bound on the relative error of a sum of products, in the precision of Y."""
+    return _gamma(terms) * (epsilon(Y) / 2.0**-52)

@@ -1,0 +1,296 @@
+"""Batches of simplices, boxes and balls of vectors."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array, clip, epsilon, namespace, sum_last, take_along
+from ..box import Box
+from ..capped_simplex import CappedSimplex
+from ..k_sparse import KSparse
+from ..product import Product
+from ..simplex import Simplex
+from ..weighted_l1_ball import WeightedL1Ball
+from ._base import BatchedSet, along, column, diagonal, ones_where, row_sums, zero_errors
+from .levels import above_level, clip_to_total
+
+
+class Simplices(BatchedSet):
+    """x >= 0 with the sum r."""
+
+    unconditional = True
+    varying = ("r",)
+
+    def __init__(self, parts: list[Simplex], place: Array, count: int) -> None:
+        super().__init__([*parts], place, count)
+        self.r = self.numbers([K.r for K in parts])
+
+    def project(self, X: Array) -> Array:
+        return above_level(X, self.r)
+
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        return along(ones_where(X > 0, X), namespace(X).ones_like(X))
+
+    def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
+        least = self.r * namespace(Y).min(Y, axis=1)
+        return least, zero_errors(least)
+
+    def violation(self, X: Array) -> Array:
+        xp = namespace(X)
+        return xp.maximum(-xp.min(X, axis=1), abs(row_sums(X) - self.r))
+
+    def start(self) -> Array:
+        return (self.r / self.dimension)[:, None] * self._row()
+
+    def bounds(self) -> tuple[Array, Array, bool]:
+        return 0.0 * self._row(), np.inf * self._row(), True
+
+
+class CappedSimplices(BatchedSet):
+    """0 <= x <= c with the sum s."""
+
+    unconditional = True
+    varying = ("caps", "total")
+
+    def __init__(self, parts: list[CappedSimplex], place: Array, count: int) -> None:
+        super().__init__([*parts], place, count)
+        self.caps = self.numbers([K.caps.reshape(-1) for K in parts])
+        self.total = self.numbers([K.total for K in parts])
+
+    def project(self, X: Array) -> Array:
+        return clip_to_total(X, self.caps, self.total)
+
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        return along(ones_where((X > 0) & (self.caps > X), X), namespace(X).ones_like(X))
+
+    def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
+        least = sum_last(Y * _filled(Y, self.caps, self.total), 1)
+        return least, zero_errors(least)
+
+    def violation(self, X: Array) -> Array:
+        xp = namespace(X)
+        outside = xp.maximum(xp.max(X - self.caps, axis=1), -xp.min(X, axis=1))
+        return xp.maximum(outside, abs(row_sums(X) - self.total))
+
+    def start(self) -> Array:
+        return self.caps * column(self.total / sum_last(self.caps, 1), self.caps)
+
+    def bounds(self) -> tuple[Array, Array, bool]:
+        return 0.0 * self._row(), self.caps, True
+
+
+class Boxes(BatchedSet):
+    """Bounds l <= x <= u."""
+
+    varying = ("lower", "upper")
+
+    def __init__(self, parts: list[Box], place: Array, count: int) -> None:
+        super().__init__([*parts], place, count)
+        self.lower = self.numbers([K.lower.reshape(-1) for K in parts])
+        self.upper = self.numbers([K.upper.reshape(-1) for K in parts])
+
+    def project(self, X: Array) -> Array:
+        xp = namespace(X)
+        return xp.minimum(xp.maximum(X, self.lower), self.upper)
+
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        return diagonal(ones_where((self.lower < Z) & (self.upper > Z), X))
+
+    def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
+        corner = namespace(Y).where(Y < 0, self.upper, self.lower)
+        least = sum_last(Y * corner, 1)
+        return least, zero_errors(least)
+
+    def violation(self, X: Array) -> Array:
+        xp = namespace(X)
+        return xp.max(xp.maximum(self.lower - X, X - self.upper), axis=1)
+
+    def start(self) -> Array:
+        return 0.5 * self.lower + 0.5 * self.upper
+
+    def absolute_support(self, C: Array) -> Array:
+        xp = namespace(C)
+        return sum_last(C * xp.maximum(abs(self.lower), abs(self.upper)), 1)
+
+    def bounds(self) -> tuple[Array, Array, bool]:
+        return self.lower, self.upper, False
+
+
+class L1Balls(BatchedSet):
+    """sum |x_i| / reach_i <= 1."""
+
+    unconditional = True
+    varying = ("reach",)
+
+    def __init__(self, parts: list[WeightedL1Ball], place: Array, count: int) -> None:
+        super().__init__([*parts], place, count)
+        n = self.dimension
+        self.reach = self.numbers([np.broadcast_to(K.reach, K.shape).reshape(n) for K in parts])
+        self.even = all(np.ndim(K.reach) == 0 for K in parts)
+
+    def project(self, X: Array) -> Array:
+        xp, sizes = namespace(X), abs(X)
+        if self.even:
+            shrunk = above_level(sizes, self.reach[:, 0])
+        else:
+            # sum_i w_i^2 max(|x_i|/w_i - t, 0) = r, the largest w being 1
+            r = xp.min(self.reach, axis=1)
+            w = r[:, None] / self.reach
+            shrunk = w * above_level(sizes / w, r, w * w)
+        inside = row_sums(sizes / self.reach) <= 1.0
+        return xp.where(inside[:, None], X, xp.copysign(shrunk, X))
+
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        xp = namespace(X)
+        inside = (row_sums(abs(Z) / self.reach) <= 1.0)[:, None, None]
+        face = along(ones_where(X != 0, X), xp.sign(X) / self.reach)
+        return xp.where(inside, diagonal(xp.ones_like(X)), face)
+
+    def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
+        least = -namespace(Y).max(abs(Y) * self.reach, axis=1)
+        return least, abs(least) * epsilon(Y)
+
+    def violation(self, X: Array) -> Array:
+        return self.radius * (row_sums(abs(X) / self.reach) - 1.0)
+
+
+class L2Balls(BatchedSet):
+    """||x|| <= r; the radius of the set is r."""
+
+    unconditional = True
+
+    def project(self, X: Array) -> Array:
+        length = _lengths(X)
+        factor = self.radius / namespace(X).maximum(length, self.radius)
+        return X * column(factor, X)
+
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        xp, length = namespace(X), _lengths(Z)
+        one = diagonal(xp.ones_like(X))
+        inside = (length <= self.radius)[:, None, None]
+        n = Z / column(xp.maximum(length, self.radius), Z)
+        factor = column(self.radius / xp.maximum(length, self.radius), X)[:, :, None]
+        return xp.where(inside, one, factor * (one - n[:, :, None] * n[:, None, :]))
+
+    def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
+        least = -self.radius * _lengths(Y)
+        return least, zero_errors(least)  # the rounding of a sum of products is counted outside
+
+    def violation(self, X: Array) -> Array:
+        return _lengths(X) - self.radius
+
+
+class KSparses(BatchedSet):
+    """||x||_inf <= r and ||x||_1 <= k r."""
+
+    unconditional = True
+    varying = ("r",)
+
+    def __init__(self, parts: list[KSparse], place: Array, count: int) -> None:
+        super().__init__([*parts], place, count)
+        self.r, self.k = self.numbers([K.r for K in parts]), parts[0].k
+
+    def project(self, X: Array) -> Array:
+        xp, r = namespace(X), column(self.r, X)
+        sizes = xp.minimum(abs(X), r)
+        clipped = clip_to_total(abs(X), r * self._row(), self.k * self.r)
+        inside = row_sums(sizes) <= self.k * self.r
+        return xp.copysign(xp.where(inside[:, None], sizes, clipped), X)
+
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        xp, r = namespace(X), column(self.r, X)
+        inside = row_sums(xp.minimum(abs(Z), r)) <= self.k * self.r
+        face = along(ones_where((X != 0) & (abs(X) < r), X), xp.sign(X))
+        return xp.where(inside[:, None, None], diagonal(ones_where(abs(Z) < r, X)), face)
+
+    def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
+        falling = -namespace(Y).sort(-abs(Y), axis=1)
+        least = -self.r * row_sums(falling[:, : self.k])
+        return least, zero_errors(least)
+
+    def violation(self, X: Array) -> Array:
+        xp, size = namespace(X), abs(X)
+        return xp.maximum(xp.max(size, axis=1) - self.r, row_sums(size) - self.k * self.r)
+
+
+class Products(BatchedSet):
+    """Products of batches: the entries of a point are those of the parts, joined."""
+
+    def __init__(
+        self, parts: list[Product], place: Array, count: int, blocks: list[BatchedSet]
+    ) -> None:
+        super().__init__([*parts], place, count)
+        ends = np.cumsum([0, *(block.dimension for block in blocks)]).tolist()
+        self.blocks = blocks
+        self.slices = [slice(a, b) for a, b in pairwise(ends)]
+
+    def take(self, index: np.ndarray) -> Any:
+        other = super().take(index)
+        other.blocks = [block.take(index) for block in self.blocks]
+        return other
+
+    def project(self, X: Array) -> Array:
+        return self._joined([K.project(X[:, part]) for K, part in self._pairs()])
+
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        xp, rows = namespace(X), []
+        for K, part in self._pairs():
+            block = K.jacobian(Z[:, part], X[:, part])
+            before = xp.zeros_like(X[:, : part.start])[:, None, :]
+            after = xp.zeros_like(X[:, part.stop :])[:, None, :]
+            size = (block.shape[0], block.shape[1])
+            sides = (xp.broadcast_to(side, (*size, side.shape[2])) for side in (before, after))
+            left, right = sides
+            rows.append(xp.concat([left, block, right], axis=2))
+        return xp.concat(rows, axis=1)
+
+    def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
+        found = [K.lowest(Y[:, part], X[:, part]) for K, part in self._pairs()]
+        return sum(least for least, _ in found), sum(error for _, error in found)
+
+    def violation(self, X: Array) -> Array:
+        xp = namespace(X)
+        found = [K.violation(X[:, part]) for K, part in self._pairs()]
+        return xp.max(xp.stack(found), axis=0)
+
+    def start(self) -> Array:
+        return self._joined([block.start() for block in self.blocks])
+
+    def absolute_support(self, C: Array) -> Array:
+        return sum(K.absolute_support(C[:, part]) for K, part in self._pairs())
+
+    def _pairs(self) -> Any:
+        return zip(self.blocks, self.slices, strict=True)
+
+    @staticmethod
+    def _joined(blocks: list[Array]) -> Array:
+        return namespace(blocks[0]).concat(blocks, axis=1)
+
+
+def _filled(Y: Array, caps: Array, total: Array) -> Array:
+    """Return the vertex that fills the smallest entries of each row to their caps."""
+    xp = namespace(Y)
+    order = xp.argsort(Y, axis=1, stable=True)
+    C = take_along(xp.broadcast_to(caps, Y.shape), order)
+    before = xp.astype(xp.cumulative_sum(C, axis=1), C.dtype) - C
+    values = xp.minimum(clip(column(total, C) - before, 0.0, None), C)
+    return take_along(values, xp.argsort(order, axis=1, stable=True))
+
+
+def _lengths(X: Array) -> Array:
+    """Return the norm of each row, also where squares would overflow."""
+    xp = namespace(X)
+    top = xp.max(abs(X), axis=1, keepdims=True)
+    safe = xp.where(top > 0, top, xp.ones_like(top))
+    scaled = X / safe
+    return safe[:, 0] * xp.sqrt(row_sums(scaled * scaled))
+
+
+def of_product(parts: list[Product], place: Array, count: int, make: Any) -> BatchedSet | None:
+    """Return a batch of products, None where a part has no batched form."""
+    columns = zip(*(K.parts for K in parts), strict=True)
+    blocks = [make([*part], place, count) for part in columns]
+    return None if None in blocks else Products(parts, place, count, blocks)
