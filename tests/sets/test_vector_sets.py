@@ -194,6 +194,21 @@ def test_sets_that_are_special_cases_of_others():
         assert K.diameter == pytest.approx(same.diameter)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_no_centre_is_nearer_to_sets_with_interior(n):
+    for k in range(1, n + 1):
+        K = sets.UnitHypersimplex(n, k)
+        # by symmetry the best centre has equal entries c; j ones are at this distance
+        best = min(
+            max(j * (1 - c) ** 2 + (n - j) * c * c for j in range(k + 1))
+            for c in np.linspace(0.0, 1.0, 4 * n * 50 + 1)
+        )
+        assert K.centred_radius == pytest.approx(best**0.5, rel=1e-3)
+    assert sets.UnitSimplex(n, 2.0).centred_radius == pytest.approx(
+        2.0 * sets.UnitHypersimplex(n, 1).centred_radius
+    )
+
+
 def test_points_near_a_knapsack_are_made_feasible():
     K = sets.Knapsack([1.0, 2.0, 0.0, 3.0], 4.0)
     z = np.array([1.0 + 1e-6, 1e-6, -1e-6, 1.0])
