@@ -34,11 +34,11 @@ class Symmetric(LinearMap):
 
     Notes
     -----
-    The mean of x over G is x averaged over each orbit of entries, which is why the generators are
-    enough: P x, with an orthogonal projection P. As K is invariant it contains P x with x, so that
-    the set is P K, and min <g, P x> = min <P g, x>: the oracle averages g, asks K once and averages
-    the answer. The nearest point to x is that of K to P x. A smooth convex f that G leaves
-    unchanged has a minimiser in this set, and the run takes place in a smaller space.
+    The oracle averages g over the group, asks K once and averages the answer. The mean of x over G
+    is P x with an orthogonal projection P: the mean over each orbit of entries, for which the
+    generators are enough. As K is invariant it contains P x with x. So the set is P K, and
+    min <g, P x> = min <P g, x>. The nearest point to x is that of K to P x. A convex f that G
+    leaves unchanged has a minimiser in this set, and the run takes place in a smaller space.
 
     Examples
     --------
