@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -135,8 +136,9 @@ def _gradient_work(objective: Objective, K: Set) -> float:
     """Return what a gradient costs, from the size of its data."""
     data = getattr(objective, "A", None)
     data = getattr(objective, "Q", None) if data is None else data
-    size = getattr(data, "nnz", None) or getattr(data, "size", None) or K.dimension
-    return 10.0 + 2e-3 * float(size)
+    stored = getattr(data, "nnz", None)  # sparse matrices of SciPy
+    size = stored if isinstance(stored, int) else math.prod(getattr(data, "shape", ()))
+    return 10.0 + 2e-3 * float(max(size, K.dimension))
 
 
 def carried_out(solver: Adaptive, result: Result) -> tuple[Plan, str]:
