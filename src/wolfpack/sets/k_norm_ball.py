@@ -10,7 +10,7 @@ from ..arrays import Array
 from ..atoms import Dense
 from ..problem.checks import Shape, as_shape, checked, count, extent
 from ._ball import Ball
-from ._select import largest, pick
+from ._select import in_chunks, largest, pick
 
 
 class KNormBall(Ball):
@@ -55,15 +55,19 @@ class KNormBall(Ball):
         self.radius = self.r * max(1.0, math.sqrt(self.dimension) / k)
 
     def _lmo(self, g: Array) -> Dense:
-        rows = g.reshape(-1, self.dimension).astype(np.float64, copy=False)
-        sizes = abs(rows)
-        top = sizes.argmax(axis=1)[:, None]
-        # summed in one order for every batch, so that ties end alike
-        total = np.cumsum(sizes, axis=1)[:, -1:]
-        spread = total > self.k * np.take_along_axis(sizes, top, axis=1)
-        alone = np.where(np.arange(self.dimension) == top, self.r, 0.0)
-        entries = np.where(spread, self.r / self.k, alone)
-        return Dense(np.where(rows < 0, entries, 0.0 - entries).reshape(g.shape), self.shape)
+        rows = g.reshape(-1, self.dimension)
+        return Dense(in_chunks(self._best, rows).reshape(g.shape), self.shape)
+
+    def _best(self, rows: Array) -> Array:
+        # in one layout, so that sums, and with them ties, do not depend on the batch
+        sizes = np.abs(rows, out=np.empty(rows.shape))
+        top, every = sizes.argmax(axis=1), np.arange(len(rows))
+        alone = np.flatnonzero(sizes.sum(axis=1) <= self.k * sizes[every, top])
+        entries = np.where(rows < 0, self.r / self.k, -self.r / self.k)
+        entries[alone] = 0.0
+        first = top[alone]
+        entries[alone, first] = np.where(rows[alone, first] < 0, self.r, -self.r)
+        return entries
 
     def violation(self, x: Array) -> float:
         rows = abs(x).reshape(1, -1)
