@@ -180,6 +180,9 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "Norm": lambda: theory.Norm(1.0, 2.0, 4.0),
     "Estimate": lambda: theory.Estimate(1.0, 0.1),
     "Streams": lambda: Streams(7),
+    "ManyResult": lambda: wp.minimize_many(
+        objectives.LeastSquares(A, np.stack([B, 2.0 * B])), sets.Simplex(5)
+    ),
     "History": lambda: finished(method="fw").history,
     **{f"result of {m}": lambda m=m: finished(method=m, max_rounds=9) for m in METHODS},
     "composite result": lambda: wp.minimize_composite(

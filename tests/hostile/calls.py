@@ -634,6 +634,7 @@ def _runs() -> list[Call]:
     calls.append(Call("minimize", "minimize_integer", run_integer, integer))
     for method in COMPOSITE_METHODS:
         arguments = {"G": least_squares(), "H": _H, "method": method, **_COMPOSITE_RUN}
+        arguments |= {"batch": None} if method == "newton" else {}
         calls.append(Call("minimize_composite", f"composite/{method}", run_composite, arguments))
     return calls
 

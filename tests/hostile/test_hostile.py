@@ -126,7 +126,7 @@ def test_singles_cover_every_argument():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"tol": None}, "tol must be a number >= 0, found None"),
+        ({"tol": "1e-4"}, "tol must be a number >= 0, found '1e-4'"),
         ({"max_rounds": 10**400, "tol": 10**400}, "tol must be a number >= 0, found 1000"),
         ({"checkpoint": ""}, "checkpoint must be a path that is not empty"),
         ({"method": wp.solvers.Corrective}, "a class: call it to make an object"),

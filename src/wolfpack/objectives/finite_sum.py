@@ -29,6 +29,7 @@ from ..arrays import (
     to_host,
 )
 from ..problem.checks import choice, count, shown
+from ..problem.stacked import length_of
 from ._base import LinearModel
 from ._matrix import Matrix, Sizes, as_matrix, entries, has_rows, squares
 from ._narrow import Narrow
@@ -62,7 +63,7 @@ class FiniteSum(LinearModel):
         found = super().varying_arguments(arguments)
         if found == (cls.row_data,) and cls.columns_allowed:
             matrix, data = (arguments[name] for name in cls.stack_axes)
-            if len(data) == np.shape(matrix)[0]:
+            if length_of(data) == length_of(matrix):
                 return ()  # of shape (n, q), for a matrix x
         return found
 

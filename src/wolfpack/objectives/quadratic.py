@@ -24,6 +24,7 @@ from ..arrays import (
 from ..problem import Evaluation, Minorant, QuadraticForm, accumulation, axes_of, sum_unit, unit_of
 from ..problem.checks import as_float, is_number, number, shown
 from ..problem.rounding import FAR, MODEL, UNIT
+from ..problem.stacked import length_of
 from ._base import Objective, as_data, check_place, settle
 from ._carrier import Carrier, QuadraticCarrier, is_worth
 from ._double import as_double, double_twin
@@ -73,7 +74,11 @@ class Quadratic(Objective):
         if Q in (2, 3):
             c_varies = c == 2
         else:  # a number stands for a matrix of any size, and c may have any shape
-            c_varies = bool(found) and c > 0 and len(arguments["c"]) == len(arguments[found[0]])
+            c_varies = (
+                bool(found)
+                and c > 0
+                and length_of(arguments["c"]) == length_of(arguments[found[0]])
+            )
         return (*found, "c") if c_varies else found
 
     def __init__(self, Q: Matrix | float, c: Array, r: float = 0.0) -> None:

@@ -122,7 +122,14 @@ def axes_of(value: Any) -> int:
     """Return the number of axes of an array, or of nested lists; 0 for anything else."""
     if is_array(value):
         return len(value.shape)
-    return 1 + axes_of(value[0]) if is_sequence(value) and value else 0
+    if not is_sequence(value) or not value or (is_sequence(value[0]) and not value[0]):
+        return 0
+    return 1 + axes_of(value[0])
+
+
+def length_of(value: Any) -> int:
+    """Return the length of the first axis of an array, or of a list."""
+    return value.shape[0] if is_array(value) else len(value)
 
 
 def is_array(value: Any) -> bool:
