@@ -14,6 +14,9 @@ FLAT = np.eye(2)
 LEVEL = np.array([[-1.0, 1.0, 0.0], [-1.0, -1.0, 2.0]]) / np.sqrt([[2.0], [6.0]])
 """The plane x_1 + x_2 + x_3 = const, seen along (1, 1, 1)."""
 
+MIRROR = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]) / np.sqrt([[2.0], [1.0]])
+"""The plane x_1 = x_2."""
+
 
 class Example(NamedTuple):
     """A set and two orthonormal directions, as rows: the picture is the shadow on their plane."""
@@ -62,15 +65,21 @@ def vectors() -> dict[str, Example]:
     return {
         "Simplex": Example(sets.Simplex(3), LEVEL),
         "CappedSimplex": Example(sets.CappedSimplex(3, [0.75, 0.6, 0.5]), LEVEL),
+        "UnitSimplex": Example(sets.UnitSimplex(2), FLAT),
         "Hypersimplex": Example(sets.Hypersimplex(4, 2), widest(sets.Hypersimplex(4, 2), 15, 20)),
+        "UnitHypersimplex": Example(sets.UnitHypersimplex(3, 2), view(25, 20)),
         "Permutahedron": Example(sets.Permutahedron([1.0, 2.0, 3.0]), LEVEL),
         "L1Ball": Example(sets.L1Ball(2), FLAT),
         "WeightedL1Ball": Example(sets.WeightedL1Ball([1.0, 1.6]), FLAT),
         "L2Ball": Example(sets.L2Ball(2), FLAT),
+        "Ellipsoid": Example(sets.Ellipsoid([0.5, 0.25], [[1.0, 0.4], [0.4, 0.5]]), FLAT),
         "LinfBall": Example(sets.LinfBall(2), FLAT),
         "LpBall": Example(sets.LpBall(2, 3), FLAT),
         "GroupL1Ball": Example(sets.GroupL1Ball([[0, 1], [2]]), view(20, 25)),
+        "OrderedWeightedL1": Example(sets.OrderedWeightedL1([1.0, 0.5]), FLAT),
+        "KNormBall": Example(sets.KNormBall(3, 2), view(25, 20)),
         "KSparse": Example(sets.KSparse(3, 2), view(25, 20)),
+        "Knapsack": Example(sets.Knapsack([1.0, 2.0], 2.0), FLAT),
         "Box": Example(sets.Box([-1.0, -0.6], [1.0, 0.6]), FLAT),
     }
 
@@ -83,6 +92,7 @@ def matrices() -> dict[str, Example]:
         "OperatorNormBall": Example(sets.OperatorNormBall((2, 2)), symmetric(20, 25)),
         "SchattenBall": Example(sets.SchattenBall((2, 2), 4), symmetric(20, 25)),
         "Spectrahedron": Example(sets.Spectrahedron(2, equality=False), symmetric(20, 15)),
+        "Fantope": Example(sets.Fantope(2, 1), symmetric(20, 25)),
         "Birkhoff": Example(birkhoff, widest(birkhoff, 70, 10)),
         "TransportPolytope": Example(plans, widest(plans)),
     }
@@ -95,12 +105,14 @@ def polyhedra() -> dict[str, Example]:
     flows = sets.FlowPolytope(edges, [("s", "t", 2.0), ("a", "t", 1.0), ("s", "b", 1.0)])
     bases = sets.MatroidBase(two_but_not_both, n=4)
     trees = sets.SpanningTree([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])
+    matchings = sets.Matching([(0, 1), (2, 1), (2, 3)])
     cloud = np.random.default_rng(5).standard_normal((9, 2))
     A, b = [[2.0, 1.0], [1.0, 3.0], [-2.0, 1.0]], [9.5, 12.5, 1.5]
     return {
         "DagFlow": Example(dag, widest(dag)),
         "FlowPolytope": Example(flows, widest(flows)),
         "MatroidBase": Example(bases, widest(bases, 60, 25)),
+        "Matching": Example(matchings, widest(matchings)),
         "SpanningTree": Example(trees, widest(trees)),
         "ConvexHull": Example(sets.ConvexHull(cloud), FLAT),
         "LinearProgram": Example(sets.LinearProgram(A, b), FLAT),
@@ -112,6 +124,7 @@ def polyhedra() -> dict[str, Example]:
 def composites() -> dict[str, Example]:
     """Return the examples of sets made of others."""
     ball, cross = sets.L2Ball(2, 0.5), sets.L1Ball(2)
+    mirrored = sets.Symmetric(sets.L1Ball(3), [[1, 0, 2]])
     prism = sets.Product(sets.Simplex(3), sets.Box([0.0], [1.0]))
     upright = np.block([[LEVEL, np.zeros((2, 1))], [np.zeros((1, 3)), np.ones((1, 1))]])
     return {
@@ -119,6 +132,8 @@ def composites() -> dict[str, Example]:
         "Translate": Example(sets.Translate(cross, [0.5, 0.25]), FLAT),
         "Scale": Example(sets.Scale(cross, 0.6), FLAT),
         "MinkowskiSum": Example(sets.MinkowskiSum(cross, ball), FLAT),
+        "Image": Example(sets.Image([[1.0, 0.5, 0.0], [0.0, 0.5, 1.0]], sets.LinfBall(3)), FLAT),
+        "Symmetric": Example(mirrored, MIRROR),
     }
 
 

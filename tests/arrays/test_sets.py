@@ -29,6 +29,16 @@ SETS = {
     "capped": sets.CappedSimplex(6, 0.4),
     "caps": sets.CappedSimplex(6, np.linspace(0.1, 0.6, 6)),
     "hypersimplex": sets.Hypersimplex(6, 2),
+    "unit simplex": sets.UnitSimplex(6, radius=2.0),
+    "unit hypersimplex": sets.UnitHypersimplex((2, 3), 2),
+    "ellipsoid": sets.Ellipsoid(np.linspace(-1.0, 1.0, 6), np.linspace(0.5, 3.0, 6)),
+    "fantope": sets.Fantope(4, 2),
+    "ordered l1": sets.OrderedWeightedL1(np.linspace(0.5, 2.0, 6)),
+    "k-norm": sets.KNormBall(6, 2),
+    "knapsack": sets.Knapsack(np.linspace(0.5, 2.0, 6), 3.0),
+    "matching": sets.Matching([(0, 3), (0, 4), (1, 3), (1, 5), (2, 4)]),
+    "image": sets.Image(POINTS, sets.Simplex(6)),
+    "symmetric": sets.Symmetric(sets.L1Ball(6), [[1, 2, 0, 3, 5, 4]]),
     "hull": sets.ConvexHull(POINTS),
     "product": sets.Product(sets.Simplex(3), sets.Simplex(2), sets.Simplex(1)),
     "mixed product": sets.Product(sets.L2Ball(3), sets.Box([0.0], [1.0]), sets.Birkhoff(2)),
@@ -43,7 +53,7 @@ SETS = {
     "schatten": sets.SchattenBall((3, 2), 3.0),
     "oracle": sets.Oracle(lambda g: -np.sign(g), shape=6, radius=3.0),
 }
-HOSTED = ["birkhoff", "group", "oracle", "mixed product"]
+HOSTED = ["birkhoff", "group", "oracle", "mixed product", "image", "knapsack"]
 
 
 @pytest.fixture(params=SETS)

@@ -55,3 +55,15 @@ def random_dag(n: int, rng: np.random.Generator) -> list[tuple[int, int]]:
         chosen += [(a, b)] * int(rng.integers(0, 3) if rng.random() < 0.5 else 0)
     order = rng.permutation(len(chosen))
     return [chosen[i] for i in order]
+
+
+def matching_vectors(edges, perfect: bool = False) -> np.ndarray:
+    """Return the 0/1 vectors of all matchings, by trying all sets of edges."""
+    nodes = {v for edge in edges for v in edge}
+    found = []
+    for size in range(len(nodes) // 2 + 1):
+        for chosen in itertools.combinations(range(len(edges)), size):
+            ends = [v for i in chosen for v in edges[i]]
+            if len(set(ends)) == len(ends) and (not perfect or 2 * size == len(nodes)):
+                found.append(chosen)
+    return indicators(found, len(edges))

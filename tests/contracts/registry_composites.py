@@ -54,6 +54,31 @@ def best_axis(g):
     return OneHot(g.argmin(axis=-1), 1.0, (4,))
 
 
+MAP = np.array([[1.0, -2.0, 0.5, 0.0], [0.0, 1.0, 1.0, -1.0]])
+WIDE = np.random.default_rng(3).standard_normal((6, 20))
+TRANSPOSE = [[0, 3, 6, 1, 4, 7, 2, 5, 8]]
+
+
+def symmetric_permutations():
+    """Return the means of permutation matrices and their transposes."""
+    tables = np.array([np.eye(3)[list(p)] for p in itertools.permutations(range(3))])
+    return 0.5 * (tables + tables.transpose(0, 2, 1))
+
+
+def softly_mapped(y, alpha, count, rng):
+    return softly(TRIANGLE, MAP[:, :2].T @ y, alpha, count, rng) @ MAP[:, :2].T
+
+
+def softly_averaged(y, alpha, count, rng):
+    """Draw from all eight vertices of the ball, also where their means are equal."""
+    mean = np.kron(np.diag([1.0, 0.0]), np.ones((3, 3)) / 3)[:4, :4] + np.diag([0.0, 0, 0, 1])
+    return softly(np.concatenate([np.eye(4), -np.eye(4)]) @ mean, y, alpha, count, rng)
+
+
+def best_mapped(g):
+    return -np.linalg.norm(WIDE.T @ g)
+
+
 CASES = [
     Case(
         "Product-gumbel",
@@ -133,5 +158,54 @@ CASES = [
         "Oracle-batched",
         small=lambda: sets.Oracle(best_axis, 4, 1.0, diameter=2**0.5, batched=True),
         vertices=lambda: np.eye(4),
+    ),
+    Case(
+        "Image",
+        small=lambda: sets.Image(MAP, sets.Simplex((2, 2), radius=1.5)),
+        vertices=lambda: 1.5 * MAP.T,
+        exact_radius=False,
+        exact_diameter=False,
+    ),
+    Case(
+        "Image-lifted",
+        small=lambda: sets.Image(MAP[:, :2], triangle()),
+        vertices=lambda: TRIANGLE @ MAP[:, :2].T,
+        perturbed=softly_mapped,
+        exact_radius=False,
+        exact_diameter=False,
+    ),
+    Case(
+        "Image-ball",
+        small=lambda: sets.Image(MAP, sets.L2Ball(4)),
+        small_minimum=lambda g: -np.linalg.norm(MAP.T @ g),
+        large=lambda: sets.Image(WIDE, sets.L2Ball(20)),
+        minimum=best_mapped,
+        exact_radius=False,
+        exact_diameter=False,
+        directions=150,
+    ),
+    Case(
+        "Symmetric",
+        small=lambda: sets.Symmetric(sets.Birkhoff(3), TRANSPOSE),
+        vertices=symmetric_permutations,
+        exact_radius=True,
+        exact_diameter=False,
+    ),
+    Case(
+        "Symmetric-ball",
+        small=lambda: sets.Symmetric(sets.L1Ball(4), [[1, 2, 0, 3]]),
+        vertices=lambda: np.array(
+            [[s / 3] * 3 + [0] for s in (1, -1)] + [[0] * 3 + [s] for s in (1, -1)]
+        ),
+        perturbed=softly_averaged,
+        large=lambda: sets.Symmetric(
+            sets.L2Ball((4, 5)), [np.arange(20)[::-1], np.roll(np.arange(20), 5)]
+        ),
+        constraints=lambda x: [
+            cp.norm(x, "fro") <= 1,
+            *(cp.vec(x, order="C") == cp.vec(x, order="C")[::-1], x[1:] == x[:-1]),
+        ],
+        exact_radius=True,
+        exact_diameter=False,
     ),
 ]

@@ -83,6 +83,16 @@ def random_spectrahedron(n, rng):
     return sets.Spectrahedron(n, 2.0, equality), least_eigenvalue(2.0, equality)
 
 
+def least_eigenvalues(k: int):
+    """Return g -> the sum of the k smallest eigenvalues of its symmetric part."""
+    return lambda g: float(np.linalg.eigvalsh(0.5 * (g + g.T))[:k].sum())
+
+
+def random_fantope(n, rng):
+    k = int(rng.integers(1, n + 1))
+    return sets.Fantope(n, k), least_eigenvalues(k)
+
+
 def random_birkhoff(n, rng):
     n = min(n, 5)
     return sets.Birkhoff(n), least(permutation_matrices(n))
@@ -153,6 +163,15 @@ SPECTRAHEDRA = [
         large=lambda: sets.Spectrahedron(7, trace=2.0, equality=False),
         constraints=lambda x: [x >> 0, x == x.T, cp.trace(x) <= 2],
         k_best_values=eigenvalues(1.5, zero=True),
+    ),
+    Case(
+        "fantope",
+        small=lambda: sets.Fantope(4, 2),
+        small_minimum=least_eigenvalues(2),
+        large=lambda: sets.Fantope(7, 3),
+        constraints=lambda x: [x >> 0, np.eye(7) - x >> 0, x == x.T, cp.trace(x) == 3],
+        family=random_fantope,
+        exact_diameter=False,
     ),
 ]
 

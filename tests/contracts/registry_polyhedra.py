@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from wolfpack import sets
 
 from .case import Case
-from .graphs import indicators, path_vectors, paths, random_dag, tree_vectors
+from .graphs import indicators, matching_vectors, path_vectors, paths, random_dag, tree_vectors
 from .tables import added, lowest
 
 DAG = [
@@ -50,6 +50,25 @@ def dag_family(n, rng):
     edges = random_dag(min(n, 4), rng)
     source, target = 0, max(head for _, head in edges)
     return sets.DagFlow(edges, source, target), lowest(path_vectors(edges, source, target))
+
+
+COUPLES = [("a", 1), ("a", 2), ("b", 1), (3, "b"), ("c", 3), (2, "c"), ("c", 3), ("a", 3)]
+ODD = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 3), (3, 4), (3, 4)]
+SOCIAL = [(a, 10 + b) for a in range(8) for b in range(9) if (3 * a + 5 * b) % 4]
+
+
+def matched(edges):
+    """Return the constraints of the matchings of a bipartite graph."""
+    nodes = sorted({v for edge in edges for v in edge})
+    incidence = np.array([[float(v in edge) for edge in edges] for v in nodes])
+    return lambda x: [x >= 0, incidence @ x <= 1]
+
+
+def matching_family(n, rng):
+    """Return the matchings of a bipartite graph, where loops have been added now and then."""
+    edges = [(int(rng.integers(0, 3)), 5 + int(rng.integers(0, 3))) for _ in range(n)]
+    edges += [(0, 0)] * int(rng.random() < 0.3)
+    return sets.Matching(edges), lowest(matching_vectors(edges))
 
 
 WHEEL = [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (3, 1), (1, 2), (3, 3), (3, 4)]
@@ -321,5 +340,28 @@ CASES = [
         directions=150,
         rtol=1e-8,
         certify_rtol=1e-8,
+    ),
+    Case(
+        "Matching",
+        small=lambda: sets.Matching(COUPLES),
+        vertices=lambda: matching_vectors(COUPLES),
+        large=lambda: sets.Matching(SOCIAL),
+        constraints=matched(SOCIAL),
+        family=matching_family,
+        exact_diameter=False,
+    ),
+    Case(
+        "Matching-perfect",
+        small=lambda: sets.Matching(COUPLES, perfect=True),
+        vertices=lambda: matching_vectors(COUPLES, perfect=True),
+        exact_diameter=False,
+    ),
+    Case(
+        "Matching-odd",
+        small=lambda: sets.Matching(ODD),
+        vertices=lambda: matching_vectors(ODD),
+        directions=150,
+        exact_diameter=False,
+        rtol=1e-11,
     ),
 ]

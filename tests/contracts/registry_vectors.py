@@ -130,9 +130,86 @@ def random_weighted(n, rng):
     return sets.WeightedL1Ball(weights, 2.0), least(vertices)
 
 
+def random_unit_hypersimplex(n, rng):
+    k = int(rng.integers(1, n + 1))
+    return sets.UnitHypersimplex(n, k), least(zero_one_up_to(n, k))
+
+
+def zero_one_up_to(n: int, k: int) -> np.ndarray:
+    return np.concatenate([zero_one(n, ones) for ones in range(k + 1)])
+
+
+def on_or_at_zero(n: int, radius: float) -> np.ndarray:
+    return np.concatenate([np.zeros((1, n)), radius * np.eye(n)])
+
+
+def ordered_weighted(w, radius: float) -> np.ndarray:
+    """Return the vectors with j equal entries on the boundary, which include all vertices."""
+    levels = radius / np.cumsum(np.sort(np.asarray(w, dtype=float))[::-1])
+    return np.concatenate([signed(len(w), j + 1, level) for j, level in enumerate(levels)])
+
+
+def random_ordered_weighted(n, rng):
+    w = rng.integers(0, 3, min(n, 5)) / 2.0
+    w[int(rng.integers(0, len(w)))] += 0.5
+    return sets.OrderedWeightedL1(w, 2.0), least(ordered_weighted(w, 2.0))
+
+
+def k_norm_vertices(n: int, k: int, radius: float) -> np.ndarray:
+    return np.concatenate([signed(n, 1, radius), signed(n, n, radius / k)])
+
+
+def random_k_norm(n, rng):
+    k = int(rng.integers(1, n + 1))
+    return sets.KNormBall((n, 1), k, 0.5), least(k_norm_vertices(n, k, 0.5))
+
+
+def knapsack(a, b: float, u) -> np.ndarray:
+    """Return the points with all entries but one at a bound, which include all vertices."""
+    a, u = np.asarray(a, dtype=float), np.broadcast_to(u, np.shape(a)).astype(float)
+    found = []
+    for full in product((0.0, 1.0), repeat=len(a)):
+        x = u * full
+        if a @ x <= b * (1 + 1e-14):
+            found.append(x)
+        for free in np.flatnonzero(a):
+            y = x.copy()
+            y[free] = 0.0
+            y[free] = (b - a @ y) / a[free]
+            if 0.0 <= y[free] <= u[free]:
+                found.append(y)
+    return np.unique(np.array(found).round(14), axis=0)
+
+
+def random_knapsack(n, rng):
+    a, u = rng.integers(0, 4, n) / 2.0, 0.1 + rng.random(n)
+    b = float(rng.uniform(0.1, 1.2) * (a @ u) + 0.1)
+    return sets.Knapsack(a, b, u), least(knapsack(a, b, u))
+
+
+def ellipsoid_minimum(c, S) -> Minimum:
+    """Return g -> <c, g> - sqrt(<g, S g>), which needs no axes."""
+    c, S = np.asarray(c, dtype=float), np.asarray(S, dtype=float)
+    S = np.diag(S) if S.ndim == 1 else S
+    return lambda g: float(c @ g - math.sqrt(max(0.0, g @ S @ g)))
+
+
+def random_ellipsoid(n, rng):
+    c = rng.standard_normal(n)
+    if rng.random() < 0.5:
+        S = rng.random(n) * (rng.random(n) < 0.8)
+    else:
+        F = rng.standard_normal((n, n))
+        S = F @ F.T
+    return sets.Ellipsoid(c, S), ellipsoid_minimum(c, S)
+
+
 WEIGHTS = np.random.default_rng(0).random((4, 5)) + 0.2
 LOWER, UPPER = -np.arange(1.0, 41.0), np.linspace(-1.0, 3.0, 40)
 CAPS = np.random.default_rng(1).random(30)
+RISING = np.random.default_rng(2).random(12).cumsum()
+SHAPE = np.array([[4.0, 1.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.5, 0.25]])
+SPREAD = np.random.default_rng(3).standard_normal((20, 20)) + 4.0 * np.eye(20)
 RANKS = np.array([5.0, 3.0, 3.0, 1.0, 0.0, -1.0, -4.0, -4.5])
 GROUPS = [[0, 5, 7], [1], [2, 3, 4, 6], [8, 9]]
 
@@ -170,6 +247,22 @@ SIMPLICES = [
         large=lambda: sets.Hypersimplex(40, 11),
         constraints=lambda x: [x >= 0, x <= 1, cp.sum(x) == 11],
         family=random_hypersimplex,
+    ),
+    Case(
+        "unit_simplex",
+        small=lambda: sets.UnitSimplex(4, radius=2.0),
+        vertices=lambda: on_or_at_zero(4, 2.0),
+        large=lambda: sets.UnitSimplex((6, 7), radius=3.0),
+        constraints=lambda x: [x >= 0, cp.sum(x) <= 3],
+        family=lambda n, rng: (sets.UnitSimplex((1, n), 0.5), least(on_or_at_zero(n, 0.5))),
+    ),
+    Case(
+        "unit_hypersimplex",
+        small=lambda: sets.UnitHypersimplex(5, 2),
+        vertices=lambda: zero_one_up_to(5, 2),
+        large=lambda: sets.UnitHypersimplex((5, 8), 11),
+        constraints=lambda x: [x >= 0, x <= 1, cp.sum(x) <= 11],
+        family=random_unit_hypersimplex,
     ),
 ]
 
@@ -227,6 +320,48 @@ BALLS = [
         ),
         family=random_groups,
     ),
+    Case(
+        "ordered_weighted_l1",
+        small=lambda: sets.OrderedWeightedL1([0.5, 2.0, 1.0, 0.0], radius=1.5),
+        vertices=lambda: ordered_weighted([0.5, 2.0, 1.0, 0.0], 1.5),
+        large=lambda: sets.OrderedWeightedL1(RISING, radius=2.0),
+        # sum_i w_(i) |x|_(i) is a sum of sums of largest entries
+        constraints=lambda x: [
+            sum(
+                step * cp.sum_largest(cp.abs(x), i + 1)
+                for i, step in enumerate(-np.diff(np.append(RISING[::-1], 0.0)))
+            )
+            <= 2
+        ],
+        family=random_ordered_weighted,
+    ),
+    Case(
+        "k_norm_ball",
+        small=lambda: sets.KNormBall((2, 2), k=3, radius=1.5),
+        vertices=lambda: k_norm_vertices(4, 3, 1.5).reshape(-1, 2, 2),
+        large=lambda: sets.KNormBall(40, k=7, radius=2.0),
+        constraints=lambda x: [cp.sum_largest(cp.abs(x), 7) <= 2],
+        family=random_k_norm,
+    ),
+    Case(
+        "ellipsoid",
+        small=lambda: sets.Ellipsoid([1.0, -2.0, 0.5], SHAPE),
+        small_minimum=ellipsoid_minimum([1.0, -2.0, 0.5], SHAPE),
+        large=lambda: sets.Ellipsoid(np.linspace(-1.0, 1.0, 20), SPREAD @ SPREAD.T),
+        constraints=lambda x: [
+            cp.norm(np.linalg.inv(SPREAD) @ (x - np.linspace(-1.0, 1.0, 20))) <= 1
+        ],
+        family=random_ellipsoid,
+        exact_radius=False,
+        exact_diameter=False,
+    ),
+    Case(
+        "ellipsoid, flat, by its diagonal",
+        small=lambda: sets.Ellipsoid([0.0, 1.0, 0.0], [4.0, 0.0, 0.25]),
+        small_minimum=ellipsoid_minimum([0.0, 1.0, 0.0], [4.0, 0.0, 0.25]),
+        exact_radius=False,
+        exact_diameter=True,
+    ),
 ]
 
 POLYTOPES = [
@@ -254,6 +389,16 @@ POLYTOPES = [
         # the convex hull as the image of doubly stochastic matrices
         constraints=lambda x: mixed_by_doubly_stochastic(x, RANKS),
         family=random_permutahedron,
+    ),
+    Case(
+        "knapsack",
+        small=lambda: sets.Knapsack([2.0, 3.0, 0.0, 1.0], 4.0, [1.0, 1.0, 0.5, 3.0]),
+        vertices=lambda: knapsack([2.0, 3.0, 0.0, 1.0], 4.0, [1.0, 1.0, 0.5, 3.0]),
+        large=lambda: sets.Knapsack(1.0 + CAPS, 6.0, np.inf),
+        constraints=lambda x: [x >= 0, (1.0 + CAPS) @ x <= 6],
+        family=random_knapsack,
+        exact_radius=False,
+        exact_diameter=False,
     ),
 ]
 

@@ -8,6 +8,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+import wolfpack as wp
 from wolfpack import sets
 from wolfpack.atoms import Atoms
 from wolfpack.problem import CapabilityError
@@ -338,3 +339,15 @@ def test_a_missing_projection_is_an_error_that_names_the_set(case):
     with pytest.raises(CapabilityError, match="no 'project'") as error:
         K.project(np.zeros(K.shape))
     assert repr(K) in str(error.value)
+
+
+@every_set
+def test_minimize_projects_a_point_onto_it(case):
+    K = case.small()
+    target = 2.0 * K.radius * probes(K, seed=17, count=1)[-1]
+    f = wp.objectives.Quadratic(1.0, -target)
+    result = wp.minimize(f, K, tol=1e-6 * K.radius**2)
+    assert result.success, result.message
+    assert K.contains(result.x, 1e-8)
+    if K.has("project"):
+        np.testing.assert_allclose(result.x, K.project(target), rtol=0, atol=2e-3 * K.radius)

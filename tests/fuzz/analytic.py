@@ -176,7 +176,7 @@ SETS = (
     listed,
     listed,
 )
-_SLOW = ("transport_polytope", "MixedInteger")  # solve a program for every answer
+_SLOW = ("transport_polytope", "MixedInteger", "Matching-odd")  # solve a program for every answer
 
 
 def _unit(rng: np.random.Generator, d: int) -> Vector:

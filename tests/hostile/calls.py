@@ -210,10 +210,19 @@ SETS: dict[str, dict[str, Any]] = {
     "CappedSimplex": {"n": 3, "cap": np.full(3, 0.5), "total": 1.0},
     "ConvexHull": {"points": MATRIX},
     "DagFlow": {"edges": EDGES, "source": 0, "target": 3},
+    "Ellipsoid": {"center": np.ones(3), "matrix": np.diag([1.0, 2.0, 0.5])},
+    "Fantope": {"n": 3, "k": 2},
     "FlowPolytope": {"graph": EDGES, "demands": [(0, 3, 1.0)], "capacity": np.full(5, 2.0)},
     "GroupL1Ball": {"groups": GROUPS, "radius": 1.0},
     "Hypersimplex": {"n": 4, "k": 2},
+    "Image": {"A": MATRIX, "K": wp.sets.Simplex(3)},
+    "KNormBall": {"n": 4, "k": 2, "radius": 1.0},
     "KSparse": {"n": 4, "k": 2, "radius": 1.0},
+    "Knapsack": {
+        "weights": np.array([1.0, 2.0, 3.0]),
+        "capacity": 4.0,
+        "upper": np.array([1.0, 1.0, 2.0]),
+    },
     "L1Ball": {"n": 3, "radius": 1.0},
     "L2Ball": {"n": 3, "radius": 1.0},
     "LinearProgram": {
@@ -225,6 +234,7 @@ SETS: dict[str, dict[str, Any]] = {
     },
     "LinfBall": {"n": 3, "radius": 1.0},
     "LpBall": {"n": 3, "p": 3.0, "radius": 1.0},
+    "Matching": {"graph": EDGES, "perfect": False},
     "MatroidBase": {"rank_or_independence": _rank, "n": 3},
     "MinkowskiSum": {"*sets": (wp.sets.Simplex(3), wp.sets.L1Ball(3))},
     "MixedInteger": {
@@ -247,6 +257,7 @@ SETS: dict[str, dict[str, Any]] = {
         "contains": lambda x: True,
         "anywhere": False,
     },
+    "OrderedWeightedL1": {"weights": np.array([2.0, 1.0, 1.0]), "radius": 1.0},
     "Permutahedron": {"vector": np.array([1.0, 2.0, 3.0])},
     "Product": {"*sets": (wp.sets.Simplex(3), wp.sets.L1Ball(2))},
     "Scale": {"K": wp.sets.Simplex(3), "factor": 2.0},
@@ -254,6 +265,7 @@ SETS: dict[str, dict[str, Any]] = {
     "Simplex": {"n": 3, "radius": 1.0},
     "SpanningTree": {"graph": EDGES},
     "Spectrahedron": {"n": 3, "trace": 1.0, "equality": True},
+    "Symmetric": {"K": wp.sets.Simplex(3), "group": np.array([[1, 0, 2]])},
     "TraceNormBall": {"shape": (3, 2), "radius": 1.0},
     "Translate": {"K": wp.sets.Simplex(3), "offset": np.ones(3)},
     "TransportPolytope": {
@@ -261,6 +273,8 @@ SETS: dict[str, dict[str, Any]] = {
         "b": np.array([0.25, 0.75]),
         "solver": "highs",  # POT takes seconds to import
     },
+    "UnitHypersimplex": {"n": 4, "k": 2},
+    "UnitSimplex": {"n": 3, "radius": 1.0},
     "WeightedL1Ball": {"weights": np.ones(3), "radius": 1.0},
 }
 

@@ -113,6 +113,31 @@ def test_auto_is_explained(tmp_path):
         ),
         (
             "[1, 1]",
+            'type = "Ellipsoid"\ncenter = [0, 1]\nmatrix = [[2, 1], [1, 2]]',
+            wp.sets.Ellipsoid([0.0, 1.0], [[2.0, 1.0], [1.0, 2.0]]),
+        ),
+        (
+            "[1, 1]",
+            'type = "Knapsack"\nweights = [1, 2]\ncapacity = 2\nupper = [1, 3]',
+            wp.sets.Knapsack([1.0, 2.0], 2.0, [1.0, 3.0]),
+        ),
+        (
+            "[1, 1]",
+            'type = "Matching"\ngraph = [["a", 1], ["b", 2]]\nperfect = true',
+            wp.sets.Matching([("a", 1), ("b", 2)], perfect=True),
+        ),
+        (
+            "[1, 1, 1]",
+            'type = "Symmetric"\ngroup = [[1, 0, 2]]\nK = {type = "Simplex", n = 3}',
+            wp.sets.Symmetric(wp.sets.Simplex(3), [[1, 0, 2]]),
+        ),
+        (
+            "[1, 1]",
+            'type = "Image"\nA = [[1, 2], [0, 1]]\nK = {type = "Simplex", n = 2}',
+            wp.sets.Image([[1.0, 2.0], [0.0, 1.0]], wp.sets.Simplex(2)),
+        ),
+        (
+            "[1, 1]",
             'type = "Scale"\nfactor = 3.0\nK = {type = "Simplex", n = 2}',
             wp.sets.Scale(wp.sets.Simplex(2), 3.0),
         ),

@@ -178,6 +178,61 @@ def test_a_selection_larger_than_the_scratch_memory():
         np.testing.assert_array_equal(np.flatnonzero(answer), best)
 
 
+def test_sets_that_are_special_cases_of_others():
+    g = np.random.default_rng(7).standard_normal((50, 6))
+    ones = np.concatenate([np.ones(3), np.zeros(3)])
+    for K, same in (
+        (sets.KNormBall(6, 3, 2.0), sets.OrderedWeightedL1(ones, 2.0)),
+        (sets.KNormBall(6, 6, 2.0), sets.L1Ball(6, 2.0)),
+        (sets.KNormBall(6, 1, 2.0), sets.LinfBall(6, 2.0)),
+        (sets.UnitHypersimplex(6, 2), sets.Knapsack(np.ones(6), 2.0)),
+        (sets.UnitSimplex(6, 2.0), sets.Knapsack(np.ones(6), 2.0, np.inf)),
+        (sets.UnitHypersimplex(6, 6), sets.Box(np.zeros(6), np.ones(6))),
+    ):
+        np.testing.assert_allclose(K.support(g), same.support(g), rtol=1e-13, atol=1e-15)
+        assert K.radius == pytest.approx(same.radius)
+        assert K.diameter == pytest.approx(same.diameter)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_no_centre_is_nearer_to_sets_with_interior(n):
+    for k in range(1, n + 1):
+        K = sets.UnitHypersimplex(n, k)
+        # by symmetry the best centre has equal entries c; j ones are at this distance
+        best = min(
+            max(j * (1 - c) ** 2 + (n - j) * c * c for j in range(k + 1))
+            for c in np.linspace(0.0, 1.0, 4 * n * 50 + 1)
+        )
+        assert K.centred_radius == pytest.approx(best**0.5, rel=1e-3)
+    assert sets.UnitSimplex(n, 2.0).centred_radius == pytest.approx(
+        2.0 * sets.UnitHypersimplex(n, 1).centred_radius
+    )
+
+
+def test_points_near_a_knapsack_are_made_feasible():
+    K = sets.Knapsack([1.0, 2.0, 0.0, 3.0], 4.0)
+    z = np.array([1.0 + 1e-6, 1e-6, -1e-6, 1.0])
+    x = K.polyhedron().round(z)
+    assert K.contains(x, 1e-15)
+    np.testing.assert_allclose(x, z, rtol=0, atol=1e-5)
+
+
+def test_the_smoothness_of_a_simplex_with_its_interior_is_sharp():
+    # two coordinates that tie far above 0 behave like the simplex, whose constant is sharp
+    K, y, h = sets.UnitSimplex(2, 3.0), np.array([50.0, 50.0]), np.array([1e-4, -1e-4])
+    slope = (K.smoothed(y + h, 1.0) - K.smoothed(y - h, 1.0)) @ h / (2 * h @ h)
+    assert slope == pytest.approx(K.smoothness("gumbel"), rel=1e-6)
+
+
+def test_a_large_fantope_asks_for_few_eigenvectors():
+    g = np.random.default_rng(8).standard_normal((310, 310))
+    K = sets.Fantope(310, 2)
+    least = float(np.linalg.eigvalsh(0.5 * (g + g.T))[:2].sum())
+    vertex = K.lmo(g)
+    assert vertex.dot(g) == pytest.approx(least, rel=1e-9)
+    assert least - 1e-9 * abs(least) <= K.certify(g, vertex) <= least
+
+
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
@@ -212,6 +267,16 @@ def test_a_selection_larger_than_the_scratch_memory():
         (lambda: sets.KSparse(3, 4), ValueError, "k must be at most n = 3, found 4"),
         (lambda: sets.KSparse(3, 0), ValueError, "k must be an integer >= 1"),
         (lambda: sets.KSparse(3, 1.5), TypeError, "k must be an integer >= 1"),
+        (lambda: sets.UnitHypersimplex(3, 4), ValueError, "k must be at most n = 3, found 4"),
+        (lambda: sets.KNormBall(3, 4), ValueError, "k must be at most n = 3, found 4"),
+        (lambda: sets.Fantope(3, 4), ValueError, "k must be at most n = 3, found 4"),
+        (lambda: sets.OrderedWeightedL1([1.0, -1.0]), ValueError, "found 1 of 2 that are not"),
+        (lambda: sets.OrderedWeightedL1([0.0, 0.0]), ValueError, "not all 0, found only zeros"),
+        (lambda: sets.Knapsack([1.0, -1.0], 1.0), ValueError, "weights must be nonnegative"),
+        (lambda: sets.Knapsack([1.0, 0.0], 1.0, math.inf), ValueError, "set is not compact"),
+        (lambda: sets.Knapsack([1.0, 2.0], 1.0, [1.0] * 3), ValueError, "upper must be a number"),
+        (lambda: sets.Knapsack([1.0, 2.0], 1.0, math.nan), ValueError, "upper must be nonneg"),
+        (lambda: sets.Knapsack([1.0, 2.0], 0.0), ValueError, "capacity must be a positive"),
         (lambda: sets.Permutahedron([[1.0]]), ValueError, "one-dimensional"),
         (lambda: sets.Permutahedron([1.0, math.nan]), ValueError, "vector has 1 NaN"),
         (lambda: sets.GroupL1Ball([[0, 1], [1]]), ValueError, r"each of 0..2 exactly once"),

@@ -53,14 +53,36 @@ def flow(x, edges, n, demands, capacity=None):
     return [x == sum(parts.values()), *balances, *limits]
 
 
+def folded(x):
+    z = cp.Variable(4)
+    return [z >= 1, cp.sum(z) == 5, x == FOLD @ z]
+
+
 RNG = np.random.default_rng(4)
 G = RNG.standard_normal((4, 6))
+COUPLES = [(0, 3), (0, 4), (1, 3), (1, 5), (2, 4), (2, 5), (2, 3)]
+INCIDENCE = np.array([[float(v in couple) for couple in COUPLES] for v in range(6)])
+FOLD = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, -1.0, 0.5]])
 CYCLIC = [*grid(3), (8, 0), (4, 1)]
 DEMANDS = [(0, 8, 2.0), (1, 5, 1.0), (0, 5, 0.5)]
 CASES = {
     "simplex": (sets.Simplex((2, 3), radius=3.0), lambda x: [x >= 0, cp.sum(x) == 3]),
     "capped simplex": (sets.CappedSimplex(6, 0.4), lambda x: [x >= 0, x <= 0.4, cp.sum(x) == 1]),
     "hypersimplex": (sets.Hypersimplex(6, 2), lambda x: [x >= 0, x <= 1, cp.sum(x) == 2]),
+    "unit simplex": (sets.UnitSimplex((2, 3), 3.0), lambda x: [x >= 0, cp.sum(x) <= 3]),
+    "unit hypersimplex": (
+        sets.UnitHypersimplex(6, 2),
+        lambda x: [x >= 0, x <= 1, cp.sum(x) <= 2],
+    ),
+    "knapsack": (
+        sets.Knapsack([1.0, 2.0, 0.0, 3.0], 2.5, [1.0, 2.0, 0.5, np.inf]),
+        lambda x: [x >= 0, x[:3] <= [1, 2, 0.5], np.array([1.0, 2.0, 0.0, 3.0]) @ x <= 2.5],
+    ),
+    "matchings": (sets.Matching(COUPLES), lambda x: [x >= 0, INCIDENCE @ x <= 1]),
+    "perfect matchings": (
+        sets.Matching(COUPLES, perfect=True),
+        lambda x: [x >= 0, INCIDENCE @ x == 1],
+    ),
     "box": (
         sets.Box([-1.0, 0.0, 2.0], [0.5, 0.0, 9.0]),
         lambda x: [x >= [-1, 0, 2], x <= [0.5, 0, 9]],
@@ -101,6 +123,15 @@ CASES = {
         lambda x: [x >= [0, -2], x <= [1, 3]],
     ),
     "scaled": (sets.Scale(sets.Simplex(4), -3.0), lambda x: [x <= 0, cp.sum(x) == -3]),
+    "image": (sets.Image(FOLD, sets.Translate(sets.Simplex(4), 1.0)), lambda x: folded(x)),
+    "symmetric": (
+        sets.Symmetric(sets.Birkhoff(3), [[0, 3, 6, 1, 4, 7, 2, 5, 8]]),
+        lambda x: [x >= 0, cp.sum(x, axis=0) == 1, x == x.T],
+    ),
+    "symmetric, of a lift": (
+        sets.Symmetric(sets.Translate(sets.L1Ball(4), [1.0, 1.0, 2.0, 0.0]), [[1, 0, 2, 3]]),
+        lambda x: [cp.norm1(x - np.array([1.0, 1.0, 2.0, 0.0])) <= 1, x[0] == x[1]],
+    ),
     "translated": (
         sets.Translate(sets.L1Ball(4), [1.0, -1.0, 0.0, 5.0]),
         lambda x: [cp.sum(cp.abs(x - np.array([1.0, -1.0, 0.0, 5.0]))) <= 1],

@@ -7,6 +7,7 @@ from ._base import Atoms, Bounded, Dense
 from ._batches import join, weighted
 from ._blocks import BlockAtoms, Sums, join_blocks, split_blocks
 from ._corner import Corner
+from ._imaged import Imaged
 from ._one_hot import OneHot, Tally
 from ._permutation import Permutation
 from ._rank_one import RankOne
@@ -22,6 +23,7 @@ __all__ = [
     "Corner",
     "Dense",
     "DenseSummary",
+    "Imaged",
     "OneHot",
     "Permutation",
     "RankOne",

@@ -33,17 +33,17 @@ SETS = {
 """Sets that data describe; the others need code."""
 
 _NAMES = {
-    "array": "A A_eq A_ub V a b b_eq b_ub c counts features labels points returns targets values "
-    "vector weights",
+    "array": "A A_eq A_ub V a b b_eq b_ub c center counts features labels matrix points returns "
+    "targets values vector weights",
     "number or array": "Q cap capacity integrality lower offset upper",
     "number": "delta factor mip_gap order p q r radius time_limit total trace",
     "integer": "classes k",
     "integers": "columns rows",
-    "boolean": "equality warm_start",
+    "boolean": "equality perfect warm_start",
     "text": "reduction solver",
     "label": "source target",
     "size": "n shape",
-    "rows": "bounds demands edges graph groups",
+    "rows": "bounds demands edges graph group groups",
     "set": "K",
     "sets": "sets",
 }

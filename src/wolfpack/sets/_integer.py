@@ -21,8 +21,11 @@ from ._linear import ProgramAnswer
 from .birkhoff import Birkhoff
 from .box import Box
 from .capped_simplex import CappedSimplex
+from .matching import Matching
 from .mixed_integer import MixedInteger
 from .simplex import Simplex
+from .unit_hypersimplex import UnitHypersimplex
+from .unit_simplex import UnitSimplex
 
 _NEAR = 1e-9
 """How far a bound may be from an integer and still count as one."""
@@ -172,12 +175,29 @@ class _FixedTotal:
         return self.answer(np.zeros(len(low)), low, high, low).x
 
     def prices(self, c: Array, low: Array, high: Array) -> tuple[float, Array] | None:
-        x = self.answer(c, low, high, low).x
-        filled = x > low
-        multiplier = float(c[filled].max()) if filled.any() else float(c.min())
+        multiplier = self._multiplier(c, low, high)
         r = c - multiplier
         level = multiplier * self.total + float(np.minimum(r * low, r * high).sum())
         return level, r
+
+    def _multiplier(self, c: Array, low: Array, high: Array) -> float:
+        """Return the price of one more unit of the total: the cost of the last unit filled in."""
+        filled = self.answer(c, low, high, low).x > low
+        return float(c[filled].max()) if filled.any() else float(c.min())
+
+
+class _LargestTotal(_FixedTotal):
+    """Entries with a whole sum at most: of negative costs, the cheapest are filled first."""
+
+    def answer(self, c: Array, low: Array, high: Array, known: Array) -> ProgramAnswer:
+        return super().answer(c, low, np.where(c < 0, high, low), known)
+
+    def some_point(self, low: Array, high: Array) -> Array | None:
+        return low.copy() if low.sum() <= self.total else None
+
+    def _multiplier(self, c: Array, low: Array, high: Array) -> float:
+        used_up = self.answer(c, low, high, low).x.sum() >= self.total
+        return super()._multiplier(c, low, high) if used_up else 0.0
 
 
 class _Assignment:
@@ -267,6 +287,12 @@ def _oracle_of(K: Set, integer: Array) -> tuple[IntegerOracle, Array, Array]:
         return _FixedTotal(K.r), np.zeros(n), np.full(n, K.r)
     if isinstance(K, CappedSimplex) and every and _is_whole(K.total):
         return _FixedTotal(K.total), np.zeros(n), K.caps.reshape(-1)
+    if isinstance(K, UnitSimplex) and every and _is_whole(K.r):
+        return _LargestTotal(K.r), np.zeros(n), np.full(n, K.r)
+    if isinstance(K, UnitHypersimplex) and every:
+        return _LargestTotal(K.k), np.zeros(n), np.ones(n)
+    if isinstance(K, Matching) and K.program is not None:
+        return _oracle_of(K.program, integer)
     if isinstance(K, Birkhoff) and every:
         return _Assignment(K.shape[0]), np.zeros(n), np.ones(n)
     if not K.has("polyhedron"):

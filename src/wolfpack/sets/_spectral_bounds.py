@@ -147,3 +147,23 @@ def fitted_ceiling(s: Array, fit: Fit, shape: tuple[int, ...], order: float) -> 
     spread = k ** max(0.0, 1.0 / order - 0.5)
     value = math.sqrt(stretch) * np.linalg.norm(s, order) + spread * residual
     return float(value) * (1.0 + _gamma(k + 16))
+
+
+def largest_sum_ceiling(a: Array, k: int) -> float:
+    """Return a proved upper bound on the sum of the k largest eigenvalues of (a + a')/2.
+
+    With computed V and L, A = V L V' + E. The eigenvalues of V L V' are those of L times numbers
+    within ||V'V - I|| of 1 (Ostrowski), and E adds at most sqrt(k) ||E||_F to the sum (Ky Fan).
+    """
+    h, exponent = unit_scale(0.5 * a + 0.5 * a.T)
+    values, V = np.linalg.eigh(h)
+    n, top = len(values), values[-k:]
+    residual = float(np.linalg.norm(h - (V * values) @ V.T)) * (1.0 + _gamma(n * n + 2))
+    # |fl(V L V') - V L V'| <= gamma_{n+2} |V||L||V'|, whose Frobenius norm is about sum |L| at most
+    residual += 1.01 * _gamma(n + 4) * float(abs(values).sum())
+    stretch = float(np.linalg.norm(V.T @ V - np.eye(n))) * (1.0 + _gamma(n * n + 2))
+    stretch += _gamma(n + 4) * n
+    size = float(abs(top).sum())
+    error = math.sqrt(k) * (residual + mean_rounding(float(np.linalg.norm(h))))
+    error += (stretch + _gamma(k + 8)) * size
+    return math.ldexp(float(top.sum()) + 1.01 * error, int(exponent))

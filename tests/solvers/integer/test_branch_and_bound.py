@@ -42,6 +42,38 @@ def simplex(rng):
     return random_quadratic(rng, 4), K, None, (p for p in grid(0, 3, 4) if p.sum() == 3)
 
 
+def unit_simplex(rng):
+    K = wp.sets.UnitSimplex(4, radius=3.0)
+    return random_quadratic(rng, 4), K, None, (p for p in grid(0, 3, 4) if p.sum() <= 3)
+
+
+def unit_hypersimplex(rng):
+    points = (p for p in grid(0, 1, 6) if p.sum() <= 2)
+    return random_quadratic(rng, 6), wp.sets.UnitHypersimplex(6, 2), None, points
+
+
+def knapsack(rng):
+    K = wp.sets.Knapsack([2.0, 3.0, 1.0, 1.5], 4.2, upper=2.0)
+    return random_quadratic(rng, 4), K, None, (p for p in grid(0, 2, 4) if K.contains(p))
+
+
+def is_matching(p, edges):
+    ends = [v for edge, chosen in zip(edges, p, strict=True) if chosen for v in edge]
+    return len(set(ends)) == len(ends)
+
+
+def matching(rng):
+    edges = [(0, 3), (0, 4), (1, 3), (1, 4), (2, 4), (2, 5)]
+    points = (p for p in grid(0, 1, 6) if is_matching(p, edges))
+    return random_quadratic(rng, 6), wp.sets.Matching(edges), None, points
+
+
+def odd_matching(rng):
+    edges = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)]
+    points = (p for p in grid(0, 1, 5) if is_matching(p, edges))
+    return random_quadratic(rng, 5), wp.sets.Matching(edges), None, points
+
+
 def birkhoff(rng):
     target = rng.standard_normal((4, 4))
     f = wp.objectives.Quadratic(1.0, -3.0 * target)
@@ -68,6 +100,7 @@ def product(rng):
 
 
 PROBLEMS = [box, hypersimplex, capped, simplex, birkhoff, transport, program, product]
+PROBLEMS += [unit_simplex, unit_hypersimplex, knapsack, matching, odd_matching]
 
 
 def least(f, points):

@@ -13,6 +13,7 @@ from ..box import Box
 from ..capped_simplex import CappedSimplex
 from ..convex_hull import ConvexHull
 from ..hypersimplex import Hypersimplex
+from ..image import Image
 from ..k_sparse import KSparse
 from ..l1_ball import L1Ball
 from ..l2_ball import L2Ball
@@ -23,6 +24,7 @@ from ..oracle import Oracle
 from ..schatten_ball import SchattenBall
 from ..simplex import Simplex
 from ..spectrahedron import Spectrahedron
+from ..symmetric import Symmetric
 from ..trace_norm_ball import TraceNormBall
 from ..weighted_l1_ball import WeightedL1Ball
 from ._base import Twin, moved
@@ -43,6 +45,8 @@ TWINS: dict[type[Set], type[Twin]] = {
     Spectrahedron: SpectrahedronTwin,
     SchattenBall: SchattenTwin,
     OperatorNormBall: SchattenTwin,
+    Image: Twin,
+    Symmetric: Twin,
 }
 
 
@@ -52,6 +56,7 @@ PORTABLE = (Box, CappedSimplex, Hypersimplex, LinfBall, LpBall)
 
 def twin_of(K: Set, x: Array) -> Set:
     """Return ``K`` as it answers arrays of the library, device and type of ``x``."""
-    if isinstance(K, Combination) or type(K) in PORTABLE:
+    twin = TWINS.get(type(K))
+    if twin is None and (isinstance(K, Combination) or type(K) in PORTABLE):
         return moved(K, x)
-    return TWINS.get(type(K), Twin)(K, x)
+    return (twin or Twin)(K, x)
