@@ -128,8 +128,9 @@ def axes_of(value: Any) -> int:
 
 
 def length_of(value: Any) -> int:
-    """Return the length of the first axis of an array, or of a list."""
-    return value.shape[0] if is_array(value) else len(value)
+    """Return the length of the first axis of an array, dense or sparse, or of a list."""
+    shape = getattr(value, "shape", None)
+    return shape[0] if shape else len(value)
 
 
 def is_array(value: Any) -> bool:
