@@ -21,7 +21,8 @@ from ...atoms import DenseSummary
 from ...problem import Counts, Problem
 from ...smoothing import Oracles
 from ...smoothing.job import Job, Partial, Question
-from .node import KEPT, Aim, Node, Outcome, PseudoCosts, Rules, solve_node
+from .node import KEPT, Aim, Node, Outcome, PseudoCosts, Rules
+from .solve import solve_node
 
 _NODE_NUMBERS = 7  # of a node, apart from its arrays
 _OUTCOME_NUMBERS = 9

@@ -6,8 +6,9 @@ Problem
 
 Iteration
     The open nodes are parts of K, each with a proved lower bound. A round takes the first nodes of
-    the order that ``search`` names, solves their relaxations (`node`), keeps the best integer point
-    found so far, and puts the two parts of each node that must be branched among the open ones.
+    the order that ``search`` names, solves their relaxations (`relaxation`), keeps the best integer
+    point found so far, and puts the two parts of each node that must be branched among the open
+    ones.
 
 Guarantee
     The smallest bound of the nodes that are open, or were closed, is at most the minimum over the
@@ -40,7 +41,8 @@ from ...arrays import Array
 from ...problem import Evaluation, NonFiniteError, Problem, Solver
 from ...problem.checks import checked, choice, count, nonnegative, optional
 from .job import TreeOracles
-from .node import Aim, Node, Outcome, PseudoCosts, Rules, Search, split
+from .node import Aim, Node, Outcome, PseudoCosts, Rules, split
+from .search import Search
 
 SEARCHES = ("best", "depth", "hybrid")
 BRANCHINGS = ("pseudo-cost", "fractional", "strong")
