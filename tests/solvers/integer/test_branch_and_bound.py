@@ -272,3 +272,15 @@ def test_five_hundred_random_problems():
         problem = PROBLEMS[seed % len(PROBLEMS)]
         f, K, integrality, points = problem(rng)
         check_result(wp.minimize_integer(f, K, integrality), f, K, least(f, points))
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_a_large_gap_is_as_true_as_a_small_one(problem):
+    for seed in range(6):
+        f, K, _, points = problem(np.random.default_rng(40 + seed))
+        best = least(f, points)
+        for gap in (0.3, 3.0):
+            res = wp.minimize_integer(f, K, gap=gap)
+            assert res.success
+            assert res.lower_bound <= best + 1e-12 * (1.0 + abs(best)) <= res.fun + 1e-9
+            assert res.gap <= gap
