@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import wolfpack as wp
 from wolfpack.front.composite import METHODS as COMPOSITE_METHODS
 from wolfpack.front.methods import METHODS
+from wolfpack.problem import Stacked
 
 from .judge import FalseClaim
 
@@ -61,6 +63,8 @@ def require(truth: bool, claim: str) -> None:
 
 def use_set(K: Any) -> None:
     """A set must contain what its oracle and its start return, and know a finite radius."""
+    if isinstance(K, Stacked):
+        return use_stack(K, lambda: wp.minimize(least_squares(), K))
     if not isinstance(K, wp.sets.Set):
         raise FalseClaim(f"a set was asked for, found {type(K).__name__}")
     require(0 <= K.radius < math.inf, f"the radius is {K.radius}")
@@ -76,8 +80,16 @@ def use_set(K: Any) -> None:
     require(norm <= 1.0 + 1e-6 or K.radius == 0.0, f"a vertex has norm {norm} radii")
 
 
+def use_stack(stack: Any, minimize: Callable[[], Any]) -> None:
+    """Data of several problems are refused by `minimize`, which names `minimize_many`."""
+    with pytest.raises((TypeError, ValueError), match="minimize_many"):
+        minimize()
+
+
 def use_objective(f: Any) -> None:
     """An objective must have finite numbers, and the value that differences of it agree with."""
+    if isinstance(f, Stacked):
+        return use_stack(f, lambda: wp.minimize(f, wp.sets.Simplex(3)))
     require(isinstance(f, wp.objectives.Objective), f"an objective is a {type(f).__name__}")
     if isinstance(f, wp.objectives.Stochastic):
         return

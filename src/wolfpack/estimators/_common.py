@@ -98,8 +98,8 @@ def warn_unless_certified(
     """
     if not result.success and result.status != "stalled":
         warnings.warn(
-            f"no gap of tol = {tol:g} times the loss of a zero {zero} was certified in {limit}; "
-            f"found {result.gap:.3g}: raise max_iter or tol",
+            f"no gap of tol = {float(tol):g} times the loss of a zero {zero} was certified in "
+            f"{limit}; found {result.gap:.3g}: raise max_iter or tol",
             ConvergenceWarning,
             stacklevel=stacklevel,
         )

@@ -18,6 +18,11 @@ from ._linear_model import AcceleratedLinear, rows_times
 _LOSSES = ("squared_error", "huber", "quantile", "poisson")
 
 
+def _is_squares(loss: object) -> bool:
+    """Tell whether a loss, which `fit` has not checked yet, is that of several outputs."""
+    return isinstance(loss, str) and loss == "squared_error"
+
+
 @dataclass(eq=False, repr=False)
 class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
     r"""Linear regression: mean loss plus :math:`\alpha (\rho \|w\|_1 + \frac{1-\rho}{2} \|w\|^2)`.
@@ -65,7 +70,7 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
 
     def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> AcceleratedRegressor:
         """Fit the model to the rows of ``X`` and their targets, with weights if given."""
-        X, y = self._data(X, y, y_numeric=True, multi_output=self.loss == "squared_error")
+        X, y = self._data(X, y, y_numeric=True, multi_output=_is_squares(self.loss))
         self._fit(X, y, self._weights(X, sample_weight))
         return self
 
@@ -73,9 +78,7 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
         self, X: Array, y: Array, sample_weight: Array | None = None
     ) -> AcceleratedRegressor:
         """Continue with one pass over the given rows."""
-        X, y = self._data(
-            X, y, reset=False, y_numeric=True, multi_output=self.loss == "squared_error"
-        )
+        X, y = self._data(X, y, reset=False, y_numeric=True, multi_output=_is_squares(self.loss))
         self._partial_fit(X, y, self._weights(X, sample_weight))
         return self
 
@@ -120,5 +123,5 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.loss == "squared_error"
+        tags.target_tags.multi_output = _is_squares(self.loss)
         return tags

@@ -130,7 +130,9 @@ def axes_of(value: Any) -> int:
 def length_of(value: Any) -> int:
     """Return the length of the first axis of an array, dense or sparse, or of a list."""
     shape = getattr(value, "shape", None)
-    return shape[0] if shape else len(value)
+    if shape:
+        return shape[0]
+    return len(value) if is_sequence(value) else 0
 
 
 def is_array(value: Any) -> bool:
@@ -153,6 +155,8 @@ def as_stack(value: Any, name: str) -> Any:
                     f"found {tuple(part.shape)}: the problems of one call have one shape"
                 )
         array = namespace(parts[0]).stack(parts) if parts else np.empty(0)
+    if 0 in array.shape[1:]:
+        raise ArgumentError(f"{name} must not be empty, found shape {tuple(array.shape)}")
     if array.shape[0] == 0:
         raise ArgumentError(
             f"{name} must hold at least one problem, found a leading axis of length 0"

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Array
+from ..problem import Stacked
 from . import schema
 from .data import Data, as_numbers
 from .schema import ProblemError, check_choice, check_keys, check_value
@@ -59,7 +60,13 @@ class Reader:
         values = {key: self.value(section, key, entry, kinds[key]) for key, entry in given.items()}
         several = values.pop("sets", ())
         with section_named(section):
-            return maker(*several, **values)
+            found = maker(*several, **values)
+        if isinstance(found, Stacked):
+            raise ProblemError(
+                f"[{section}] has the data of {len(found)} problems, and a file holds one: use "
+                "wolfpack.minimize_many for several"
+            )
+        return found
 
     def value(self, section: str, key: str, value: object, kind: str) -> Any:
         """Return the argument that a value of the file stands for."""

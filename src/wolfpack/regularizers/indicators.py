@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Array, epsilon
 from ..problem import CapabilityError, Face
-from ..problem.checks import instance
+from ..problem.checks import extent, instance
 from ..sets import Box, L2Ball, Set, Simplex
 from ._base import Ridged
 from .entropy import entropic_projection
@@ -96,7 +96,7 @@ class BallRidge(IndicatorRidge):
     """
 
     def __init__(self, n: int | tuple[int, ...], mu: float, radius: float = 1.0) -> None:
-        super().__init__(L2Ball(n, radius), mu)
+        super().__init__(L2Ball(n, extent(radius, "radius")), mu)
 
 
 class SimplexRidge(IndicatorRidge):
@@ -109,8 +109,8 @@ class SimplexRidge(IndicatorRidge):
     """
 
     def __init__(self, n: int | tuple[int, ...], mu: float, radius: float = 1.0) -> None:
-        super().__init__(Simplex(n, radius), mu)
-        self.radius = float(radius)
+        self.radius = extent(radius, "radius")
+        super().__init__(Simplex(n, self.radius), mu)
 
     def entropic_prox(self, g: Array, lam: float) -> Array:
         if self.radius != 1.0:

@@ -23,6 +23,7 @@ from ._highs import COST, Limits, Program, Solution
 from ._repair import repaired
 
 _INFINITE = 1e20
+_LARGEST_ENTRY = 1e15
 _EPS = float(np.finfo(np.float64).eps)
 _ONE_BY_ONE_UP_TO = 128
 """If more bounds are missing, those of variables with one bound are computed all at once."""
@@ -256,6 +257,13 @@ def _constraint(A: Matrix, b: ArrayLike | None, kind: str) -> tuple[Array, Array
         raise ValueError(
             f"A_{kind} must be a matrix with one row per entry of b_{kind}, found shapes "
             f"{matrix.shape} and {right.shape}"
+        )
+    entries = matrix.data if sparse.issparse(matrix) else matrix
+    largest = float(abs(entries).max(initial=0.0))
+    if largest >= _LARGEST_ENTRY:
+        raise ValueError(
+            f"A_{kind} must have entries below {_LARGEST_ENTRY:g} for HiGHS, found {largest:g}: "
+            "divide its rows, and the right-hand sides, by large numbers"
         )
     return matrix, right
 
