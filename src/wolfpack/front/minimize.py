@@ -40,6 +40,7 @@ from ..problem.checks import seed as seed_kind
 from ..sets import Set, TraceNormBall
 from ..smoothing import SAMPLINGS, SMOOTHINGS
 from ..solvers import Descending, LowRankCorrective, StochasticComposite
+from ..solvers.parts.warm import begun_with, kept_hull, with_weight
 from .choose import as_set, choose
 from .config import Config, ConstrainedSettings, as_checkpoint
 from .execute import concluded, execute
@@ -73,7 +74,7 @@ _COMMON_OPTIONS.extend(["sampling", "block", *POLICY])
 def minimize(
     f: Objective | Callable[[Array], tuple[float, Array]],
     K: Set,
-    x0: Array | None = None,
+    x0: Array | Result | None = None,
     method: str | Solver[Any] | Plan = "auto",
     tol: float | None = None,
     rtol: float | None = None,
@@ -103,10 +104,11 @@ def minimize(
         An objective of `wolfpack.objectives`, or a callable x -> (value, gradient).
     K : Set
         A set of `wolfpack.sets`; `wolfpack.sets.Oracle` wraps a linear oracle of your own.
-    x0 : array, optional
-        Feasible starting point, at which f is finite. By default it is the set's own or, if f is
-        not finite there, a point inside K that is searched for. It is never written to. Integers
-        become float64; float32 and float64 are kept.
+    x0 : array or Result, optional
+        Feasible starting point, at which f is finite. With the `Result` of an earlier run, methods
+        that keep vertices begin with those of that run, if they are in K. By default it is the
+        set's own or, if f is not finite there, a point inside K that is searched for. It is never
+        written to. Integers become float64; float32 and float64 are kept.
     method : str or solver object
         "auto" (see `wolfpack.explain`), "anytime" (accelerated, nothing to choose), "corrective"
         (keeps vertices and weighs them), "projected" (accelerated projected gradient), "conic"
@@ -212,6 +214,8 @@ def minimize(
     view = Options(callback, progress, schedule, began=began, checks=checks, verbose=verbose)
     L = options.pop("L", None)
     device = options.pop("device", None)
+    if isinstance(x0, Result):
+        x0, view = _taken_over(x0, objective, region, view)
     if device is not None:
         objective = on_device(objective, device)
         x0 = x0 if x0 is None or is_foreign(x0) else like(x0, objective.like)
@@ -272,6 +276,17 @@ def minimize(
             result.plan = replace(method, switches=())
         result.message += f" method='auto' chose {reason}." if reason else ""
     return concluded(result, raise_on_failure)
+
+
+def _taken_over(
+    earlier: Result, objective: Objective, K: Set, view: Options
+) -> tuple[Array, Options]:
+    """Return the point of an earlier run, and what lets a method begin with its vertices."""
+    kept = None if is_foreign(objective.like) else kept_hull(getattr(earlier, "state", None))
+    hull = None if kept is None else with_weight(kept, K)
+    if hull is None:
+        return earlier.x, view
+    return hull.point(), replace(view, begin=partial(begun_with, known=hull))
 
 
 def _settings(

@@ -91,6 +91,8 @@ class Options:
         Whether f and K are checked, where they are not the library's own.
     verbose : bool
         Print a table of rounds instead of a progress line.
+    begin : callable, optional
+        Changes the solver's first state, of which it is given the problem and the state.
     """
 
     callback: Callback | None = None
@@ -102,6 +104,7 @@ class Options:
     search: Callable[[], tuple[Array, str]] | None = None
     checks: bool = True
     verbose: bool = False
+    begin: Callable[[Problem, Any], Any] | None = None
 
     def __post_init__(self) -> None:
         optional(function)(self.callback, "callback")
@@ -334,8 +337,13 @@ class Course:
 
     def _first_state(self, x0: Array) -> Any:
         """Return the solver's first state; from another start where f is not finite at x0."""
+        begin = self.options.begin
         try:
-            return self.solver.init(self.problem, x0, self.oracles)
+            state = self.solver.init(self.problem, x0, self.oracles)
+            if begin is None:
+                return state
+            assert isinstance(self.problem, Problem)
+            return begin(self.problem, state)
         except NonFiniteError:
             if self.options.search is None:
                 raise

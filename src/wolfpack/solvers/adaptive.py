@@ -151,6 +151,11 @@ class State(NamedTuple):
         """The state of the method in turn."""
         return self.states[self.turn.leg]
 
+    def with_inner(self, inner: Any) -> State:
+        """Return the state with another one of the method in turn."""
+        leg = self.turn.leg
+        return self._replace(states=(*self.states[:leg], inner, *self.states[leg + 1 :]))
+
     @property
     def x(self) -> Array:
         return self.inner.x
