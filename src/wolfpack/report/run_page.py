@@ -72,6 +72,9 @@ def _numbers(result: Result) -> Table:
         ("Method", str(result.get("method", ""))),
         ("Shape of x", " x ".join(map(str, result.x.shape))),
     ]
+    if "nodes" in result:  # the rounds of branch and bound are its nodes
+        rows[3] = ("Nodes solved", f"{result.nodes:,}")
+        rows.insert(4, ("Nodes left open", f"{result.open_nodes:,}"))
     return Table("As in result.json", ["Quantity", "Value"], rows)
 
 

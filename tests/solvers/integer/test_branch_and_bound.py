@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 
 import numpy as np
 import pytest
@@ -284,3 +285,26 @@ def test_a_large_gap_is_as_true_as_a_small_one(problem):
             assert res.success
             assert res.lower_bound <= best + 1e-12 * (1.0 + abs(best)) <= res.fun + 1e-9
             assert res.gap <= gap
+
+
+class Fatal:
+    """A callable that ends the first worker process that evaluates it, once."""
+
+    def __init__(self, f, mark):
+        self.f, self.mark, self.driver = f, mark, os.getpid()
+
+    def __call__(self, x):
+        if os.getpid() != self.driver and not self.mark.exists():
+            self.mark.touch()
+            os._exit(1)
+        return self.f.value_and_gradient(x)
+
+
+def test_a_worker_that_dies_costs_no_result(tmp_path):
+    f, K, _, points = box(np.random.default_rng(5))
+    mark = tmp_path / "died"
+    res = wp.minimize_integer(Fatal(f, mark), K, engine="processes:2", convex=True)
+    assert mark.exists()
+    check_result(res, f, K, least(f, points))
+    here = wp.minimize_integer(f.value_and_gradient, K, batch=16, convex=True)
+    assert res.nodes == here.nodes
