@@ -141,6 +141,6 @@ def _project(
         descent, square = -inner(p, d), beta * inner(d, d)
         if descent <= eta:
             break
-        u = u + min(1.0, descent / square) * d
+        u = u + (1.0 if descent >= square else descent / square) * d  # square may underflow to 0
         vertex = oracles.lmo(g + beta * (u - center))
     return u, first
