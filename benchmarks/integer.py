@@ -2,6 +2,7 @@
 
     python benchmarks/integer.py [--seconds 20] [--only WORD]
     python benchmarks/integer.py --page docs/benchmarks/integer.md
+    python benchmarks/integer.py --parallel [--page docs/benchmarks/integer.md]
 
 Both solve the same problems to relative gaps of 1% and 0.1%, one after the other, on one thread.
 Seconds are those of the whole call. SCIP (PySCIPOpt, of the extra `bench`) gets the quadratic as an
@@ -11,6 +12,7 @@ epigraph constraint, and its answer is evaluated with our f.
 from __future__ import annotations
 
 import argparse
+import heapq
 import math
 import os
 import time
@@ -174,6 +176,54 @@ def scip(f, K, rtol, limit):
     return seconds, f.value(point.reshape(K.shape)), model.getDualbound(), model.getNNodes()
 
 
+def seconds_on(workers: int, f, K, batch: int) -> tuple[float, wp.Result]:
+    """Return the seconds of a run on processes that are already there, and its result."""
+    engine = wp.engines.Processes(workers)
+    try:
+        wp.minimize_integer(f, K, engine=engine, max_nodes=batch)
+        began = time.perf_counter()
+        res = wp.minimize_integer(f, K, gap=0.0, rtol=1e-2, engine=engine, batch=batch)
+        return time.perf_counter() - began, res
+    finally:
+        engine.close()
+
+
+def simulated(durations: np.ndarray, workers: int, batch: int, rounds: int = 200) -> float:
+    """Return the share of the workers' time that is spent on nodes, in rounds of random nodes.
+
+    A worker that is free takes the next node of the round, and a round ends with its last node.
+    """
+    rng, busy, spent = np.random.default_rng(0), 0.0, 0.0
+    for _ in range(rounds):
+        nodes = rng.choice(durations, batch)
+        ends = [0.0] * workers
+        for node in nodes:
+            heapq.heapreplace(ends, ends[0] + node)
+        busy, spent = busy + nodes.sum(), spent + max(ends)
+    return float(busy / (workers * spent))
+
+
+def parallel() -> str:
+    """Return the tables on several workers: two measured, many simulated from measured nodes."""
+    f, K = integer_least_squares(20)
+    turns = [[seconds_on(workers, f, K, 32) for workers in (1, 2)] for _ in range(3)]
+    one, two = (min(turn[i][0] for turn in turns) for i in (0, 1))
+    res = turns[0][0][1]
+    spans = res.engine.timeline
+    durations = spans["end_s"] - spans["begin_s"]
+    ratio = f"{one / two:.2f}"
+    first = table(
+        ["nodes", "one process, s", "two processes, s", "ratio"],
+        [[f"{res.nodes:,}", f"{one:.2f}", f"{two:.2f}", ratio]],
+    )
+    rows = [
+        [f"{workers:,}", *(f"{simulated(durations, workers, k * workers):.0%}" for k in (1, 4, 16))]
+        for workers in (2, 10, 100, 1000)
+    ]
+    second = table(["workers", "1 node a worker", "4 nodes a worker", "16 nodes a worker"], rows)
+    return f"{first}\n\n{second}"
+
+
 def percent(gap: float, value: float) -> str:
     """Return a gap relative to the value."""
     return f"{100 * gap / abs(value):.2g}%" if math.isfinite(gap) else "none"
@@ -183,8 +233,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=float, default=20.0, help="limit of a solve")
     parser.add_argument("--only", default="", help="problems whose name contains this word")
+    parser.add_argument("--parallel", action="store_true", help="only the tables on workers")
     parser.add_argument("--page", type=Path, help="page whose table is replaced")
     options = parser.parse_args()
+    if options.parallel:
+        text = f"{parallel()}\n\n{origin()}"
+        print(text)
+        if options.page:
+            insert(options.page, "parallel", text)
+        return
     rows = []
     for name, make in PROBLEMS.items():
         if options.only not in name:

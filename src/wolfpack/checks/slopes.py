@@ -89,7 +89,7 @@ def measure(smooth: Smooth, x: Array, at: Any, d: Array, h: float) -> Slopes | N
     steepest = max(norm(at.gradient), norm(end.gradient))
     rounding = eps * (values + steepest * norm(x))
     error = 2.0 * bend + max(_RELATIVE, 1e3 * eps) * size + 1e3 * (rounding + underflow(eps))
-    error += 8.0 * _SINGLE * values
+    error += 8.0 * _SINGLE * values + 1e3 * eps * largest_value(smooth)
     return Slopes(end.value - at.value, simpson, error)
 
 
@@ -130,7 +130,17 @@ def noise(smooth: Smooth, x: Array, at: Any, d: Array, h: float) -> float:
     except NonFiniteError:
         return math.inf
     rounding = max(_SINGLE, precision(*values)) * float(abs(values).max())
+    rounding += 1e3 * float(np.finfo(np.float64).eps) * largest_value(smooth)
     return max(abs(float(values[0]) - at.value), float(abs(np.diff(values, 3)).max()), rounding)
+
+
+def largest_value(smooth: Smooth) -> float:
+    """Return the size of the largest value of the run, 0 where it is not kept.
+
+    Near a minimum of 0 values are small, and the terms that cancel in them are not.
+    """
+    counts = getattr(smooth, "counts", None)
+    return 0.0 if counts is None else counts.largest
 
 
 def precision(*values: float) -> float:

@@ -139,6 +139,8 @@ def resume(
     make_folder(checkpoint.parent)
     given = {"tol": tol, "max_rounds": max_rounds, "max_seconds": max_seconds, "max_lmo": max_lmo}
     limits = {key: value for key, value in task.settings.items() if key in STOP}
+    if task.integer is not None and "max_nodes" in task.integer:
+        limits["max_rounds"] = task.integer["max_nodes"]
     limits |= {key: value for key, value in given.items() if value is not None}
     lifted = [limit.value for limit in lift or []]
     for name in lifted:

@@ -169,7 +169,7 @@ def minimize_integer(
         branching=branching,
         search=search,
         batch=batch or (1 if engine is None else _PARALLEL_BATCH),
-        sigma=_strong_convexity(objective) if sigma is None else sigma,
+        sigma=_checked_sigma(sigma, objective),
         integer=_positions(integrality, region),
     )
     settings = ConstrainedSettings(
@@ -248,10 +248,12 @@ def prepare_integer(
                 "certificate."
             )
         elif result.status is Status.CONVERGED:
+            count = "1 node has" if result.nodes == 1 else f"{result.nodes} nodes have"
             result.message = (
-                f"No integer point of K is better by more than the gap, which {result.nodes} nodes "
-                "have proved."
+                f"No integer point of K is better by more than the gap, which {count} proved."
             )
+        else:  # what other methods call tol is the gap here
+            result.message = result.message.replace(", or tol if", ", or gap if")
         if convex is None and math.isfinite(result.gap):
             result.message += " The bound assumes that f is convex, which was not declared."
 
@@ -283,6 +285,17 @@ def _flags(integrality: ArrayLike, K: Set) -> Array:
     marked = np.broadcast_to(marked, K.shape)
     flags = marked.reshape(-1) == 1.0
     return flags | K.integer if isinstance(K, MixedInteger) else flags
+
+
+def _checked_sigma(sigma: float | None, f: Objective) -> float:
+    """Return the user's constant, or the one that is computed; refuse one above L."""
+    if sigma is None:
+        return _strong_convexity(f)
+    if f.L is not None and sigma > f.L:
+        raise ValueError(
+            f"sigma must be at most L = {f.L:.6g}, the constant of smoothness of f, found {sigma:g}"
+        )
+    return sigma
 
 
 def _strong_convexity(f: Objective) -> float:

@@ -37,6 +37,7 @@ def _as_place(value: Array, name: str) -> Array:
     return value
 
 
+_OF_TREES = {"gap": "tol", "max_nodes": "max_rounds"}
 _LIMITS = ("tol", "rtol", "max_rounds", "max_seconds", "max_lmo", "max_passes")
 
 
@@ -75,6 +76,7 @@ def resume(
     **limits
         ``tol``, ``rtol``, ``max_rounds``, ``max_seconds``, ``max_lmo``, ``max_passes``: new values;
         those of the run before are kept otherwise. All count from the very beginning of the run.
+        For a run of `minimize_integer` they may be called ``gap`` and ``max_nodes`` as well.
         None lifts a limit, or ``rtol``: ``resume(path, f, K, max_rounds=None, max_seconds=60)``.
         When no limit is left, the default of `minimize`, 100,000 rounds, holds.
 
@@ -93,6 +95,7 @@ def resume(
     40
     """
     began = time.perf_counter()
+    limits = _by_names_of_loop(limits)
     if like is None and isinstance(f, Objective):
         like = f.like
     config, snapshot = read(path, like)
@@ -144,6 +147,14 @@ def _constrained(
         task = prepare_integer(config, settings, objective, region, Counts())
         return config, task._replace(start=None)
     return config, prepare_constrained(config, settings, objective, region.at(x), None, Counts())
+
+
+def _by_names_of_loop(limits: dict[str, Any]) -> dict[str, Any]:
+    """Return the limits by the names of the loop: trees call two of them ``gap``, ``max_nodes``."""
+    renamed = {_OF_TREES.get(name, name): value for name, value in limits.items()}
+    if len(renamed) < len(limits):
+        raise TypeError("gap is tol, and max_nodes is max_rounds: pass one of the two names")
+    return renamed
 
 
 def _limits(old: Limits, given: dict[str, Any]) -> Limits:

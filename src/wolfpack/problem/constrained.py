@@ -89,8 +89,9 @@ class Problem:
         whose rounding errors the first one has.
         """
         value, gradient, centre = float(at.value), at.gradient, self.centre
-        if not self.counts.scale and math.isfinite(value):
-            self.counts.scale = abs(value)
+        if self.counts.largest < abs(value) < math.inf:
+            self.counts.largest = abs(value)
+            self.counts.scale = self.counts.scale or abs(value)
         slope, square = inners(
             (x if centre is None else x - centre, gradient), (gradient, gradient)
         )
@@ -271,7 +272,7 @@ class Problem:
         lowest = min(change, at.value - at_next.value + slope_back)  # below either tangent
         size = abs(at.value) + abs(at_next.value) + abs(slope) + abs(slope_back)
         eps = epsilon(at.gradient)
-        noise = 1e3 * (eps * size + underflow(eps))
+        noise = 1e3 * (eps * (size + self.counts.largest) + underflow(eps))
         L = self.counts.smoothness if self.L is None else self.L
         most = math.inf if L is None else 0.5 * L * inner(step, step) * (1 + 1e-6)
         if lowest < -noise or change > most + noise:

@@ -114,6 +114,9 @@ class Counts:
     scale : float
         The first value of f that is not 0, in absolute value: the size against which a user's
         function may cancel.
+    largest : float
+        The largest value of a user's function so far, in absolute value. Nobody is accused of
+        contradictions that are tiny beside it.
     bias : float or None
         The estimate of s_1(0) that the run uses, None until it has made one.
     deadline : float
@@ -137,6 +140,7 @@ class Counts:
     rounding: float = 0.0
     bound: float = float("-inf")
     scale: float = 0.0
+    largest: float = 0.0
     bias: float | None = None
     deadline: float = math.inf
     max_lmo: float = math.inf

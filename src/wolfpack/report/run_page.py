@@ -91,7 +91,8 @@ def _curves(history: Mapping[str, np.ndarray]) -> list[Section]:
     ]
     lower = np.maximum.accumulate(bound)
     # The best value may be that of a round between two recorded ones, of which the gap tells.
-    upper = np.fmin(np.minimum.accumulate(value), lower + history["gap"])
+    with np.errstate(invalid="ignore"):  # without a bound, -inf + inf is no number
+        upper = np.fmin(np.minimum.accumulate(value), lower + history["gap"])
     ends = [
         Series("upper", "best value", upper, "many"),
         Series("lower", "best lower bound", lower, "exact", "6 3"),

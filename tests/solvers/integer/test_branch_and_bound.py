@@ -213,7 +213,9 @@ def test_a_resumed_tree_has_the_bits_of_the_undisturbed_one(tmp_path):
     f, K, _, _ = box(np.random.default_rng(11))
     path = tmp_path / "tree.ckpt"
     wp.minimize_integer(f, K, max_nodes=4, checkpoint=path)
-    res, whole = wp.resume(path, f, K, max_rounds=1000), wp.minimize_integer(f, K)
+    with pytest.raises(TypeError, match="pass one of the two names"):
+        wp.resume(path, f, K, max_rounds=5, max_nodes=6)
+    res, whole = wp.resume(path, f, K, max_nodes=1000), wp.minimize_integer(f, K)
     assert res.success
     assert (res.nodes, res.fun, res.lower_bound) == (whole.nodes, whole.fun, whole.lower_bound)
 
@@ -257,6 +259,7 @@ def test_strong_convexity_raises_the_bound():
         ({"branching": "random"}, "branching must be"),
         ({"max_nodes": -1}, "max_nodes must be"),
         ({"gap": None}, "gap must be"),
+        ({"sigma": 1e9}, "sigma must be at most L"),
     ],
 )
 def test_bad_input_gets_one_sentence(arguments, found):
