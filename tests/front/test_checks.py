@@ -484,7 +484,7 @@ def test_a_run_that_time_ends_says_that_its_gap_was_not_checked():
     assert "The time was over before the last check" in res.message
 
 
-FLAT = {
+CANCELLING = {
     "log cosh": lambda z: (np.log(np.cosh(z)).sum(), np.tanh(z)),
     "pseudo-Huber": lambda z: ((np.sqrt(1 + z**2) - 1).sum(), z / np.sqrt(1 + z**2)),
     "exp": lambda z: ((np.exp(z) - 1 - z).sum(), np.exp(z) - 1),
@@ -492,14 +492,14 @@ FLAT = {
 
 
 @pytest.mark.parametrize("tol", [None, 1e-9])
-@pytest.mark.parametrize("name", FLAT)
+@pytest.mark.parametrize("name", CANCELLING)
 def test_terms_that_cancel_near_a_minimum_of_zero_are_not_accused(name, tol):
     for seed in range(8):
         A = np.random.default_rng(seed).standard_normal((3, 6))
         b = A @ np.full(6, 1 / 6)
 
         def f(x, A=A, b=b):
-            value, slopes = FLAT[name](A @ x - b)
+            value, slopes = CANCELLING[name](A @ x - b)
             return float(value), A.T @ slopes
 
         for K in (wp.sets.Box(-np.ones(6), np.ones(6)), wp.sets.L2Ball(6)):
