@@ -330,15 +330,6 @@ class Hull(NamedTuple):
         start = Gram(np.empty((0, 0)), 0) if self.products is None else self.products
         return self._replace(products=start.bordered(rows), images=images)
 
-    def measured_anew(self, metric: Metric) -> Hull:
-        """Return the hull with the Gram matrix of another metric."""
-        origin = Dense(self.origin, self.origin.shape)
-        bare = self._replace(products=None, face=None, images=None)
-        if self.atoms is None:
-            return bare._measured(origin, metric)
-        start = Hull.start(self.origin, metric)._grown(self.atoms, self.keys, metric)
-        return start._replace(weights=self.weights, idle=self.idle)
-
     def _only(self, stays: Array) -> Hull:
         """Return the hull of the points where ``stays`` is True; the origin is one of them."""
         if stays.all():
