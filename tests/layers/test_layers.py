@@ -23,6 +23,9 @@ SETS: dict[str, Any] = {
     "k-sparse": sets.KSparse(D, 2, 0.6),
     "spectrahedron": sets.Spectrahedron(3),
     "trace at most": sets.Spectrahedron(3, 2.0, equality=False),
+    "trace norm": sets.TraceNormBall((3, 3), 1.5),
+    "wide trace norm": sets.TraceNormBall((2, 4), 1.5),
+    "tall trace norm": sets.TraceNormBall((4, 2), 2.5),
     "birkhoff": sets.Birkhoff(3),
     "product": sets.Product(sets.Simplex(3), sets.L2Ball(2)),
 }
@@ -62,7 +65,10 @@ def test_the_derivative_of_a_projection(name: str) -> None:
         np.testing.assert_allclose(x, K.project(one), atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["simplex", "box", "l1", "l2", "spectrahedron", "birkhoff"])
+@pytest.mark.parametrize(
+    "name",
+    ["simplex", "box", "l1", "l2", "spectrahedron", "trace norm", "tall trace norm", "birkhoff"],
+)
 def test_degenerate_projections_have_finite_derivatives(name: str) -> None:
     K = SETS[name]
     layer = layers.Solution(K)

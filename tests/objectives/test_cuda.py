@@ -91,3 +91,27 @@ def test_half_precision(shape, dtype):
         found = to_host(product @ torch_array(x)).astype(float)
         error = np.abs(found - true @ x.astype(float))
         assert (error <= product.error * (np.abs(true) @ np.abs(x.astype(float)))).all()
+
+
+@pytest.mark.parametrize("loss", [wp.objectives.LeastSquares, wp.objectives.Logistic])
+@pytest.mark.parametrize(
+    "K",
+    [
+        wp.sets.Simplex(12),
+        wp.sets.CappedSimplex(12, 0.2),
+        wp.sets.Box(-np.ones(12), np.ones(12)),
+        wp.sets.L1Ball(12, 2.0),
+        wp.sets.L2Ball(12),
+        wp.sets.KSparse(12, 3, 0.5),
+        wp.sets.Product(wp.sets.Simplex(5), wp.sets.Box(np.zeros(7), np.ones(7))),
+    ],
+    ids=lambda K: type(K).__name__,
+)
+def test_recorded_rounds_of_many_problems_are_those_of_the_host(loss, K):
+    rng = np.random.default_rng(1)
+    features, signs = rng.standard_normal((40, 30, 12)), rng.choice([-1.0, 1.0], (40, 30))
+    host = wp.minimize_many(loss(features, signs), K, tol=1e-7)
+    there = wp.minimize_many(loss(torch_array(features), torch_array(signs)), K, tol=1e-7)
+    assert host.success.all()
+    assert there.success.all()
+    np.testing.assert_allclose(there.fun, host.fun, atol=2e-7)

@@ -6,7 +6,7 @@ so that NumPy and any other library of the Array API standard can be served by t
 
 from __future__ import annotations
 
-from ._compile import Compiled
+from ._compile import Compiled, Repeated
 from ._convert import (
     MAX_SIZE,
     ArgumentError,
@@ -107,6 +107,7 @@ __all__ = [
     "Layout",
     "LowRank",
     "Native",
+    "Repeated",
     "SparseMatrix",
     "Streams",
     "Structured",

@@ -40,8 +40,8 @@ class Solution(Layer):
     ----------
     K : Set
         A set with a batched form (see `wolfpack.minimize_many`) whose projection has a derivative:
-        simplices, capped or not, boxes, l1, l2, linf and k-sparse balls, spectrahedra, the Birkhoff
-        polytope, and products of them.
+        simplices, capped or not, boxes, l1, l2, linf, k-sparse and trace-norm balls, spectrahedra,
+        the Birkhoff polytope, and products of them.
     objective : callable, optional
         ``(x, theta) -> values``: x of shape (batch, \*K.shape), theta of shape (batch, ...), values
         (batch,), written in PyTorch or JAX, twice differentiable and strongly convex in x. By

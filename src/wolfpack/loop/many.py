@@ -14,7 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, concat, epsilon, is_foreign, like, namespace, row_norms, rows, to_host
+from ..arrays import (
+    Array,
+    Repeated,
+    concat,
+    epsilon,
+    is_foreign,
+    like,
+    namespace,
+    row_norms,
+    rows,
+    to_host,
+)
 from ..problem import accumulation, sum_unit, underflow
 from ..problem.rounding import UNIT
 from ..solvers.batched import Motion, advance, face_steps, first_motion
@@ -24,8 +35,8 @@ from .status import Status
 from .stopping import Limits
 
 EVERY = 8
-"""Rounds between certificates, at least; later ones are farther apart, by an eighth of all. The
-first round has one too: it is the last one where f measures the distance from a point."""
+"""Rounds between certificates, at least; later ones are farther apart, by an eighth of all. Where f
+measures the distance from a point, the first round has one too: it is the last one."""
 
 FACE_FROM = {False: 8, True: 40}
 """Rounds after which the faces of quadratics over bounds are searched for the minimum: on the host,
@@ -37,6 +48,10 @@ _IDLE = 12
 _LEAVING = {False: 0.2, True: 0.5}
 """Share of ended problems from which the others are copied: on the host, and on devices, where
 every new shape may have to be compiled."""
+
+_LARGE = 2**26
+"""Entries of the second derivatives from which recorded rounds are worth a second record without
+the problems that have ended. A record takes as long as some ten rounds of smaller batches."""
 
 Certificate = tuple[np.ndarray, ...]
 
@@ -132,8 +147,15 @@ class BatchRun:
         self.ids = np.arange(len(x))
         self.best = x
         self.faces = 0
+        self._prepare()
         self.ledger.end(self.ids[~model.finite()], Status.NONFINITE)
         self._compact(always=True)
+
+    def _prepare(self) -> None:
+        """Make the function that takes a round of the problems in the batch."""
+        model, K = self.model, self.K
+        recordable = model.recordable and K.recordable
+        self._advance = Repeated(lambda *motion: advance(model, K, Motion(*motion)), recordable)
 
     def run(self, progress: Progress, callback: Callable[[], object] | None) -> None:
         """Take rounds until every problem has ended."""
@@ -145,7 +167,7 @@ class BatchRun:
         ledger = self.ledger
         if not len(self.ids):
             return
-        k, due = 0, 1
+        k, due = 0, 1 if self.model.isotropic else EVERY
         try:
             motion = self._begin()
             while True:
@@ -159,7 +181,7 @@ class BatchRun:
                     return
                 motion = self._compacted(motion)
                 while k < due and self._limit(k) is None:
-                    motion = advance(self.model, self.K, motion)
+                    motion = Motion(*self._advance(*motion))
                     k += 1
                 motion = self._check(motion, k)
                 due = k - k % EVERY + max(EVERY, k // 8)
@@ -235,6 +257,8 @@ class BatchRun:
         share = 1.0 - open_.mean()
         if share == 0.0 or not self.model.compacts or share < _LEAVING[is_foreign(self.best)]:
             return motion
+        if self._advance.is_recorded and len(self.ids) * self.K.dimension**2 < _LARGE:
+            return motion
         kept = np.flatnonzero(open_)
         self._compact()
         return Motion(*(rows(part, kept) for part in motion))
@@ -247,6 +271,7 @@ class BatchRun:
         self.left.append((self.ids[gone], rows(self.best, gone)))
         self.ids, self.best, self.x = self.ids[kept], rows(self.best, kept), rows(self.x, kept)
         self.model, self.K = self.model.take(kept), self.K.take(kept)
+        self._prepare()
 
     def answers(self) -> Array:
         """Return the best points of all problems, in their order."""

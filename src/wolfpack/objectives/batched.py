@@ -84,11 +84,17 @@ class BatchedObjective(ABC):
         Whether gradients are affine in x, that is every f is quadratic.
     compacts : bool
         Whether `take` is possible. A callable on a whole batch knows all its problems only.
+    isotropic : bool
+        Whether every f is a multiple of the distance from a point, squared.
+    recordable : bool
+        Whether `evaluate` and `product` never wait for the device, so that rounds can be recorded.
     convex : bool or None
         As for a single objective.
     """
 
     affine: bool = False
+    isotropic: bool = False
+    recordable: bool = True
     compacts: bool = True
     convex: bool | None = True
     varying: ClassVar[tuple[str, ...]] = ()
@@ -242,7 +248,8 @@ class Quadratics(BatchedObjective):
         self.Q, self.c, self.r = Q, c, r
         self.count, self.dimension = c.shape
         self.place = c
-        if Q.ndim == 1:
+        self.isotropic = Q.ndim == 1
+        if self.isotropic:
             self.size = abs(Q)
         else:
             xp = namespace(Q)
@@ -290,6 +297,7 @@ class Functions(BatchedObjective):
     """A callable on a batch, X (B, *shape) -> (values (B,), gradients (B, *shape))."""
 
     compacts = False
+    recordable = False
     convex = None
 
     def __init__(
@@ -348,6 +356,7 @@ class Lifted(BatchedObjective):
         self.inside, self.points, self.reach = inside, points, reach
         self.count, self.dimension = inside.count, points.shape[-2]
         self.affine, self.compacts = inside.affine, inside.compacts
+        self.recordable = inside.recordable
         self.convex, self.place = inside.convex, inside.place
 
     def points_of(self, W: Array) -> Array:

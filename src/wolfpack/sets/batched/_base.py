@@ -26,6 +26,8 @@ class BatchedSet(ABC):
         As for a single set.
     unconditional : bool
         As for a single set.
+    recordable : bool
+        Whether `project` never waits for the device, so that rounds can be recorded.
     """
 
     varying: ClassVar[tuple[str, ...]] = ()
@@ -34,6 +36,7 @@ class BatchedSet(ABC):
     radius: Array
     diameter: Array
     unconditional: bool = False
+    recordable: bool = False
 
     def __init__(self, parts: list[Set], place: Array, count: int) -> None:
         self.shape = parts[0].shape

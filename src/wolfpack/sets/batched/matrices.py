@@ -41,6 +41,47 @@ class TraceNormBalls(Matrices):
         kept = above_level(s, self.r)
         return xp.where(inside[:, None], X, self.flat((U * kept[:, None, :]) @ Vt))
 
+    def jacobian(self, Z: Array, X: Array) -> Array:
+        # Z is seen as part of a square matrix U Diag(s) V', whose projection is U Diag(h(s)) V'.
+        # With C = U'DV, S and T its symmetric and skew parts, D P(D) = U (W * S + R * T) V', W and
+        # R the quotients of differences and of sums of h(s), and J diag C on the diagonal.
+        xp, M = namespace(X), self._square(Z)
+        n = M.shape[-1]
+        U, s, Vt = xp.linalg.svd(M)
+        h = xp.sum(U * (self._square(X) @ Vt.mT), axis=1)
+        cut = 1e2 * n * epsilon(X) * (1.0 + xp.max(s, axis=1, keepdims=True))
+        free = ones_where(h > cut, X)
+        gaps, sums = s[:, :, None] - s[:, None, :], s[:, :, None] + s[:, None, :]
+        near = abs(gaps) <= cut[:, :, None]
+        W = (h[:, :, None] - h[:, None, :]) / xp.where(near, xp.ones_like(gaps), gaps)
+        W = xp.where(near, 0.5 * (free[:, :, None] + free[:, None, :]), W)
+        flat = sums <= cut[:, :, None]
+        R = (h[:, :, None] + h[:, None, :]) / xp.where(flat, xp.ones_like(sums), sums)
+        R = xp.where(flat, xp.zeros_like(R), R)
+        inside = (sum_last(s, 1) <= self.r)[:, None, None]
+        one = eye(n, X)
+        W, R = (xp.where(inside, xp.ones_like(Q), Q) * (1.0 - one)[None, :, :] for Q in (W, R))
+        J = along(free, xp.ones_like(free))
+        J = xp.where(inside, one[None, :, :] + 0.0 * J, J)
+        swap = _swap(one)
+        middle = 0.5 * diagonal(reshape(W + R, (-1, n * n)))
+        middle = middle + 0.5 * diagonal(reshape(W - R, (-1, n * n))) @ swap
+        ends = _diagonals(one)
+        middle = middle + ends.mT[None, ...] @ J @ ends[None, ...]
+        basis = U[:, :, None, :, None] * Vt.mT[:, None, :, None, :]
+        p, q = self.shape
+        basis = reshape(basis[:, :p, :q, :, :], (-1, p * q, n * n))
+        return basis @ middle @ basis.mT
+
+    def _square(self, X: Array) -> Array:
+        """Return the rows of X as matrices, with rows or columns of zeros that make them square."""
+        xp, M = namespace(X), self.matrices(X)
+        p, q = self.shape
+        if p == q:
+            return M
+        missing = xp.zeros_like(M[:, :1, :] if p < q else M[:, :, :1])
+        return xp.concat([M] + [missing] * abs(p - q), axis=1 if p < q else 2)
+
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         # ||Y|| <= ||U|| s_1 ||V|| + ||Y - U S V'||, as in `_spectral_bounds.fitted_ceiling`
         xp, M = namespace(Y), self.matrices(Y)
@@ -101,10 +142,9 @@ class Spectrahedra(Matrices):
         basis = V[:, :, None, :, None] * V[:, None, :, None, :]
         basis = reshape(basis, (-1, n * n, n * n))
         middle = diagonal(self.flat(W))
-        ends = reshape(one[:, None, :] * one[:, :, None], (n, n * n))  # e_i e_i', flat
+        ends = _diagonals(one)
         middle = middle + ends.mT[None, ...] @ J @ ends[None, ...]
-        swap = reshape(one[:, None, None, :] * one[None, :, :, None], (n * n, n * n))
-        symmetric = 0.5 * (eye(n * n, X) + swap)
+        symmetric = 0.5 * (eye(n * n, X) + _swap(one))
         return basis @ middle @ basis.mT @ symmetric
 
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
@@ -278,6 +318,18 @@ def _newton_step(active: Array, columns: Array, worst: Array) -> Array:
     ridge = 64.0 * n * epsilon(columns) + 1e-3 * xp.minimum(worst, xp.ones_like(worst))
     system = one * (xp.sum(S, axis=1) + column(ridge, columns))[:, :, None] - S.mT @ scaled
     return xp.linalg.solve(system, columns[:, :, None])[:, :, 0]
+
+
+def _diagonals(one: Array) -> Array:
+    """Return the matrices e_i e_i' as rows."""
+    n = one.shape[0]
+    return reshape(one[:, None, :] * one[:, :, None], (n, n * n))
+
+
+def _swap(one: Array) -> Array:
+    """Return the matrix that transposes a square matrix, given as a row."""
+    n = one.shape[0]
+    return reshape(one[:, None, None, :] * one[None, :, :, None], (n * n, n * n))
 
 
 def _frobenius(M: Array) -> Array:

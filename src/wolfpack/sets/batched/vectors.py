@@ -22,6 +22,7 @@ class Simplices(BatchedSet):
     """x >= 0 with the sum r."""
 
     unconditional = True
+    recordable = True
     varying = ("r",)
 
     def __init__(self, parts: list[Simplex], place: Array, count: int) -> None:
@@ -53,6 +54,7 @@ class CappedSimplices(BatchedSet):
     """0 <= x <= c with the sum s."""
 
     unconditional = True
+    recordable = True
     varying = ("caps", "total")
 
     def __init__(self, parts: list[CappedSimplex], place: Array, count: int) -> None:
@@ -85,6 +87,7 @@ class CappedSimplices(BatchedSet):
 class Boxes(BatchedSet):
     """Bounds l <= x <= u."""
 
+    recordable = True
     varying = ("lower", "upper")
 
     def __init__(self, parts: list[Box], place: Array, count: int) -> None:
@@ -123,6 +126,7 @@ class L1Balls(BatchedSet):
     """sum |x_i| / reach_i <= 1."""
 
     unconditional = True
+    recordable = True
     varying = ("reach",)
 
     def __init__(self, parts: list[WeightedL1Ball], place: Array, count: int) -> None:
@@ -161,6 +165,7 @@ class L2Balls(BatchedSet):
     """||x|| <= r; the radius of the set is r."""
 
     unconditional = True
+    recordable = True
 
     def project(self, X: Array) -> Array:
         length = _lengths(X)
@@ -187,6 +192,7 @@ class KSparses(BatchedSet):
     """||x||_inf <= r and ||x||_1 <= k r."""
 
     unconditional = True
+    recordable = True
     varying = ("r",)
 
     def __init__(self, parts: list[KSparse], place: Array, count: int) -> None:
@@ -196,7 +202,7 @@ class KSparses(BatchedSet):
     def project(self, X: Array) -> Array:
         xp, r = namespace(X), column(self.r, X)
         sizes = xp.minimum(abs(X), r)
-        clipped = clip_to_total(abs(X), r * self._row(), self.k * self.r)
+        clipped = clip_to_total(abs(X), r, self.k * self.r)
         inside = row_sums(sizes) <= self.k * self.r
         return xp.copysign(xp.where(inside[:, None], sizes, clipped), X)
 
@@ -225,6 +231,7 @@ class Products(BatchedSet):
         super().__init__([*parts], place, count)
         ends = np.cumsum([0, *(block.dimension for block in blocks)]).tolist()
         self.blocks = blocks
+        self.recordable = all(block.recordable for block in blocks)
         self.slices = [slice(a, b) for a, b in pairwise(ends)]
 
     def take(self, index: np.ndarray) -> Any:

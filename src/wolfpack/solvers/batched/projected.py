@@ -109,7 +109,7 @@ def advance(model: Any, K: Any, motion: Motion) -> Motion:
         change = model.product(d)
         g_next, f_next = g_y + change, f
         excess = 0.5 * sum_last(d * change, 1)
-        noise = 4.0 * epsilon(x) * row_norms(d) * row_norms(g_y)
+        noise = 4.0 * epsilon(x) * xp.sqrt(square) * row_norms(g_y)
     else:
         f_next, g_next = model.evaluate(x_next)
         excess, noise = _excess(f_y, g_y, f_next, g_next, d)
