@@ -73,6 +73,10 @@ RUNS: list[tuple[str, str, dict[str, Any]]] = [
     ("r-pfw", "simplex l1", {"m": 4, "restart": "certificate"}),
     ("fw", "simplex l1 birkhoff completion cube", {}),
     ("fw", "simplex l1", {"ell": 4.0}),
+    *(
+        ("fw", "simplex l1", {"rule": rule})
+        for rule in ("monotone", "adaptive", "golden-section", "log-open-loop", "power-loop")
+    ),
     ("fw-short", "simplex l1 birkhoff completion", {}),
     ("fw-short", "cube", {"L": 40.0}),
     ("fw-ls", "simplex l1 birkhoff completion cube", {}),

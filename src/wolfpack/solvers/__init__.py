@@ -17,12 +17,15 @@ from .low_rank import LowRankCorrective
 from .momentum import Momentum
 from .pairwise import Pairwise
 from .parallel_fw import ParallelFrankWolfe
+from .parts.open_loops import Fixed, LogOpenLoop, Monotone, PowerLoop
+from .parts.single_sided import AdaptiveStep, GoldenSection
 from .parts.step_rules import Backtracking, LineSearch, OpenLoop, Secant, ShortStep
 from .projected import Projected
 from .restarted import RestartedParallelFrankWolfe
 from .sliding import Sliding
 
 __all__ = [
+    "AdaptiveStep",
     "Anytime",
     "AwayStep",
     "Backtracking",
@@ -32,16 +35,21 @@ __all__ = [
     "ConvergingComposite",
     "Corrective",
     "Descending",
+    "Fixed",
     "FrankWolfe",
     "FullyCorrective",
+    "GoldenSection",
     "LazyFrankWolfe",
     "LineSearch",
+    "LogOpenLoop",
     "LowRankCorrective",
     "Momentum",
+    "Monotone",
     "NewtonComposite",
     "OpenLoop",
     "Pairwise",
     "ParallelFrankWolfe",
+    "PowerLoop",
     "Projected",
     "RestartedParallelFrankWolfe",
     "SearchedComposite",

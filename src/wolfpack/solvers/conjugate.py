@@ -54,8 +54,9 @@ from ..problem.checks import between, checked, choice
 from ..smoothing import Oracles
 from .parts.active_set import hessian_product, towards
 from .parts.domain import shortened
+from .parts.rules import as_rule
 from .parts.stall import Stall
-from .parts.step_rules import LineSearch, Memory, Rule, SearchLine, as_rule
+from .parts.step_rules import LineSearch, Memory, Rule, SearchLine
 
 
 class State(NamedTuple):

@@ -35,7 +35,8 @@ from ..atoms import Atoms
 from ..problem import Evaluation, Problem, Solver
 from ..smoothing import Oracles
 from .parts.domain import shortened
-from .parts.step_rules import LineSearch, Memory, OpenLoop, Rule, SearchLine, as_rule
+from .parts.rules import as_rule
+from .parts.step_rules import LineSearch, Memory, OpenLoop, Rule, SearchLine
 
 
 class State(NamedTuple):
@@ -55,8 +56,10 @@ class FrankWolfe(Solver[State]):
     Parameters
     ----------
     rule : Rule or str
-        How far to go: a rule of `wolfpack.solvers`, or its name ("open-loop" is 2/(k+2),
-        "short-step" needs L, "backtracking" estimates it, "secant", "line-search").
+        How far to go: a rule of `wolfpack.solvers`, or its name. "open-loop" is 2/(k+2),
+        "log-open-loop", "power-loop" and "monotone" are its variants, "short-step" needs L,
+        "backtracking" and "adaptive" estimate it, "secant", "golden-section" and "line-search"
+        search the minimum of f between x and the vertex.
     """
 
     rule: Rule | str = OpenLoop()
@@ -88,9 +91,16 @@ class FrankWolfe(Solver[State]):
         return problem.dual_bound(state.at.gradient, state.at.dual, state.vertex)
 
 
-def open_loop(ell: float = 2.0) -> FrankWolfe:
-    """Frank-Wolfe with step ell/(k+ell)."""
-    return FrankWolfe(OpenLoop(ell))
+def open_loop(ell: float | None = None, rule: Rule | str | None = None) -> FrankWolfe:
+    """Frank-Wolfe with step ell/(k+ell), where ell is 2 by default, or with another rule."""
+    if rule is None:
+        return FrankWolfe(OpenLoop() if ell is None else OpenLoop(ell))
+    if ell is not None:
+        raise ValueError(
+            "ell belongs to the open loop ell/(k+ell): leave it out, or leave rule out, found "
+            f"ell={ell!r} beside rule={rule!r}"
+        )
+    return FrankWolfe(rule)
 
 
 def line_search(xtol: float = 1e-10) -> FrankWolfe:

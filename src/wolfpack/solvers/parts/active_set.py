@@ -15,8 +15,9 @@ from ...smoothing import Oracles
 from .carried import Carried, Shift, begin, evaluate, shift
 from .domain import shortened
 from .hull import Hull
+from .rules import as_rule
 from .stall import Stall
-from .step_rules import LineSearch, Memory, Rule, SearchLine, Stride, as_rule
+from .step_rules import LineSearch, Memory, Rule, SearchLine, Stride
 
 STALLED_AFTER = 100
 """Rounds without progress after which a run has stalled, or as many as it has active vertices."""

@@ -22,7 +22,7 @@ from scipy.optimize import brentq
 
 from ...arrays import Array, epsilon, inner
 from ...problem import Evaluation, Problem, checks
-from ...problem.checks import checked, count, positive, shown
+from ...problem.checks import checked, count, positive
 from .carried import Shift
 from .domain import between, beyond, shortest_step
 
@@ -91,7 +91,7 @@ class ShortStep(Rule):
 
     def __call__(self, problem: Problem, ray: SearchLine) -> Stride:
         curvature = problem.need_L("short step") * inner(ray.d, ray.d)
-        return Stride(_clamped(-inner(ray.at.gradient, ray.d), curvature, ray.max_step))
+        return Stride(clamped(-inner(ray.at.gradient, ray.d), curvature, ray.max_step))
 
 
 @checked(
@@ -130,7 +130,7 @@ class Backtracking(Rule):
         # a smaller difference of values of f is rounding
         noise = 8.0 * epsilon(at.gradient) * abs(at.value)
         for _ in range(_TRIALS):
-            step = _clamped(descent, M * square, max_step)
+            step = clamped(descent, M * square, max_step)
             change = problem.value(ray.x + step * d) - at.value
             if change <= -step * descent + 0.5 * M * step**2 * square + noise:
                 return Stride(step, M)
@@ -166,7 +166,7 @@ class LineSearch(Rule):
         known = _exact(problem, ray)
         if known is not None:
             return Stride(known)
-        max_step, slope_at = ray.max_step, _slopes(problem, ray)
+        max_step, slope_at = ray.max_step, slope_function(problem, ray)
         slopes = {0.0: inner(ray.at.gradient, ray.d), max_step: slope_at(max_step)}
         if slopes[max_step] <= 0:
             return Stride(max_step)
@@ -213,9 +213,9 @@ class Secant(Rule):
         known = _exact(problem, ray)
         if known is not None:
             return Stride(known, ray.memory)
-        slope_at, max_step = _slopes(problem, ray), ray.max_step
+        slope_at, max_step = slope_function(problem, ray), ray.max_step
         slope_0, square = inner(ray.at.gradient, ray.d), inner(ray.d, ray.d)
-        t = _clamped(-slope_0, (ray.memory or 0.0) * square, max_step)
+        t = clamped(-slope_0, (ray.memory or 0.0) * square, max_step)
         low, high, bracketed = 0.0, max_step, False
         before, slope_before, slope = 0.0, slope_0, slope_0
         for _ in range(self.max_looks):
@@ -239,25 +239,6 @@ class Secant(Rule):
         return Stride(t, max(0.0, (slope - slope_0) / (t * square)))
 
 
-RULES: dict[str, Callable[[], Rule]] = {
-    "open-loop": OpenLoop,
-    "short-step": ShortStep,
-    "backtracking": Backtracking,
-    "secant": Secant,
-    "line-search": LineSearch,
-}
-
-
-def as_rule(rule: object, name: str = "rule") -> Rule:
-    """Return a step rule: a rule as it is, or the one of that name."""
-    if isinstance(rule, Rule):
-        return rule
-    if isinstance(rule, str) and rule in RULES:
-        return RULES[rule]()
-    known = ", ".join(map(repr, RULES))
-    raise TypeError(f"{name} must be one of {known} or a Rule, found {shown(rule)}")
-
-
 def _exact(problem: Problem, ray: SearchLine) -> float | None:
     """Return the minimiser where it is known at once: no descent, no room, or a quadratic."""
     slope = inner(ray.at.gradient, ray.d)
@@ -267,10 +248,10 @@ def _exact(problem: Problem, ray: SearchLine) -> float | None:
         curvature = ray.carried.curvature(ray.d)
     else:
         curvature = problem.objective.curvature(ray.x, ray.d)
-    return None if curvature is None else _clamped(-slope, curvature, ray.max_step)
+    return None if curvature is None else clamped(-slope, curvature, ray.max_step)
 
 
-def _slopes(problem: Problem, ray: SearchLine) -> Callable[[float], float]:
+def slope_function(problem: Problem, ray: SearchLine) -> Callable[[float], float]:
     """Return t -> phi'(t), counted as gradients; infinite where f is not finite."""
     if ray.carried is not None:
         along = ray.carried.slope_along(problem)
@@ -307,7 +288,7 @@ def _bracket(
     return low, low
 
 
-def _clamped(descent: float, curvature: float, max_step: float) -> float:
+def clamped(descent: float, curvature: float, max_step: float) -> float:
     """Return descent/curvature clamped to [0, max_step], without dividing by zero."""
     if descent <= 0:
         return 0.0
