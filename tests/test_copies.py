@@ -184,7 +184,11 @@ INSTANCES: dict[str, Callable[[], Any]] = {
         objectives.LeastSquares(A, np.stack([B, 2.0 * B])), sets.Simplex(5)
     ),
     "History": lambda: finished(method="fw").history,
-    **{f"result of {m}": lambda m=m: finished(method=m, max_rounds=9) for m in METHODS},
+    **{
+        f"result of {m}": lambda m=m: finished(method=m, max_rounds=9)
+        for m in METHODS
+        if m != "block"
+    },
     "composite result": lambda: wp.minimize_composite(
         finite_sum(), R.ElasticNet(0.1, 0.1), max_rounds=9, variance_reduction=True
     ),

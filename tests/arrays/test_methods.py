@@ -35,16 +35,23 @@ METHODS = {
     "conjugate": {},
     "biconjugate": {},
     "projected": {},
+    "block": {"order": "cyclic"},
+    "block parallel": {"order": "parallel", "lazy": True},
     "conic": {},
     "auto": {},
 }
+
+
+def default_set(method):
+    parts = wp.sets.Simplex(4), wp.sets.L1Ball(2)
+    return wp.sets.Product(*parts) if method.startswith("block") else wp.sets.Simplex(6, radius=2.0)
 
 
 def solve(backend: Backend | None, method: str, K=None, rounds=12, **options):
     a, b = (A, B) if backend is None else (backend.array(A), backend.array(B))
     return wp.minimize(
         wp.objectives.LeastSquares(a, b),
-        wp.sets.Simplex(6, radius=2.0) if K is None else K,
+        default_set(method) if K is None else K,
         method=method.split()[0],
         max_rounds=rounds,
         tol=1e-9,

@@ -62,6 +62,12 @@ RUNS: list[tuple[str, str, dict[str, Any]]] = [
     ("corrective", "l1 birkhoff", {"m": 8, "tol": 1e-6}),
     ("projected", "simplex l1 trace spectrahedron", {}),
     ("projected", "simplex l1", {"L0": 100.0}),
+    *(
+        ("block", "product", {"order": order, "lazy": lazy})
+        for order in ("cyclic", "shuffled", "random", "gap", "parallel")
+        for lazy in (False, True)
+    ),
+    ("block", "product", {"rule": "backtracking"}),
     ("conic", "simplex birkhoff", {}),
     ("pfw", "simplex l1 birkhoff", {"m": 4, "alpha": 0.1}),
     ("pfw", "simplex", {"m": 4, "epsilon": 0.05}),

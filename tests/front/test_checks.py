@@ -13,14 +13,14 @@ import pytest
 
 import wolfpack as wp
 from problems import small_simplex
-from wolfpack.front.methods import METHODS
+from wolfpack.front.methods import METHODS, PARTICULAR
 
 D = 8
 rng = np.random.default_rng(3)
 A, b = rng.standard_normal((3 * D, D)), rng.standard_normal(3 * D)
 NEEDS_L = ("pfw", "r-pfw", "fw-short", "cgs")
-ALL = ["auto", *(name for name in METHODS if name != "conic")]  # which takes no callable
-LINEAR_ORACLES = [name for name in METHODS if name not in ("projected", "conic")]
+ALL = ["auto", *(name for name in METHODS if name not in PARTICULAR)]
+LINEAR_ORACLES = [name for name in METHODS if name not in ("projected", *PARTICULAR)]
 
 
 def least_squares(x: np.ndarray) -> tuple[float, np.ndarray]:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import wolfpack as wp
-from wolfpack.front.methods import METHODS
+from wolfpack.front.methods import METHODS, PARTICULAR
 from wolfpack.solvers.descending import AVERAGING
 
 D = 4
 BOX = wp.sets.Box(-2.0 * np.ones(D), 2.0 * np.ones(D))
-DESCENT = [name for name in METHODS if name not in (*AVERAGING, "conic")]
+DESCENT = [name for name in METHODS if name not in (*AVERAGING, *PARTICULAR)]
 
 
 def wells(x: np.ndarray) -> tuple[float, np.ndarray]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wolfpack as wp
-from wolfpack.front.methods import METHODS
+from wolfpack.front.methods import METHODS, PARTICULAR
 
 
 class Own(Exception):
@@ -42,8 +42,8 @@ def f(x):
 
 @pytest.mark.parametrize("kind", ERRORS)
 @pytest.mark.parametrize("often", [0, 1, 4, 9])
-# "conic" takes no functions of the user's own.
-@pytest.mark.parametrize("method", [name for name in METHODS if name != "conic"])
+# Others take no function, or no set, of the user's own.
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in PARTICULAR])
 def test_what_f_raises_comes_out_of_every_method(method, often, kind):
     error = kind("mine")
     fails = wp.objectives.Function(Failing(f, error, often), L=9.0)

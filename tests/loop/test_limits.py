@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import wolfpack as wp
-from wolfpack.front.minimize import METHODS
+from wolfpack.front.methods import METHODS, PARTICULAR
 from wolfpack.loop import Limits
 from wolfpack.problem import Counts, LimitReached, affordable, counted, spend, tick
 
@@ -19,7 +19,7 @@ D = 6
 GOAL = np.linspace(-0.2, 0.9, D)
 SAMPLED = {"anytime": {"m": 3}, "pfw": {"m": 3, "alpha": 0.1}, "r-pfw": {"m": 3}}
 OPTIONS: dict[str, dict[str, Any]] = {name: {} for name in METHODS} | SAMPLED
-INSIDE = ("projected", "conic")  # methods that need more of K than its oracle
+INSIDE = ("projected", *PARTICULAR)  # methods that need more of K than its oracle
 CASES = {
     **{name: (name, options) for name, options in OPTIONS.items() if name not in INSIDE},
     "pfw by accuracy": ("pfw", {"m": 3, "epsilon": 0.05}),

@@ -10,13 +10,13 @@ import pytest
 from scipy.optimize import brentq
 
 import wolfpack as wp
-from wolfpack.front.methods import METHODS
+from wolfpack.front.methods import METHODS, PARTICULAR
 from wolfpack.loop.monitor import SmoothnessWarning
 from wolfpack.problem import NonFiniteError
 from wolfpack.problem.errors import named_point
 from wolfpack.solvers.parts.domain import shortened
 
-GRADIENTS = [name for name in METHODS if name != "conic"]
+GRADIENTS = [name for name in METHODS if name not in PARTICULAR]
 RNG = np.random.default_rng(0)
 V = RNG.standard_normal((12, 3))
 RETURNS = np.exp(0.3 * RNG.standard_normal((20, 8)))

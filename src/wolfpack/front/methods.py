@@ -29,6 +29,7 @@ from ..solvers import (
     RestartedParallelFrankWolfe,
     ShortStep,
     Sliding,
+    block,
     frank_wolfe,
 )
 
@@ -48,11 +49,15 @@ METHODS: dict[str, Callable[..., Solver[Any]]] = {
     "lazy": LazyFrankWolfe,
     "momentum": Momentum,
     "cgs": Sliding,
+    "block": block.block,
     "conic": Conic,
     "conjugate": partial(Conjugate, 1),
     "biconjugate": partial(Conjugate, 2),
 }
 """The methods of `minimize`."""
+
+PARTICULAR = ("block", "conic", "dicg")
+"""Methods that need more of f and K than gradients, linear oracles and projections."""
 
 _SOLVER_PARTS = ("name", "init", "step", "lower_bound")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,7 @@ def _check_point(name: str, x: Array, problem: Problem | CompositeProblem) -> No
 
 
 def _check_hulls(state: Any, problem: Problem) -> None:
+    blocks = {f"state.caches.{i}": part for i, part in enumerate(problem.set.factors)}
     for name, hull in _parts(state, "state"):
         if not (hasattr(hull, "weights") and hasattr(hull, "atoms")):
             continue
@@ -86,7 +88,8 @@ def _check_hulls(state: Any, problem: Problem) -> None:
         if len(atoms) != len(weights) - 1:
             raise Implausible(f"{name} has {len(atoms)} vertices, {len(weights)} weights")
         for i in np.flatnonzero(weights[1:]).tolist():
-            _check_point(f"vertex {i} of {name}", atoms.take(i).to_dense(), problem)
+            own = replace(problem, set=blocks[name]) if name in blocks else problem
+            _check_point(f"vertex {i} of {name}", atoms.take(i).to_dense(), own)
 
 
 def _check_values(snapshot: Snapshot, problem: Problem | CompositeProblem) -> None:

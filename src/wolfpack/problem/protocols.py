@@ -258,6 +258,11 @@ class Region(Protocol):
         ...
 
     @property
+    def factors(self) -> Sequence[Region]:
+        """The sets of which K is the product, in the order of their blocks; empty for others."""
+        ...
+
+    @property
     def cheap_projection(self) -> bool:
         """Whether `project`, where K has it, costs about as much as the oracle."""
         ...

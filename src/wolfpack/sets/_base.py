@@ -231,6 +231,11 @@ class Set(Stackable, ABC):
         """
         return ""
 
+    @property
+    def factors(self) -> tuple[Set, ...]:
+        """The sets of which this one is the product, in the order of their blocks; or none."""
+        return ()
+
     def at(self, x: Array) -> Set:
         """Return this set as it answers arrays of the library, device and type of ``x``.
 

@@ -60,6 +60,10 @@ class Product(Combination):
         self.diameter = math.hypot(*(part.diameter for part in self.parts))
         self.centred_radius = math.hypot(*(part.centred_radius for part in self.parts))
 
+    @property
+    def factors(self) -> tuple[Set, ...]:
+        return self.parts
+
     def split(self, x: Array) -> list[Array]:
         """Return the parts' points of ``x``, a vector or a batch of vectors."""
         x = as_float_array(x, "x")

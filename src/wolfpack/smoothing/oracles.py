@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from ..arrays import Compiled, inner
+from ..arrays import Compiled, Streams, inner
 from ..atoms import Atoms
 from ..problem import CapabilityError, Problem
 from ._base import Array, Smoothing
@@ -49,6 +49,7 @@ class Oracles:
     ) -> None:
         self.problem = problem
         self.smoothing = smoothing
+        self.streams = Streams(seed)
         self.job: Job | None = None
         if smoothing is not None:
             kind = Job if smoothing.K.like is None else DeviceJob

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .anytime import Anytime
 from .away import AwayStep
 from .blended_pairwise import BlendedPairwise
+from .block import BlockCoordinate
 from .composite import ConvergingComposite, NewtonComposite, SearchedComposite, StochasticComposite
 from .conic import Conic
 from .conjugate import Conjugate
@@ -30,6 +31,7 @@ __all__ = [
     "AwayStep",
     "Backtracking",
     "BlendedPairwise",
+    "BlockCoordinate",
     "Conic",
     "Conjugate",
     "ConvergingComposite",

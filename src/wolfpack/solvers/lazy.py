@@ -37,19 +37,16 @@ Sources
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
-
-import numpy as np
 
 from ..arrays import Array, inner, same_type
 from ..problem import Evaluation, Problem
 from ..problem.checks import checked, count
 from ..smoothing import Oracles
 from .parts.active_set import ActiveSetMethod, State, laziness, towards
+from .parts.cache import used
 from .parts.domain import shortened
-from .parts.hull import Hull
 from .parts.stall import Stall
 
 
@@ -78,7 +75,9 @@ class LazyFrankWolfe(ActiveSetMethod):
         assert vertex is not None
         phi = 0.5 * (inner(g, x0) - float(vertex.dot(g)))
         stall = Stall(state.at.value, state.bound)
-        return state._replace(active=self._used(*state.active.add(vertex)), stall=stall, phi=phi)
+        return state._replace(
+            active=used(*state.active.add(vertex), self.size), stall=stall, phi=phi
+        )
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         x, at, bound, phi, cache = state.x, state.at, state.bound, state.phi, state.active
@@ -101,12 +100,5 @@ class LazyFrankWolfe(ActiveSetMethod):
             return x_next, problem.evaluate(x_next)
 
         _, (x_next, at_next) = shortened(moved, gamma, x, end=1.0)
-        stall, cache = state.stall.updated(at_next.value, bound), self._used(cache, i)
+        stall, cache = state.stall.updated(at_next.value, bound), used(cache, i, self.size)
         return State(state.k + 1, x_next, at_next, vertex, bound, cache, memory, stall, phi)
-
-    def _used(self, cache: Hull, i: int) -> Hull:
-        """Return the cache after a round that used vertex i, which alone has weight."""
-        weights, idle = np.zeros(len(cache.weights)), cache.idle + 1
-        weights[i], idle[i] = 1.0, 0
-        cache = cache._replace(weights=weights, idle=idle)
-        return cache.trimmed(1 + self.size, math.inf, idle)
