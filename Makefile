@@ -7,7 +7,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install install-engines install-bench install-browser demo test test-all mutants lint format docs clean
+.PHONY: help install install-engines install-bench install-browser demo test test-all mutants lint format docs docs-serve clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -54,6 +54,9 @@ format: install ## Rewrite the code in the project's format
 docs: $(VENV)/.has-docs ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Documentation: $(CURDIR)/site/index.html"
+
+docs-serve: $(VENV)/.has-docs ## Serve the documentation on this machine, and build it again when a page changes
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --dev-addr 127.0.0.1:8000
 
 clean: ## Remove .venv and everything that was built
 	rm -rf $(VENV) build dist site demo-out

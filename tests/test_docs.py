@@ -85,6 +85,8 @@ def test_links_lead_somewhere(path: Path) -> None:
             continue
         target, _, anchor = link.partition("#")
         file = (path.parent / target).resolve() if target else path
+        if file.parent == DOCS / "reference" and file.stem in [*wolfpack.__all__, "functions"]:
+            continue  # made by docs/hooks/reference.py; the build checks the link
         assert file.exists(), f"{name_of(path)} links to {link}"
         if anchor and file.suffix == ".md":
             assert anchor in anchors(file), f"{name_of(path)} links to {link}"
@@ -101,9 +103,3 @@ def test_pictures_are_small_and_used() -> None:
     for picture in (DOCS / "assets" / "examples").glob("*.png"):
         assert picture.stat().st_size < 150_000
         assert f"assets/examples/{picture.name}" in pages
-
-
-def test_every_public_name_is_in_the_reference() -> None:
-    page = (DOCS / "reference" / "index.md").read_text(encoding="utf-8")
-    shown = {part for name in re.findall(r"^::: ([\w.]+)$", page, re.M) for part in name.split(".")}
-    assert shown >= set(wolfpack.__all__)

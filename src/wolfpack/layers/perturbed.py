@@ -182,10 +182,12 @@ class FenchelYoungLoss:
 
     Parameters
     ----------
-    K, scale, m, noise, sampling, seed
-        As for `PerturbedArgmax`.
+    K : Set
+        Where the targets are.
     reduction : {"mean", "sum", "none"}
         What becomes of the losses of a batch.
+    **options
+        ``scale``, ``m``, ``noise``, ``sampling`` and ``seed``, as for `PerturbedArgmax`.
 
     Examples
     --------

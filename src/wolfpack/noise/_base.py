@@ -23,6 +23,7 @@ from ..arrays import Array, Native, as_float_array, check_size, is_foreign, like
 from ..problem.checks import count, flag, shown
 
 Constants = Literal["paper", "sharp"]
+"""Which constants a bound uses: those printed in the paper, or the best ones that are known."""
 
 
 @dataclass(frozen=True, eq=False)
