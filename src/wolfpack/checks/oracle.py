@@ -18,6 +18,10 @@ from .finding import Finding
 KEPT = 8
 """Answers that a run remembers; a new one is compared with each of them."""
 
+ASKED = 32
+"""Directions that are kept for a checkpoint, as long as they have few entries in all."""
+
+_ENTRIES = 2**20
 _INEXACT = 1e-2
 """Relative error that makes an oracle wrong. A smaller one makes it inexact, which is remarked."""
 
@@ -34,6 +38,9 @@ class Witness:
         self.K = K
         self.compares = compares
         self.answers: deque[tuple[Array, Any, float]] = deque(maxlen=kept)
+        # the last directions, with the minimum that was claimed for each
+        asked = max(kept, min(ASKED, _ENTRIES // max(1, K.dimension)))
+        self.asked: deque[tuple[Array, float]] = deque(maxlen=asked)
         self.finding: Finding | None = None
         self.inexact = 0.0
 
@@ -61,6 +68,7 @@ class Witness:
             elif self._beaten(former, claim, float(vertex.dot(former))):
                 self._disproved(former, claim, float(vertex.dot(former)), "a later answer")
         self.answers.append((g, vertex, claimed))
+        self.asked.append((g, claimed))
 
     def meet(self, point: Array, name: str) -> None:
         """Compare all answers with a point of K."""

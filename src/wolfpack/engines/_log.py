@@ -50,6 +50,16 @@ class _Tally:
     ends: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_STATUSES, 0))
 
 
+class _Past(NamedTuple):
+    """What a log of a file holds; the spans are columns."""
+
+    alive: int
+    began: float
+    rows: np.ndarray
+    spans: tuple[np.ndarray, ...]
+    workers: dict[str, _Tally]
+
+
 class Columns(Mapping[str, np.ndarray], dict[str, np.ndarray]):  # pyright: ignore
     """Numbers that are recorded row by row and read column by column.
 
@@ -114,7 +124,7 @@ class EngineLog(Columns):
     columns = ("round", "blocks", "late", *(name for name in Stats._fields if name != "spans"))
     reals = ("busy",)
 
-    def __init__(self, name: str, reason: str = "") -> None:
+    def __init__(self, name: str, reason: str = "", past: _Past | None = None) -> None:
         self.name = name
         self.reason = reason
         self.alive = 0
@@ -123,6 +133,17 @@ class EngineLog(Columns):
         self._spans: deque[Span] = deque(maxlen=MAX_SPANS)
         self._began = time.perf_counter()
         self._workers: dict[str, _Tally] = {}
+        if past is not None:
+            self.alive, self._began, self._workers = past.alive, past.began, dict(past.workers)
+            self.rows = Rows.of(past.rows)
+            columns = (column.tolist() for column in past.spans)
+            self._spans.extend(map(Span._make, zip(*columns, strict=True)))
+
+    def saved_fields(self) -> dict[str, Any]:
+        """Return what a file keeps of the log: the arguments that make it again."""
+        spans = tuple(map(np.array, zip(*self._spans, strict=True)))
+        past = _Past(self.alive, self._began, self.rows.table(), spans, self._workers)
+        return {"name": self.name, "reason": self.reason, "past": past}
 
     def add(self, k: int, blocks: int, late: int, stats: Stats) -> None:
         """Record a round."""

@@ -23,7 +23,10 @@ from ..regularizers import Regularizer
 from ..sets import Set
 
 QUESTIONS = 3
-"""Number of points, or of directions, at which parts that cannot be read are asked."""
+"""Number of points at which parts that cannot be read are asked."""
+
+DIRECTIONS = 4
+"""Number of directions that an oracle which cannot be read is asked."""
 
 _RTOL = 1e-6  # of answers: whole computations differ in the last digits by machine
 
@@ -80,14 +83,18 @@ def constrained_fingerprint(f: Objective, K: Set, place: Array = None) -> Finger
     (data, f_read), (more, K_read) = _read("f", f), _read("K", region)
     answers: dict[str, Answer] = {}
     if not (f_read and K_read):
-        directions = _directions(region.shape)
+        directions = _directions(region.shape, QUESTIONS if K_read else DIRECTIONS)
         vertices = [_vertex(region, u) for u in directions]
         if not K_read:
+            start, length = region.start(), float(np.linalg.norm(directions[0]))
+            along = float(np.vdot(directions[0], start))
+            answers["the start of K, along u_0,"] = Answer(along, region.radius * length)
             for i, (u, v) in enumerate(zip(directions, vertices, strict=True)):
                 size = region.radius * float(np.linalg.norm(u))
                 answers[f"min <u, x> over K, u = u_{i},"] = Answer(float(np.vdot(u, v)), size)
         if not f_read:
-            answers |= _asked("f", f, _mixed([region.start(), *vertices]), place)
+            corners = [region.start(), *vertices[:QUESTIONS]]
+            answers |= _asked("f", f, _mixed(corners), place)
     kinds = {"f": type(f).__qualname__, "K": type(region).__qualname__}
     return Fingerprint(kinds, tuple(region.shape), data | more, answers)
 
@@ -109,9 +116,9 @@ def composite_fingerprint(G: Objective, H: Regularizer, y0: Array) -> Fingerprin
     return Fingerprint(kinds, tuple(y0.shape), data | more, answers)
 
 
-def _directions(shape: tuple[int, ...]) -> list[np.ndarray]:
+def _directions(shape: tuple[int, ...], count: int = QUESTIONS) -> list[np.ndarray]:
     """Return the fixed directions u_0, u_1, ..."""
-    return [Streams(0).at(i).standard_normal(tuple(shape)) for i in range(QUESTIONS)]
+    return [Streams(0).at(i).standard_normal(tuple(shape)) for i in range(count)]
 
 
 def _vertex(K: Set, u: np.ndarray) -> np.ndarray:

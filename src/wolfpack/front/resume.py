@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from os import PathLike
@@ -18,7 +19,7 @@ from ..loop.run import Options
 from ..loop.schedule import Schedule
 from ..objectives import Objective, as_objective
 from ..problem import Counts
-from ..problem.checks import checked, flag, optional, shown
+from ..problem.checks import as_float, checked, flag, optional, shown
 from ..solvers.integer import BranchAndBound
 from .choose import as_set
 from .config import Config, ConstrainedSettings, OtherProblem, as_checkpoint
@@ -77,8 +78,9 @@ def resume(
         ``tol``, ``rtol``, ``max_rounds``, ``max_seconds``, ``max_lmo``, ``max_passes``: new values;
         those of the run before are kept otherwise. All count from the very beginning of the run.
         For a run of `minimize_integer` they may be called ``gap`` and ``max_nodes`` as well.
-        None lifts a limit, or ``rtol``: ``resume(path, f, K, max_rounds=None, max_seconds=60)``.
-        When no limit is left, the default of `minimize`, 100,000 rounds, holds.
+        ``math.inf`` lifts a limit, and None does too; ``rtol=None`` lifts that tolerance:
+        ``resume(path, f, K, max_rounds=math.inf, max_seconds=60)``. When no limit is left, the
+        default of `minimize`, 100,000 rounds, holds.
 
     Returns
     -------
@@ -165,4 +167,10 @@ def _limits(old: Limits, given: dict[str, Any]) -> Limits:
             f"those of the checkpoint, and only these can be changed: {', '.join(_LIMITS)}"
         )
     # a tolerance that is given now counts in place of the default
+    given = {name: _lifted(name, value) for name, value in given.items()}
     return replace(old, **given, relative=old.relative and "tol" not in given)
+
+
+def _lifted(name: str, value: Any) -> Any:
+    """Return None for a limit that infinity lifts, other values as they are."""
+    return None if name in _LIMITS[2:] and as_float(value) == math.inf else value

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..engines._rows import Rows
 from ..files import replacing
 from ..problem.checks import as_path, checked, count, nonnegative, optional
@@ -80,6 +81,8 @@ class Snapshot:
     length: int
     counts: dict[str, Any]  # the fields of the problem's `Counts`
     monitor: dict[str, Any]  # what the run had to remark on L and convexity
+    # directions that the user's own oracle was asked last, and the minima that its answers claim
+    asked: tuple[tuple[Array, float], ...] = ()
 
     @property
     def history(self) -> History:
@@ -93,8 +96,8 @@ class Snapshot:
         names += ("solver_seconds", "unrecorded")
         best = {name: getattr(tracker, name) for name in names}
         seen = {"remarks": list(monitor.remarks), "seen": sorted(monitor.seen)}
-        rows = tracker.history.rows
-        return cls(state, best, rows, len(rows), tracker.problem.counts.saved(), seen)
+        rows, counts = tracker.history.rows, tracker.problem.counts.saved()
+        return cls(state, best, rows, len(rows), counts, seen, monitor.asked)
 
     def restore(self, tracker: Tracker, monitor: Monitor) -> Any:
         """Put everything back into a new run's objects and return the state.
@@ -160,6 +163,7 @@ def save(path: str | os.PathLike[str], snapshot: Snapshot, config: Any) -> None:
         "history": encoder.encode(dict(snapshot.history)),
         "counts": snapshot.counts,
         "monitor": snapshot.monitor,
+        "asked": encoder.encode(snapshot.asked),
     }
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     with replacing(path, keep=older(path)) as file:
@@ -207,7 +211,8 @@ def _read(path: Path, place: Any) -> tuple[Any, Snapshot]:
             rows = History.from_columns(decoder.decode(header["history"])).rows
             state, best = decoder.decode(header["state"]), decoder.decode(header["best"])
             counts, remarks = header["counts"], header["monitor"]
-            snapshot = Snapshot(state, best, rows, len(rows), counts, monitor=remarks)
+            asked = decoder.decode(header.get("asked", {"tuple": []}))
+            snapshot = Snapshot(state, best, rows, len(rows), counts, remarks, asked)
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no checkpoint {path}") from None
     except OtherLayout as error:

@@ -9,18 +9,26 @@ some methods keep, and the best lower bound, cannot be proved again.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, LowRank, all_finite, epsilon, is_foreign, norm
+from ..arrays import Array, LowRank, all_finite, epsilon, is_foreign, like, norm, to_host
 from ..atoms import Atoms
 from ..problem import CompositeProblem, Problem
+from .active import active_of
 from .checkpoint import Snapshot
 
 _FEASIBLE = 1e-6  # relative to max(1, R_K), as for starting points
+_SAME_ANSWER = (
+    1e-6  # relative to ||g|| R_K: whole computations differ in the last digits by machine
+)
+_QUESTIONS = 64  # about the vertices of a run with the user's own oracle, in all
+_QUESTIONS_EACH = 8  # about one vertex: is it still in K?
+_SECONDS = 1.0  # that the user's own oracle is asked, one question more at most
 _WEIGHTS = 1e-6  # how far weights may be below 0, and their sum from 1
 
 
@@ -32,7 +40,8 @@ def check_invariants(snapshot: Snapshot, problem: Problem | CompositeProblem) ->
     """Raise `Implausible` if a run of this problem cannot have left this snapshot.
 
     It takes one or two evaluations of f, which are not counted, and one feasibility check for each
-    point and each vertex that the state holds.
+    point and each vertex that the state holds. An oracle of the user's own is asked again what the
+    run asked last, and at most 64 times about the vertices that it has given, for a second.
     """
     state, best = snapshot.state, snapshot.best
     _check_counts(snapshot)
@@ -44,6 +53,8 @@ def check_invariants(snapshot: Snapshot, problem: Problem | CompositeProblem) ->
         _check_point(name, x, problem)
     if isinstance(problem, Problem):
         _check_hulls(state, problem)
+        if not problem.set.tested:
+            _check_oracle(snapshot, problem)
     _check_values(snapshot, problem)
     _check_history(snapshot)
 
@@ -90,6 +101,69 @@ def _check_hulls(state: Any, problem: Problem) -> None:
         for i in np.flatnonzero(weights[1:]).tolist():
             own = replace(problem, set=blocks[name]) if name in blocks else problem
             _check_point(f"vertex {i} of {name}", atoms.take(i).to_dense(), own)
+
+
+def _check_oracle(snapshot: Snapshot, problem: Problem) -> None:
+    """Check that the user's own oracle still is that of the run.
+
+    It must have the same minima in the directions that the run asked last, and answer no direction
+    worse than a vertex that it has given before: neither those, nor the directions of a short
+    search for the point of K nearest to the vertex.
+    """
+    K: Any = problem.set
+    found = active_of(snapshot.state, snapshot.state.x)
+    vertices = [] if found is None else list(found.vertices)
+    missed = getattr(K, "inexact", 0.0)
+
+    def ask(g: Array) -> tuple[Any, float, float]:
+        """Return the oracle's answer, its minimum, and how far from it other numbers may be."""
+        answer, scale = K._lmo(g), norm(g) * K.radius
+        return answer, K.certify(g, answer), (_SAME_ANSWER + 2.0 * missed) * scale
+
+    deadline = time.perf_counter() + _SECONDS
+    for g, claimed in reversed(snapshot.asked):
+        _, least, error = ask(g)
+        if not abs(least - claimed) <= error:
+            raise Implausible(
+                f"the oracle of K has changed: in a direction that the run has asked, its minimum "
+                f"was {claimed:.9g}, now it is {least:.9g}"
+            )
+        _check_not_better(vertices, g, least - error)
+        if time.perf_counter() >= deadline:
+            return
+    middle = sum(vertices) / max(1, len(vertices))
+    questions = _QUESTIONS
+    for vertex in vertices:
+        nearest = middle
+        for _ in range(min(_QUESTIONS_EACH, questions)):
+            if time.perf_counter() >= deadline:
+                return
+            questions -= 1
+            u = like(nearest - vertex, snapshot.state.x)
+            answer, least, error = ask(u)
+            _check_not_better([vertex], u, least - error)
+            dense = np.asarray(to_host(answer.to_dense()), dtype=np.float64)
+            nearest = _nearer(nearest, dense, vertex)
+            if norm(nearest - vertex) <= _SAME_ANSWER * K.radius:
+                break
+
+
+def _nearer(y: np.ndarray, z: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Return the point between y and z that is nearest to another point."""
+    step = z - y
+    length = float(np.vdot(step, step))
+    t = float(np.vdot(step, point - y)) / length if length > 0.0 else 0.0
+    return y + min(max(t, 0.0), 1.0) * step
+
+
+def _check_not_better(vertices: list[np.ndarray], g: Array, least: float) -> None:
+    direction = np.asarray(to_host(g), dtype=np.float64)
+    best = min((float(np.vdot(direction, vertex)) for vertex in vertices), default=math.inf)
+    if best < least:
+        raise Implausible(
+            "the oracle of K has changed: a vertex that it gave in this run has "
+            f"<g, v> = {best:.9g} in a direction where it now claims a minimum of {least:.9g}"
+        )
 
 
 def _check_values(snapshot: Snapshot, problem: Problem | CompositeProblem) -> None:

@@ -8,6 +8,7 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..arrays import Array
 from ..checks import Audit, CompositeAudit, ConstrainedAudit, Finding, breach
 from ..problem import LimitReached, Problem
 from ..smoothing import Oracles
@@ -64,6 +65,14 @@ class Monitor:
         if isinstance(problem, Problem):
             return ConstrainedAudit(problem, lmo)
         return CompositeAudit(problem)
+
+    @property
+    def asked(self) -> tuple[tuple[Array, float], ...]:
+        """The last directions that an oracle of the user's own was asked, with its minima."""
+        audit = self.audit
+        if not (isinstance(audit, ConstrainedAudit) and audit.foreign):
+            return ()
+        return tuple(audit.witness.asked)
 
     def latest(self, state: Any) -> Any:
         """Return the last answer of the oracle; it is asked where there is none.

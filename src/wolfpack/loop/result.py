@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from html import escape
@@ -13,17 +12,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..arrays import Array, LowRank, to_host
+from ..arrays import Array
 from ..engines import EngineLog
 from ..files import replacing, write_text
 from ..problem import CapabilityError
-from ..problem.checks import as_path, count, optional, shown
+from ..problem.checks import as_path, count, flag, optional, shown
 from .active import Mixture, active_of, reduced
 from .history import History
+from .saved import as_columns, fields_from, header_of, parts_of
 from .status import Status
-
-_SAVED = ("fun", "gap", "lower_bound", "nit", "nfev", "njev", "nlmo", "seconds", "solver_seconds")
-_SAVED += ("success", "status", "message", "method")
 
 
 class Result(OptimizeResult):
@@ -184,40 +181,47 @@ class Result(OptimizeResult):
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the solver's state, as plain numbers, strings and lists.
 
-        An ``x`` of low rank is ``{"U": ..., "S": ..., "V": ...}``, the matrix U diag(S) V'.
+        An ``x`` of low rank is ``{"U": ..., "S": ..., "V": ...}``, the matrix U diag(S) V'. A plan
+        is the text that describes it, an engine's log the name of the engine.
         """
-        x = {name: part.tolist() for name, part in _parts(self.x).items()}
+        x = {name: part.tolist() for name, part in parts_of(self.x).items()}
         history = {name: column.tolist() for name, column in self.history.items()}
-        return self._header() | {"x": x.get("x", x), "history": history}
+        found = header_of(self) | {"x": x.get("x", x), "history": history}
+        if "plan" in self:
+            found["plan"] = str(self.plan)
+        if "scale" in self:
+            found["scale"] = parts_of(self.scale)["x"].tolist()
+        if "starts" in self:
+            found["starts"] = [start.to_dict() for start in self.starts]
+        log = self.get("engine")
+        return found | {"engine": None if log is None else log.name}
 
-    def _header(self) -> dict[str, Any]:
-        """Return the numbers and texts of `_SAVED` as plain Python values."""
-        header = {name: self[name] for name in _SAVED}
-        if "stationarity" in self:
-            header["stationarity"] = self.stationarity
-        # of an intermediate result, which a callback saves, there is no status yet
-        status = None if self.status is None else str(self.status)
-        return header | {"success": bool(self.success), "status": status}
-
-    def save(self, path: str | Path) -> Path:
-        """Write the result (without the solver's state) to an npz file, without pickle.
+    def save(self, path: str | Path, state: bool = True) -> Path:
+        """Write the result to an npz file, without pickle; `wolfpack.load` reads it.
 
         The file holds ``x``, or for an answer of low rank its factors ``U``, ``S`` and ``V`` with x
-        = U diag(S) V', each column of the history under ``history_<name>``, and ``header``, the
-        numbers and texts as JSON. It appears when it is complete: a full disk leaves the old
-        file.
+        = U diag(S) V', each column of the history under ``history_<name>``, ``header``, the numbers
+        and texts as JSON, and ``more``, the plan, the engine's log, the results of several starts
+        and the solver's state. It appears when it is complete: a full disk leaves the old file.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write; the suffix ``.npz`` is added when it is missing.
+        state : bool
+            Whether to write the solver's state, which may be several times as large as ``x`` and
+            which ``active`` and ``decompose`` need. States of your own solvers are left out.
 
         Returns
         -------
         Path
-            The file written; the suffix ``.npz`` is added when it is missing.
+            The file written.
         """
-        path = Path(path)
+        flag(state, "state")
+        path = Path(as_path(path, "path"))
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-        columns: Any = {f"history_{name}": column for name, column in self.history.items()}
-        columns |= _parts(self.x)
         with replacing(path) as file:
-            np.savez(file, header=np.array(json.dumps(self._header())), **columns)
+            np.savez(file, **as_columns(self, state))
         return path
 
 
@@ -228,14 +232,6 @@ Callback: TypeAlias = Callable[[Result], object]
 def _drawing(module: str) -> Any:
     """Return a module of `wolfpack.report`, which is built on results and imported on use."""
     return import_module(f"{__name__.partition('.')[0]}.report.{module}")
-
-
-def _parts(x: Any) -> dict[str, np.ndarray]:
-    """Return an answer as arrays: one that is kept in factors stays so, however large it is."""
-    if isinstance(x, LowRank):
-        x = x.on_host()
-        return {"U": x.U, "S": x.s, "V": x.V}
-    return {"x": np.asarray(to_host(x))}
 
 
 def load(path: str | Path) -> Any:
@@ -256,15 +252,10 @@ def load(path: str | Path) -> Any:
                 from .many_result import ManyResult  # which imports this module
 
                 return ManyResult.read(data)
-            header = json.loads(str(data["header"]))
-            prefix = "history_"
-            columns = {k[len(prefix) :]: data[k] for k in data.files if k.startswith(prefix)}
-            if header["status"] is not None:
-                header["status"] = Status(header["status"])
-            # Files of earlier versions have the solver's share alone.
-            header.setdefault("solver_seconds", header["seconds"])
-            x = LowRank(data["U"], data["S"], data["V"]) if "U" in data.files else data["x"]
-            return Result(x=x, history=History.from_columns(columns), **header)
+            fields = fields_from(data)
+            if "starts" in fields:
+                fields["starts"] = [Result(start) for start in fields["starts"]]
+            return Result(fields)
     except OSError as error:
         raise type(error)(
             f"there is no result at path {shown(str(path))}: {error.strerror}"
