@@ -501,3 +501,31 @@ def interrupted_after(problem, begun, seconds, before="") -> subprocess.Popen[st
             os.killpg(process.pid, signal.SIGKILL)
     assert err.count("\n") <= 1
     return process
+
+
+INTEGER = """
+[objective]
+type = "LeastSquares"
+A = [[1, 2, 3, 4], [2, 1, 0, 1], [0, 1, 1, 5]]
+b = [1, 2, 3]
+[set]
+type = "Hypersimplex"
+n = 4
+k = 2
+[solve]
+integer = true
+max_nodes = 5000
+"""
+
+
+def test_check_describes_the_tree_of_an_integer_problem(capsys, problem):
+    problem.write_text(INTEGER)
+    assert cli.run(["check", str(problem), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["method"], found["integers"]) == ("branch-and-bound", 4)
+    assert found["round_oracles"] > 1
+    assert cli.run(["check", str(problem)]) == 0
+    said = capsys.readouterr().out
+    assert "one node" in said
+    assert "all 5,000 nodes" in said
+    assert "'auto'" not in said

@@ -381,8 +381,8 @@ def test_rounds_without_oracle_calls_are_limited_too():
 @pytest.mark.parametrize("lifted", [math.inf, np.inf, None])
 def test_resume_lifts_limits(tmp_path, lifted):
     path = tmp_path / "run.ckpt"
-    f = wp.objectives.LeastSquares(np.eye(4), np.array([0.9, 0.4, 0.1, -0.3]))
-    first = wp.minimize(f, wp.sets.Simplex(4), method="fw", tol=1e-9, max_rounds=3, checkpoint=path)
+    f = wp.objectives.Quadratic(np.diag([1.0, 2.0, 3.0, 4.0]), np.zeros(4))
+    first = wp.minimize(f, wp.sets.Simplex(4), method="fw", tol=0, max_rounds=3, checkpoint=path)
     assert first.status == "max_rounds"
     res = wp.resume(path, f, wp.sets.Simplex(4), max_rounds=lifted, max_lmo=50, checkpoint=None)
     assert res.status == "max_lmo"

@@ -66,8 +66,8 @@ def check(
     """Check a problem file, and say what it will do and cost.
 
     Gradient, oracle and convexity are tested as by wolfpack.check. Nothing is written. Times are
-    measured on a few calls and a short trial. Exits with 0 if all is well, 1 if a test found
-    something wrong, 2 if the file is bad.
+    measured on a few calls and a short trial, of nodes where the file asks for integer points.
+    Exits with 0 if all is well, 1 if a test found something wrong, 2 if the file is bad.
     """
     from ..front.check import check as examine
     from ..problem_file import measure
@@ -80,14 +80,14 @@ def check(
     if as_json:
         plain: dict[str, Any] = {"title": task.title, "set": repr(task.set), **asdict(cost)}
         plain["options"] = choice.options if choice else {}
-        plain["reason"] = choice.reason if choice else "named in the file"
+        plain["reason"] = choice.reason if choice else _named(task)
         plain["ok"] = report.ok
         plain["findings"] = [found._asdict() for found in report.findings]
         print(json.dumps(plain, indent=2))
     else:
         console = Console(highlight=False)
         console.print(f"{problem} is good: {task.title}", soft_wrap=True, markup=False)
-        said = str(choice) if choice else f"method {cost.method!r}, named in the file"
+        said = str(choice) if choice else f"method {cost.method!r}, {_named(task)}"
         console.print(said, markup=False)
         console.print(_cost_table(cost, task))
         console.print(str(report), markup=False)
@@ -95,18 +95,29 @@ def check(
         raise typer.Exit(1)
 
 
+def _named(task: Task) -> str:
+    """Return why a method is used that nothing has chosen."""
+    return "named in the file" if task.integer is None else "for integer = true in the file"
+
+
 def _cost_table(cost: Cost, task: Task) -> Table:
     calls = f"{cost.round_oracles:.3g} oracle calls"
+    unit, limits = "round", task.settings
+    if task.integer is not None:
+        unit, limits = "node", {"max_rounds": task.integer.get("max_nodes")}
     rows = [
         ("dimension", f"{cost.dimension:,}"),
         ("memory", f"{_size(cost.data_bytes)} of data, {_size(cost.x_bytes)} a point"),
         ("one gradient", _time(cost.gradient_seconds)),
         ("one oracle call", _time(cost.oracle_seconds)),
-        ("one round", f"{_time(cost.round_seconds)}, {calls}, in this process"),
+        (f"one {unit}", f"{_time(cost.round_seconds)}, {calls}, in this process"),
     ]
-    if rounds := task.settings.get("max_rounds"):
+    if task.integer is not None:
+        rows.insert(1, ("integer entries", f"{cost.integers:,}"))
+    if rounds := limits.get("max_rounds"):
         longest = _time(rounds * cost.round_seconds)
-        rows.append(("the whole run", f"{longest} if it takes all {rounds:,} rounds at this pace"))
+        text = f"{longest} if it takes all {rounds:,} {unit}s at this pace"
+        rows.append(("the whole run", text))
     return plain_table(rows)
 
 

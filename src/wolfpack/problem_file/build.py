@@ -62,8 +62,8 @@ class Task:
 
     @property
     def choice(self) -> Choice | None:
-        """What ``auto`` chooses, None when the file names a method."""
-        if self.settings["method"] != "auto":
+        """What ``auto`` chooses, None when the file names a method or asks for integer points."""
+        if self.integer is not None or self.settings["method"] != "auto":
             return None
         return explain(self.objective, self.set, **self.settings)
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..front.integer import minimize_integer
 from ..front.minimize import minimize
+from ..loop import Result
 from .build import Task
 
 _TRIES = 5
@@ -23,7 +25,8 @@ class Cost:
     """Sizes (of x, of the data, of one point), and times measured in this process.
 
     Times of a gradient and of an oracle call are medians. Those of a round, and its mean number of
-    oracle calls, come from a short trial with ``method``.
+    oracle calls, come from a short trial with ``method``. For a file that asks for integer points
+    a round is a node of the tree, and ``integers`` is the number of entries that must be integers.
     """
 
     dimension: int
@@ -34,6 +37,7 @@ class Cost:
     round_seconds: float
     round_oracles: float
     method: str
+    integers: int = 0
 
 
 def measure(task: Task, rounds: int = 20) -> Cost:
@@ -42,6 +46,24 @@ def measure(task: Task, rounds: int = 20) -> Cost:
     gradient = _median(lambda: task.objective.evaluate(x))
     direction = np.asarray(task.objective.evaluate(x).gradient)
     oracle = _median(lambda: task.set.lmo(direction))
+    result, clock = _tree(task, rounds) if task.integer is not None else _trial(task, rounds)
+    seconds, calls = np.diff(clock), np.diff(result.history["nlmo"])
+    nodes = np.maximum(np.diff(result.history["round"]), 1)
+    return Cost(
+        dimension=task.set.dimension,
+        data_bytes=task.data_bytes,
+        x_bytes=int(x.nbytes),
+        gradient_seconds=gradient,
+        oracle_seconds=oracle,
+        round_seconds=float(np.median(seconds / nodes)) if len(seconds) else 0.0,
+        round_oracles=float(np.mean(calls / nodes)) if len(calls) else 0.0,
+        method=result.method,
+        integers=0 if task.integer is None else len(result.state.costs.gains),
+    )
+
+
+def _trial(task: Task, rounds: int) -> tuple[Result, list[float]]:
+    """Return a short run, and the solver's own time after each of its rounds."""
     settings = task.settings | {"engine": None, "tol": 0.0, "rtol": None, "record_every": 1}
     settings |= {"max_rounds": rounds, "max_seconds": _MAX_SECONDS, "max_lmo": None}
     clock: list[float] = []  # the solver's own time: certificates become rarer in a longer run
@@ -49,17 +71,18 @@ def measure(task: Task, rounds: int = 20) -> Cost:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the run itself will show them
         result = minimize(task.objective, task.set, progress=False, **settings)
-    seconds, calls = np.diff(clock), np.diff(result.history["nlmo"])
-    return Cost(
-        dimension=task.set.dimension,
-        data_bytes=task.data_bytes,
-        x_bytes=int(x.nbytes),
-        gradient_seconds=gradient,
-        oracle_seconds=oracle,
-        round_seconds=float(np.median(seconds)) if len(seconds) else 0.0,
-        round_oracles=float(np.mean(calls)) if len(calls) else 0.0,
-        method=result.method,
-    )
+    return result, clock
+
+
+def _tree(task: Task, nodes: int) -> tuple[Result, list[float]]:
+    """Return the first nodes of a tree, and the solver's own time after each of them."""
+    clock: list[float] = []
+    settings = {**(task.integer or {}), "engine": None, "gap": 0.0, "rtol": None, "batch": 1}
+    settings |= {"max_nodes": nodes, "max_seconds": _MAX_SECONDS, "progress": False}
+    settings["callback"] = lambda now: clock.append(now.solver_seconds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return minimize_integer(task.objective, task.set, **settings), clock
 
 
 def _median(call: Callable[[], object]) -> float:
