@@ -86,9 +86,9 @@ def constrained_fingerprint(f: Objective, K: Set, place: Array = None) -> Finger
         directions = _directions(region.shape, QUESTIONS if K_read else DIRECTIONS)
         vertices = [_vertex(region, u) for u in directions]
         if not K_read:
-            start, length = region.start(), float(np.linalg.norm(directions[0]))
-            along = float(np.vdot(directions[0], start))
-            answers["the start of K, along u_0,"] = Answer(along, region.radius * length)
+            along = float(np.vdot(directions[0], np.asarray(region.start())))
+            size = region.radius * float(np.linalg.norm(directions[0]))
+            answers["the start of K, along u_0,"] = Answer(along, size)
             for i, (u, v) in enumerate(zip(directions, vertices, strict=True)):
                 size = region.radius * float(np.linalg.norm(u))
                 answers[f"min <u, x> over K, u = u_{i},"] = Answer(float(np.vdot(u, v)), size)

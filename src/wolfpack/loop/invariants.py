@@ -131,7 +131,7 @@ def _check_oracle(snapshot: Snapshot, problem: Problem) -> None:
         _check_not_better(vertices, g, least - error)
         if time.perf_counter() >= deadline:
             return
-    middle = sum(vertices) / max(1, len(vertices))
+    middle = np.mean(vertices, axis=0) if vertices else np.zeros(K.shape)
     questions = _QUESTIONS
     for vertex in vertices:
         nearest = middle
