@@ -66,6 +66,8 @@ def prepare_constrained(
             result.plan, result.method = carried_out(config.solver, result)
             if result.plan.switches:
                 result.message += f" The methods took turns: {result.plan}."
+        if problem.counts.slope is not None:
+            result.priced = (K, problem.counts.slope)
         result.message += objective.remark(result.x) + (K.original or K).remark(result.x)
         if convex is None and math.isfinite(result.gap):
             result.message += (

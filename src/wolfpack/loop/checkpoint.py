@@ -95,6 +95,7 @@ class Snapshot:
         names = ("x", "at", "fun", "best_bound", "convex", "seconds")
         names += ("solver_seconds", "unrecorded")
         best = {name: getattr(tracker, name) for name in names}
+        best["slope"] = tracker.problem.counts.slope
         seen = {"remarks": list(monitor.remarks), "seen": sorted(monitor.seen)}
         rows, counts = tracker.history.rows, tracker.problem.counts.saved()
         return cls(state, best, rows, len(rows), counts, seen, monitor.asked)
@@ -105,7 +106,9 @@ class Snapshot:
         Files of earlier versions have the solver's share of the time alone.
         """
         tracker.solver_seconds = self.best["seconds"]
-        for name, value in self.best.items():
+        best = dict(self.best)
+        tracker.problem.counts.slope = best.pop("slope", None)
+        for name, value in best.items():
             setattr(tracker, name, value)
         for name, value in self.counts.items():
             setattr(tracker.problem.counts, name, value)

@@ -62,6 +62,9 @@ class Result(OptimizeResult):
     plan : Plan
         Only with ``method="auto"``: the methods that were used and the rounds in which they took
         turns. ``minimize(f, K, method=res.plan)`` repeats the run to the same bits.
+    duals : dict or None
+        By how much the minimum rises with each right-hand side of K's constraints: `Set.prices` at
+        the gradient of the best bound. None for sets without prices.
     nodes, open_nodes : int
         Only of `minimize_integer`: the nodes of the tree that were solved, and that are left.
     """
@@ -88,6 +91,8 @@ class Result(OptimizeResult):
     # only with convex=False
     stationarity: float
     starts: list[Result]
+    # K and the slope of the best bound, or the prices at it, for sets that have them
+    priced: Any
     # only of minimize_integer
     nodes: int
     open_nodes: int
@@ -102,7 +107,7 @@ class Result(OptimizeResult):
 
     def __repr__(self) -> str:
         # a state holds several arrays of x's size, which no one wants to read
-        hidden = ("state", "starts")
+        hidden = ("state", "starts", "priced")
         return repr(OptimizeResult({k: v for k, v in self.items() if k not in hidden}))
 
     def _repr_html_(self) -> str:
@@ -123,6 +128,22 @@ class Result(OptimizeResult):
             for name, value in rows.items()
         )
         return f"<table>{cells}</table><p>{escape(str(self.message))}</p>"
+
+    @property
+    def duals(self) -> dict[str, Any] | None:
+        """The prices of K's constraints: how fast the minimum rises with each right-hand side.
+
+        ``res.duals["radius"]`` of a ball, ``["rows"]`` and ``["columns"]`` of a transport polytope,
+        ``["nodes"]`` of flows, ``["b_ub"]``, ``["b_eq"]``, ``["lower"]`` and ``["upper"]`` of a
+        linear program. They are computed when they are first asked for, by one call of the oracle
+        or one linear program, at the slope of the best lower bound: at the minimum that is the
+        gradient. None where K has no prices or nothing was proved. See `Set.prices` for the signs.
+        """
+        priced = self.get("priced")
+        if isinstance(priced, tuple):
+            K, slope = priced
+            self["priced"] = priced = K.prices(slope)
+        return priced
 
     @property
     def active(self) -> Mixture | None:

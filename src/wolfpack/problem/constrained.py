@@ -201,7 +201,14 @@ class Problem:
         bound = value + below.level - error
         if bound >= self.counts.bound:
             self.counts.bound, self.counts.rounding = bound, error
+            if self._priced:
+                self.counts.slope = y
         return bound
+
+    @cached_property
+    def _priced(self) -> bool:
+        """Whether K tells prices of its constraints, which the slope of the best bound gives."""
+        return self.set.has("prices")
 
     def _units(self, y: Array) -> tuple[float, float, float]:
         """Return the precision of y, the size below which it underflows, and the error of sums."""

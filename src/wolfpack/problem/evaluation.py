@@ -111,6 +111,8 @@ class Counts:
         How much the best dual bound was lowered to allow for rounding errors.
     bound : float
         The best dual bound so far.
+    slope : array or None
+        The gradient, or the average of gradients, of the best bound; kept where K has prices.
     scale : float
         The first value of f that is not 0, in absolute value: the size against which a user's
         function may cancel.
@@ -139,6 +141,7 @@ class Counts:
     smoothness: float | None = None
     rounding: float = 0.0
     bound: float = float("-inf")
+    slope: Any = None
     scale: float = 0.0
     largest: float = 0.0
     bias: float | None = None
@@ -201,5 +204,6 @@ class Counts:
             raise LimitReached("max_seconds")
 
     def saved(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps: all but the limits, which a resumed run sets anew."""
-        return {name: value for name, value in vars(self).items() if name not in _LIMITS}
+        """Return the numbers that a checkpoint keeps: not the limits, which a resumed run sets anew."""
+        left_out = (*_LIMITS, "slope")
+        return {name: value for name, value in vars(self).items() if name not in left_out}

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arrays import Array, zeros
 from ._base import Set
+from ._prices import Prices
 
 
 class Ball(Set):
@@ -22,6 +23,9 @@ class Ball(Set):
     def __init__(self, shape: tuple[int, ...], r: float) -> None:
         self.shape = shape
         self.r = self.radius = r
+
+    def _prices(self, g: Array) -> Prices:
+        return {"radius": -float(self.support(-g)) / self.r}
 
     def start(self) -> Array:
         return np.zeros(self.shape) if self.like is None else zeros(self.shape, self.like)

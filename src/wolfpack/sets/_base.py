@@ -22,12 +22,14 @@ from ..arrays import (
     is_foreign,
     namespace,
     norm,
+    to_host,
 )
 from ..atoms import Atoms, Dense
 from ..problem import CapabilityError, Polyhedron, Stackable, is_own, spend
 from ..problem.checks import nonnegative
 from ..problem.polyhedron import Matrix, Rows
 from ._laws import NoiseLike
+from ._prices import Prices, named, row_prices
 
 T = TypeVar("T")
 
@@ -77,6 +79,9 @@ class Set(Stackable, ABC):
     unconditional : bool
         Whether all points of K are nonnegative, or the sign of any entry of a point can be changed
         within K. False by default. It sharpens `absolute_support`.
+    price_names : dict
+        Names of `prices`, by the kind of constraint of `polyhedron` ("equations", "inequalities",
+        "lower", "upper"), where the set's parameters have better ones.
     summary : str
         What ``repr`` shows in parentheses, a format string in which ``K`` is the set.
     original, like : Set or None, array or None
@@ -113,6 +118,7 @@ class Set(Stackable, ABC):
     factored_from: int = 120
     cheap_violation: bool = True
     unconditional: bool = False
+    price_names: ClassVar[dict[str, str]] = {}
     summary: str = "{K.sizes}"
     original: Self | None = None
     like: Array = None
@@ -260,6 +266,8 @@ class Set(Stackable, ABC):
             return True
         if capability == "polyhedron":
             return kind._polyhedron is not Set._polyhedron
+        if capability == "prices":
+            return kind._prices is not Set._prices or self.has("polyhedron")
         return getattr(kind, capability) is not getattr(Set, capability)
 
     def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
@@ -343,6 +351,24 @@ class Set(Stackable, ABC):
     def _polyhedron(self) -> Polyhedron:
         """Describe a set on the host; `_described` helps sets that have a projection."""
         raise NotImplementedError
+
+    def prices(self, g: Array) -> Prices:
+        """Return by how much min <g, v> over v in K rises with each right-hand side.
+
+        These are the multipliers of the constraints, by the name of the parameter. They are 0 where
+        a constraint does not bind, at most 0 where a larger number makes K larger. `Result.duals`
+        are those at the last certificate. Sets with matrices (`polyhedron`) and balls of norms have
+        them.
+        """
+        self._need("prices")
+        K = self.original or self
+        g = np.asarray(to_host(_plain(g)), dtype=np.float64)
+        return K._prices(check_shape(check_finite(g, "direction"), K.shape, "direction"))
+
+    def _prices(self, g: Array) -> Prices:
+        """Return the prices of a set on the host."""
+        K = self._polyhedron()
+        return named(row_prices(K, g), K, self.price_names, self.shape)
 
     def _described(
         self,

@@ -60,7 +60,7 @@ class Combination(Set):
                 part.has("draw") and part.closed_forms[0] == self.closed_forms[0]
                 for part in self.parts
             )
-        if capability in ("project", "k_best", "polyhedron"):
+        if capability in ("project", "k_best", "polyhedron", "prices"):
             return all(part.has(capability) for part in self.parts)
         return True
 

@@ -13,6 +13,7 @@ from ..arrays import Array
 from ..atoms import Atoms
 from ..problem.polyhedron import Polyhedron, Rows
 from ._base import Set
+from ._prices import Prices, row_prices
 
 _U = 2.0**-53
 
@@ -62,6 +63,15 @@ class Marginals(Set):
         # the last column's sum follows from the others
         matrix = sparse.vstack([rows, columns[:-1]], format="csr")
         return self._described(0.0, np.inf, Rows(matrix, np.concatenate([self.a, self.b[:-1]])))
+
+    def _prices(self, g: Array) -> Prices:
+        found = row_prices(self._polyhedron(), g)
+        p = self.shape[0]
+        return {
+            "rows": found.equations[:p],
+            "columns": np.append(found.equations[p:], 0.0),
+            "lower": found.lower.reshape(self.shape),
+        }
 
     def _project(self, x: Array) -> Array:
         """Return the Euclidean projection X = max(x - lambda 1' - 1 mu', 0).

@@ -65,6 +65,7 @@ class CappedSimplex(Set):
     polytope = True
     summary = "{K.sizes}, cap={K._cap_text}, total={K.total:g}"
     stack_axes: ClassVar[dict[str, int]] = {"cap": 1, "total": 0}
+    price_names: ClassVar[dict[str, str]] = {"equations": "total", "upper": "cap"}
 
     @checked(total=extent)
     def __init__(self, n: Shape, cap: ArrayLike, total: float = 1.0) -> None:

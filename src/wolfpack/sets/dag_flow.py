@@ -17,6 +17,7 @@ from ..problem import Polyhedron
 from ._graph import Edges, Graph, Routes, find_cycle, flows_of, heights
 from ._laws import NoiseLike, smoothing_arguments
 from ._lifted import LiftedSet
+from ._prices import Prices, distances
 
 
 class Level(NamedTuple):
@@ -206,6 +207,10 @@ class DagFlow(LiftedSet):
         received = np.maximum(-self._supply, 0.0)
         origin = int(np.argmax(self._supply))
         return flows_of(self.graph, [Routes(self.graph, origin, received)])
+
+    def _prices(self, g: Array) -> Prices:
+        graph, source = self.graph, np.flatnonzero(self._supply > 0)
+        return {"nodes": distances(graph.tails, graph.heads, g, graph.node_count, source)[0]}
 
     def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
         y, alpha = self._lifted_arguments(y, alpha, noise)

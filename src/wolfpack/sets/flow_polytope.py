@@ -20,6 +20,7 @@ from ._batch import map_batch
 from ._graph import Edges, Graph, Routes, flows_of, heights
 from ._highs import COST
 from ._linear import LinearSystem, ProgramAnswer, ProgramSet
+from ._prices import Prices, distances, row_prices
 from ._routing import Routing
 
 Demands: TypeAlias = Iterable[tuple[object, object, float]] | np.ndarray | sparse.sparray
@@ -209,6 +210,18 @@ class FlowPolytope(ProgramSet):
         return replace(
             whole, lift=sums, round=lambda z: np.minimum(sums @ whole.round(z), self._limit)
         )
+
+    def _prices(self, g: Array) -> Prices:
+        graph, origins = self.graph, self._routing.origins
+        if self._system is None:
+            return {"nodes": distances(graph.tails, graph.heads, g, graph.node_count, origins)}
+        whole = self._polyhedron()
+        found = row_prices(whole, g)
+        # a capacity bounds the sum over the origins, and the flow from each of them
+        capacity = found.inequalities + found.upper.reshape(len(origins), -1).sum(axis=0)
+        balance = found.equations.reshape(len(origins), -1)
+        own = np.take_along_axis(balance, origins[:, None], axis=1)
+        return {"nodes": own - balance, "capacity": capacity}
 
     def start(self) -> Array:
         return self._lmo(np.ones(self.shape)).to_dense()

@@ -17,6 +17,7 @@ from ._distance import separation
 from ._laws import NoiseLike
 from ._linear_map import LinearMap
 from ._polyhedra import _map
+from ._prices import Prices
 
 _U = 2.0**-53
 _DENSE_NORM = 500
@@ -84,6 +85,9 @@ class Image(LinearMap):
     def smoothness(self, noise: NoiseLike) -> float | None:
         value = super().smoothness(noise)
         return None if value is None else value * self._stretch**2
+
+    def _prices(self, g: Array) -> Prices:
+        return self.K._prices(self._pull(g))
 
     def _polyhedron(self) -> Polyhedron:
         K = self.K.polyhedron()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,6 +46,7 @@ class Knapsack(Set):
     polytope = True
     summary = "{K.sizes}, capacity={K.capacity:g}"
     _derived = ("_loads",)
+    price_names: ClassVar[dict[str, str]] = {"inequalities": "capacity"}
 
     @checked(capacity=extent)
     def __init__(self, weights: ArrayLike, capacity: float, upper: ArrayLike = 1.0) -> None:

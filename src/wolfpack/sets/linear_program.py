@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -41,6 +43,7 @@ class LinearProgram(ProgramSet):
 
     batch_hint = 1
     summary = "{K.shape[0]} variables"
+    price_names: ClassVar[dict[str, str]] = {"equations": "b_eq", "inequalities": "b_ub"}
 
     def __init__(
         self,

@@ -6,7 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..arrays import Array
 from ..problem.checks import Shape, as_shape, checked, extent
+from ._prices import Prices
 from .box import Box
 
 
@@ -42,3 +44,6 @@ class LinfBall(Box):
         shape = as_shape(n, "n")
         self.r = radius
         super().__init__(np.full(shape, -self.r), np.full(shape, self.r))
+
+    def _prices(self, g: Array) -> Prices:
+        return {"radius": -float(abs(g).sum())}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -61,6 +62,7 @@ class Matching(Set):
     proof_calls = 4
     releases_gil = True
     summary = "{K.graph.edge_count} edges, {K.graph.node_count} nodes{K._kind}"
+    price_names: ClassVar[dict[str, str]] = {"equations": "nodes", "inequalities": "nodes"}
 
     @checked(perfect=flag)
     def __init__(self, graph: Edges, perfect: bool = False) -> None:

@@ -16,6 +16,7 @@ from ._base import Set
 from ._combination import Combination, Law
 from ._laws import NoiseLike, scales, smoothing_arguments
 from ._polyhedra import joined
+from ._prices import Prices
 
 
 class Product(Combination):
@@ -117,6 +118,9 @@ class Product(Combination):
 
     def _polyhedron(self) -> Polyhedron:
         return joined([part.polyhedron() for part in self.parts])
+
+    def _prices(self, g: Array) -> Prices:
+        return {f"part {i}": K._prices(block) for i, (K, block) in enumerate(self._blocks(g))}
 
     def _project(self, x: Array) -> Array:
         return self.join([part._project(block) for part, block in self._blocks(x)])

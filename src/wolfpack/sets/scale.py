@@ -12,6 +12,7 @@ from ._base import Set
 from ._combination import Combination, Law
 from ._laws import LIFTED, NoiseLike, smoothing_arguments
 from ._polyhedra import moved
+from ._prices import Prices
 
 _SYMMETRIC = ("gaussian", "logistic", LIFTED)
 """Noise that keeps its law when the set is reflected."""
@@ -102,6 +103,9 @@ class Scale(Combination):
 
     def _polyhedron(self) -> Polyhedron:
         return moved(self.K.polyhedron(), self.factor, np.zeros(self.shape))
+
+    def _prices(self, g: Array) -> Prices:
+        return self.K._prices(self.factor * g)
 
     def _project(self, x: Array) -> Array:
         return self.factor * self.K._project(x / self.factor)

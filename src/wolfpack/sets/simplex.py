@@ -48,6 +48,7 @@ class Simplex(Set):
     closed_forms = ("gumbel",)
     summary = "{K.sizes}, radius={K.r:g}"
     stack_axes: ClassVar[dict[str, int]] = {"radius": 0}
+    price_names: ClassVar[dict[str, str]] = {"equations": "radius"}
 
     @checked(radius=extent)
     def __init__(self, n: Shape, radius: float = 1.0) -> None:

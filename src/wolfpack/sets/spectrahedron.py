@@ -12,6 +12,7 @@ from ..atoms import Atoms, RankOne
 from ..problem.checks import as_size, checked, count, extent, flag
 from ._base import Set
 from ._krylov import sparse_eigenvectors, sparse_symmetric_ceiling
+from ._prices import Prices
 from ._spectral import DENSE_SVD, leading_eigenvectors, top_eigenvector
 from ._spectral_bounds import symmetric_ceiling
 from .simplex import Simplex
@@ -73,6 +74,9 @@ class Spectrahedron(Set):
         sparse = isinstance(g, SparseMatrix)
         ceiling = sparse_symmetric_ceiling(g, guess) if sparse else symmetric_ceiling(-g, guess)
         return -self.r * (ceiling if self.equality else max(0.0, ceiling))
+
+    def _prices(self, g: Array) -> Prices:
+        return {"trace": -float(self.support(-g)) / self.r}
 
     def violation(self, x: Array) -> float:
         if not all_finite(x):

@@ -13,6 +13,7 @@ from ._base import Set
 from ._combination import Combination
 from ._laws import NoiseLike, smoothing_arguments
 from ._polyhedra import moved
+from ._prices import Prices
 
 
 class Translate(Combination):
@@ -90,6 +91,9 @@ class Translate(Combination):
 
     def _polyhedron(self) -> Polyhedron:
         return moved(self.K.polyhedron(), 1.0, self.offset)
+
+    def _prices(self, g: Array) -> Prices:
+        return self.K._prices(g)
 
     def _project(self, x: Array) -> Array:
         return self.K._project(x - self.offset) + self.offset

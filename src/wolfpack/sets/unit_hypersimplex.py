@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,6 +40,7 @@ class UnitHypersimplex(Set):
     unconditional = True
     polytope = True
     summary = "{K.sizes}, k={K.k}"
+    price_names: ClassVar[dict[str, str]] = {"inequalities": "k"}
 
     @checked(k=count)
     def __init__(self, n: Shape, k: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -62,6 +63,7 @@ class UnitSimplex(Set):
     default_noise = "gumbel"
     closed_forms = ("gumbel",)
     summary = "{K.sizes}, radius={K.r:g}"
+    price_names: ClassVar[dict[str, str]] = {"inequalities": "radius"}
 
     @checked(radius=extent)
     def __init__(self, n: Shape, radius: float = 1.0) -> None:
