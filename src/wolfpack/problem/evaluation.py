@@ -204,6 +204,6 @@ class Counts:
             raise LimitReached("max_seconds")
 
     def saved(self) -> dict[str, Any]:
-        """Return the numbers that a checkpoint keeps: not the limits, which a resumed run sets anew."""
+        """Return the numbers that a checkpoint keeps, without limits, which a resumed run sets."""
         left_out = (*_LIMITS, "slope")
         return {name: value for name, value in vars(self).items() if name not in left_out}
