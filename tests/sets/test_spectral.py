@@ -7,6 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from wolfpack import sets as s
+from wolfpack.problem import Counts, LimitReached, counted
 from wolfpack.sets import _spectral
 from wolfpack.sets._spectral import (
     leading_eigenvectors,
@@ -254,3 +256,33 @@ def test_bounds_of_zero_are_zero():
     assert singular_ceiling(zero, 0.0) == 0.0
     assert symmetric_ceiling(zero[:2], 0.0) == 0.0
     assert schatten_ceiling(zero, 1) == 0.0
+
+
+LARGE_SETS = [
+    s.Spectrahedron(70),
+    s.TraceNormBall((70, 80)),
+    s.OperatorNormBall((70, 80)),
+    s.SchattenBall((70, 80), 3.0),
+    s.Fantope(70, 3),
+]
+
+
+@pytest.mark.parametrize("K", LARGE_SETS, ids=lambda K: type(K).__name__)
+def test_batches_end_at_the_deadline(K, monkeypatch):
+    g = np.random.default_rng(0).standard_normal((6, *K.shape))
+    whole = np.asarray(K.lmo(g))
+    counts = Counts()
+    ticks = iter(range(100))
+    monkeypatch.setattr("time.perf_counter", lambda: next(ticks))
+    counts.allow(1000.0, np.inf)
+    with counted(counts):
+        counts.ask(6)
+        np.testing.assert_array_equal(np.asarray(K.lmo(g)), whole)
+    assert (counts.nlmo, counts.begun) == (6, 6)
+    ticks = iter(range(100))
+    counts.allow(4.0, np.inf)
+    with counted(counts):
+        counts.ask(6)  # the first look at the clock; each matrix is another
+        with pytest.raises(LimitReached):
+            K.lmo(g)
+    assert counts.nlmo == 6 + 3

@@ -32,14 +32,17 @@ Only the product u v' matters, which does not depend on the sign of the pair.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from ..arrays import Array, LowRank, all_finite
+from ..problem import under_way
 
 LANCZOS_FROM = 300
 DENSE_SVD = 300
@@ -51,6 +54,9 @@ POWERS = 8
 STEP = 1e-11
 RESTARTS = 20
 TOLERANCE = 1e-10
+_LARGE = 2**10
+"""Entries of a matrix from which one decomposition takes a millisecond or so."""
+
 _TINY = 1e-300
 
 
@@ -68,6 +74,31 @@ def unit_scale(g: Array) -> tuple[Array, Array]:
     largest = abs(h).max(axis=(-2, -1), initial=0.0)
     exponent = np.frexp(largest)[1]
     return np.ldexp(h, -exponent[..., None, None]), exponent
+
+
+def in_time(batch: Array) -> Iterator[Array]:
+    """Return the matrices of a batch one by one, each of them only while the run has time.
+
+    Those that are not reached are not counted (`wolfpack.problem.Counts.begin_call`).
+    """
+    counts = under_way()
+    for matrix in batch:
+        if counts is not None and counts.limited:
+            counts.begin_call()
+        yield matrix
+
+
+def decomposed(decompose: Callable[[Array], Any], batch: Array) -> tuple[Array, ...]:
+    """Return LAPACK's decompositions of one matrix or a batch, whole matrices while there is time.
+
+    A batch of large matrices takes long. While the run has a deadline they are taken one by one,
+    which gives the same bits as the batch.
+    """
+    counts = under_way()
+    timed = counts is not None and counts.deadline < math.inf
+    if batch.ndim == 2 or not timed or not len(batch) or batch[0].size < _LARGE:
+        return decompose(batch)
+    return tuple(map(np.stack, zip(*map(decompose, in_time(batch)), strict=True)))
 
 
 def singular_values(x: Array) -> Array:
@@ -97,7 +128,7 @@ def top_eigenvector(a: Array) -> Array:
         # squaring needs a positive semidefinite matrix: h + ||h||_F I has h's eigenvectors
         shift = np.sqrt((h * h).sum(axis=(-2, -1), keepdims=True))
         return _top_by_squaring(h + shift * np.eye(n))
-    return np.array([top_eigenvector(row) for row in h]).reshape(-1, n)
+    return np.array([top_eigenvector(row) for row in in_time(h)]).reshape(-1, n)
 
 
 def leading_singular(g: Array, k: int) -> tuple[Array, Array]:
@@ -135,7 +166,7 @@ def _top_singular_tall(h: Array) -> tuple[Array, Array]:
     elif q <= SQUARING_TO and h.shape[0] >= BATCH_FROM:
         v = _top_by_squaring(h.swapaxes(-1, -2) @ h)
     else:
-        v = np.array([_top_right(row) for row in h]).reshape(-1, q)
+        v = np.array([_top_right(row) for row in in_time(h)]).reshape(-1, q)
     u = _unit((h @ v[..., None])[..., 0])
     return u, _unit((h.swapaxes(-1, -2) @ u[..., None])[..., 0])
 

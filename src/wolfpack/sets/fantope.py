@@ -11,7 +11,7 @@ from ..atoms import Atoms, Dense
 from ..problem.checks import as_size, checked, count
 from ._base import Set
 from ._level import clip_to_total
-from ._spectral import DENSE_SVD, leading_eigenvectors
+from ._spectral import DENSE_SVD, decomposed, leading_eigenvectors
 from ._spectral_bounds import largest_sum_ceiling
 
 
@@ -62,7 +62,8 @@ class Fantope(Set):
         if g.ndim == 2 and self.shape[0] > DENSE_SVD:
             V = leading_eigenvectors(a, self.k).T
         else:
-            V = np.linalg.eigh(a.astype(np.float64, copy=False))[1][..., -self.k :]
+            _, V = decomposed(np.linalg.eigh, a.astype(np.float64, copy=False))
+            V = V[..., -self.k :]
         return Dense(V @ V.swapaxes(-1, -2), self.shape)
 
     def certify(self, g: Array, vertex: Atoms) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ..atoms import Atoms, Dense
 from ..problem.checks import as_matrix_shape, at_least, checked, extent
 from ._ball import Ball
 from ._laws import NoiseLike
-from ._spectral import singular_values
+from ._spectral import decomposed, singular_values
 from ._spectral_bounds import schatten_ceiling
 from .l2_ball import L2Ball
 from .simplex import Simplex
@@ -60,7 +61,9 @@ class SchattenBall(Ball):
     def _lmo(self, g: Array) -> Dense:
         if self.order == 2:
             return L2Ball(self.shape, self.r)._lmo(g)
-        U, s, Vt = np.linalg.svd(g.astype(np.float64, copy=False), full_matrices=False)
+        U, s, Vt = decomposed(
+            partial(np.linalg.svd, full_matrices=False), g.astype(np.float64, copy=False)
+        )
         return Dense(-self.r * (U * self._weights(s)[..., None, :]) @ Vt, self.shape)
 
     def _weights(self, s: Array) -> Array:
