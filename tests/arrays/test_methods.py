@@ -37,6 +37,7 @@ METHODS = {
     "projected": {},
     "block": {"order": "cyclic"},
     "block parallel": {"order": "parallel", "lazy": True},
+    "dicg": {},
     "conic": {},
     "auto": {},
 }

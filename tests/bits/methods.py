@@ -68,6 +68,9 @@ RUNS: list[tuple[str, str, dict[str, Any]]] = [
         for lazy in (False, True)
     ),
     ("block", "product", {"rule": "backtracking"}),
+    ("dicg", "simplex birkhoff", {}),
+    ("dicg", "simplex birkhoff", {"blended": True}),
+    ("dicg", "simplex birkhoff", {"lazy": True, "rule": "backtracking"}),
     ("conic", "simplex birkhoff", {}),
     ("pfw", "simplex l1 birkhoff", {"m": 4, "alpha": 0.1}),
     ("pfw", "simplex", {"m": 4, "epsilon": 0.05}),

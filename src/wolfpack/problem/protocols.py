@@ -253,8 +253,16 @@ class Region(Protocol):
 
     def has(self, capability: str) -> bool:
         """Tell whether K has the optional method of that name ("project", "k_best", "core",
-        "polyhedron").
+        "polyhedron", "lmo_face", "max_step").
         """
+        ...
+
+    def lmo_face(self, x: Array, g: Array) -> Any:
+        """Return a minimiser of <g, v> over the minimal face of K around x, where K has one."""
+        ...
+
+    def max_step(self, x: Array, d: Array) -> float:
+        """Return the largest t for which x + t d is in K, where K knows it."""
         ...
 
     @property

@@ -268,6 +268,8 @@ class Set(Stackable, ABC):
             return kind._polyhedron is not Set._polyhedron
         if capability == "prices":
             return kind._prices is not Set._prices or self.has("polyhedron")
+        if capability in ("lmo_face", "max_step"):
+            return getattr(kind, f"_{capability}") is not getattr(Set, f"_{capability}")
         return getattr(kind, capability) is not getattr(Set, capability)
 
     def smoothed(self, y: Array, alpha: float, noise: NoiseLike = None) -> Array:
@@ -315,6 +317,44 @@ class Set(Stackable, ABC):
         Corrective methods then gain k vertices from one call.
         """
         raise CapabilityError(f"{self} has no k-best oracle")
+
+    def lmo_face(self, x: Array, g: Array) -> Atoms:
+        """Return a minimiser of <g, v> over the minimal face of K that contains the point ``x``.
+
+        Every representation of x as a mixture of vertices uses vertices of this face alone, and
+        each of them can be a part of one. Needed by `method="dicg"`. Sets override `_lmo_face`,
+        which is asked on the host; this method checks ``x`` and ``g``.
+        """
+        self._need("lmo_face")
+        x, g = self._pair(x, g, "g")
+        answer = self.at(_HOST)._lmo_face(_on_host(x), _on_host(g))
+        return answer.to(x) if is_foreign(x) else answer
+
+    def _lmo_face(self, x: Array, g: Array) -> Atoms:
+        """Answer a direction as `lmo_face` does, for NumPy arrays."""
+        raise NotImplementedError
+
+    def max_step(self, x: Array, d: Array) -> float:
+        """Return the largest t >= 0 for which x + t d is in K; infinite for d = 0.
+
+        ``x`` is a point of K. Sets override `_max_step`, which is asked on the host.
+        """
+        self._need("max_step")
+        x, d = self._pair(x, d, "d")
+        return max(0.0, float(self.at(_HOST)._max_step(_on_host(x), _on_host(d))))
+
+    def _max_step(self, x: Array, d: Array) -> float:
+        """Answer as `max_step` does, for NumPy arrays."""
+        raise NotImplementedError
+
+    def _pair(self, x: Array, d: Array, name: str) -> tuple[Array, Array]:
+        """Check a point and a direction."""
+        arrays = []
+        for array, known in ((x, "x"), (d, name)):
+            label = f"{self}: {known}"
+            array = check_shape(as_float_array(_plain(array), label), self.shape, label)
+            arrays.append(array if all_finite(array) else check_finite(array, label))
+        return arrays[0], arrays[1]
 
     def project(self, x: Array) -> Array:
         """Return the point of K nearest to ``x``, its Euclidean projection, as a new array.
@@ -415,6 +455,13 @@ class Set(Stackable, ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.summary.format(K=self)})"
+
+
+_HOST = np.zeros(0)
+
+
+def _on_host(x: Array) -> Array:
+    return to_host(x) if is_foreign(x) else x
 
 
 def _plain(g: Array) -> Array:

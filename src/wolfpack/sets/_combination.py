@@ -60,7 +60,8 @@ class Combination(Set):
                 part.has("draw") and part.closed_forms[0] == self.closed_forms[0]
                 for part in self.parts
             )
-        if capability in ("project", "k_best", "polyhedron", "prices"):
+        kept = ("project", "k_best", "polyhedron", "prices", "lmo_face", "max_step")
+        if capability in kept:
             return all(part.has(capability) for part in self.parts)
         return True
 

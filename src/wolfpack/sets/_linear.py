@@ -19,6 +19,7 @@ from ..problem.checks import shown
 from ..problem.polyhedron import Polyhedron, Rows
 from ._base import Set
 from ._batch import map_batch
+from ._faces import balanced, longest
 from ._highs import COST, Limits, Program, Solution
 from ._repair import repaired
 
@@ -157,6 +158,36 @@ class LinearSystem:
         error += size @ np.maximum(abs(self.low), abs(self.high))
         rounding = _EPS * (self.n + len(found.duals) + 8) * error
         return ProgramAnswer(x, largest * float(value - rounding))
+
+    def minimise_on_face(self, x: Array, c: Array, tol: float) -> Array:
+        """Return a minimiser of <c, v> over the minimal face of ``x``.
+
+        What is within ``tol`` of its limit at x is held there: bounds and inequalities.
+        """
+        low, high = self.low.copy(), self.high.copy()
+        at_low, at_high = x <= low + tol, x >= high - tol
+        high[at_low], low[at_high] = low[at_low], high[at_high]
+        limits = self._program.limits._replace(low=low, high=np.maximum(low, high))
+        if self.A_ub is not None:
+            slack, size = self.b_ub - self.A_ub @ x, abs(self.A_ub).sum(axis=1)
+            tight = np.flatnonzero(slack <= tol * np.maximum(1.0, np.asarray(size).reshape(-1)))
+            row_low = limits.row_low.copy()
+            row_low[tight] = self.b_ub[tight]
+            limits = limits._replace(row_low=row_low)
+        largest = float(abs(c).max()) or 1.0
+        found = Program(self._program.matrix, limits).solve_anew(COST * (c / largest))
+        if found.status != "Optimal":
+            raise RuntimeError(f"HiGHS found no minimiser on a face: {found.status}")
+        return self._inside(found)
+
+    def max_step(self, x: Array, d: Array) -> float:
+        """Return the largest t with x + t d in the polyhedron."""
+        step = min(longest(x - self.low, -d), longest(self.high - x, d))
+        if self.A_ub is not None:
+            step = min(step, longest(self.b_ub - self.A_ub @ x, self.A_ub @ d))
+        if self.A_eq is not None and not balanced(self.A_eq @ d, abs(self.A_eq) @ abs(d)):
+            return 0.0
+        return step
 
     def violation(self, x: Array) -> float:
         """Return the largest violation of a constraint at ``x``."""

@@ -13,6 +13,7 @@ from ..arrays import Array
 from ..atoms import Atoms
 from ..problem.polyhedron import Polyhedron, Rows
 from ._base import Set
+from ._faces import balanced, longest, near, restricted
 from ._prices import Prices, row_prices
 
 _U = 2.0**-53
@@ -30,6 +31,13 @@ class Marginals(Set):
     proof_calls = 4
     a: Array
     b: Array
+
+    def _lmo_face(self, x: Array, g: Array) -> Atoms:
+        return self._lmo(restricted(g, x <= near(self, x)))
+
+    def _max_step(self, x: Array, d: Array) -> float:
+        kept = balanced(d.sum(axis=0), d) and balanced(d.sum(axis=1), d)
+        return longest(x, -d) if kept else 0.0
 
     def certify(self, g: Array, vertex: Atoms) -> float:
         """Return a proved lower bound on min <g, X>, tight when the vertex V is optimal.

@@ -24,6 +24,7 @@ from ..noise import get as get_noise
 from ..problem import CapabilityError, Polyhedron
 from ..problem.checks import as_array
 from ._base import Set
+from ._faces import longest, near, restricted
 from ._laws import NoiseLike, smoothing_arguments
 
 
@@ -117,6 +118,13 @@ class Box(Set):
         if not hasattr(law, "peak"):
             return None
         return float((self._host_width * law.peak).max())
+
+    def _lmo_face(self, x: Array, g: Array) -> Corner:
+        tol = near(self, x)
+        return self._lmo(restricted(g, x <= self.lower + tol, x >= self.upper - tol))
+
+    def _max_step(self, x: Array, d: Array) -> float:
+        return min(longest(x - self.lower, -d), longest(self.upper - x, d))
 
     def _polyhedron(self) -> Polyhedron:
         return self._described(self.lower.reshape(-1), self.upper.reshape(-1))

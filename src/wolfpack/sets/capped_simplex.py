@@ -28,6 +28,7 @@ from ..atoms import Atoms, Dense, Sparse
 from ..problem.checks import Shape, as_shape, checked, extent
 from ..problem.polyhedron import Polyhedron, Rows
 from ._base import Set
+from ._faces import balanced, longest, near, restricted
 from ._level import clip_to_total
 from ._select import in_chunks, largest, ordering, pick, place
 
@@ -132,6 +133,14 @@ class CappedSimplex(Set):
 
     def start(self) -> Array:
         return self.caps * (self.total / float(sum_last(self.caps, len(self.shape))))
+
+    def _lmo_face(self, x: Array, g: Array) -> Atoms:
+        tol = near(self, x)
+        return self._lmo(restricted(g, x <= tol, x >= self.caps - tol))
+
+    def _max_step(self, x: Array, d: Array) -> float:
+        inside = min(longest(x, -d), longest(self.caps - x, d))
+        return inside if balanced(d.sum(), d) else 0.0
 
     def _polyhedron(self) -> Polyhedron:
         total = Rows(np.ones((1, self.dimension)), np.array([self.total], dtype=np.float64))

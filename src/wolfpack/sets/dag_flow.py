@@ -14,6 +14,7 @@ from scipy.sparse import csgraph, csr_array
 from ..arrays import Array
 from ..atoms import Sparse
 from ..problem import Polyhedron
+from ._faces import balanced, longest, near, restricted
 from ._graph import Edges, Graph, Routes, find_cycle, flows_of, heights
 from ._laws import NoiseLike, smoothing_arguments
 from ._lifted import LiftedSet
@@ -197,6 +198,14 @@ class DagFlow(LiftedSet):
         width = max(1, int(on_path.sum(axis=1).max(initial=1)))
         edges, on_path = edges[:, :width], on_path[:, :width]
         return Sparse(edges, 1.0 if on_path.all() else on_path.astype(np.float64), self.shape)
+
+    def _lmo_face(self, x: Array, g: Array) -> Sparse:
+        return self._lmo(restricted(g, x <= near(self, x)))
+
+    def _max_step(self, x: Array, d: Array) -> float:
+        graph, n = self.graph, self.graph.node_count
+        net = np.bincount(graph.tails, d, n) - np.bincount(graph.heads, d, n)
+        return longest(x, -d) if balanced(net, d) else 0.0
 
     def violation(self, x: Array) -> float:
         graph, n = self.graph, self.graph.node_count

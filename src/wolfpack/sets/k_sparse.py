@@ -10,6 +10,7 @@ from ..arrays import Array
 from ..atoms import Sparse
 from ..problem.checks import Shape, as_shape, checked, count, extent
 from ._ball import Ball
+from ._faces import longest, near, norm_step, restricted
 from ._level import clip_to_total
 from ._select import first_positions, largest_flat
 
@@ -57,6 +58,21 @@ class KSparse(Ball):
         values = np.where(rows.take(flat) < 0, self.r, -self.r)
         answers = Sparse(flat - first_positions(*rows.shape), values, self.shape)
         return answers.take(0) if g.ndim == len(self.shape) else answers
+
+    def _lmo_face(self, x: Array, g: Array) -> Sparse:
+        size, sign, tol = abs(x), np.where(x < 0, -1.0, 1.0), near(self, x)
+        full = size >= self.r - tol
+        if float(size.sum()) < self.k * self.r - tol:
+            held = restricted(g, full)
+            return self._lmo(np.where(full, -sign * abs(held), held))
+        # all signs are those of x, and k of its nonzeros are taken, the full ones among them
+        held = restricted(sign * g, size <= tol, full).reshape(1, -1)
+        flat = largest_flat(held, self.k, np.negative)
+        return Sparse(flat, self.r * sign.take(flat), self.shape).take(0)
+
+    def _max_step(self, x: Array, d: Array) -> float:
+        entries = min(longest(self.r - x, d), longest(self.r + x, -d))
+        return min(entries, norm_step(x, d, self.k * self.r))
 
     def violation(self, x: Array) -> float:
         size = abs(x)

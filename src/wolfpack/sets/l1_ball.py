@@ -7,8 +7,10 @@ import math
 import numpy as np
 
 from ..arrays import Array
+from ..atoms import OneHot
 from ..problem.checks import Shape, as_shape, checked, extent
 from ._ball import Ball
+from ._faces import near, norm_step, restricted
 from ._level import above_level
 from ._select import scratch
 from .weighted_l1_ball import WeightedL1Ball
@@ -44,6 +46,16 @@ class L1Ball(WeightedL1Ball):
         Ball.__init__(self, as_shape(n, "n"), radius)
         self.reach = self.r
         self.log_count = math.log(2 * self.dimension)
+
+    def _lmo_face(self, x: Array, g: Array) -> OneHot:
+        size, sign, tol = abs(x), np.where(x < 0, -1.0, 1.0), near(self, x)
+        if float(size.sum()) < self.r - tol:
+            return self._lmo(g)
+        i = int(restricted(sign * g, size <= tol).argmin())
+        return OneHot(i, self.r * float(sign.flat[i]), self.shape)
+
+    def _max_step(self, x: Array, d: Array) -> float:
+        return norm_step(x, d, self.r)
 
     def _soft_thresholded(self, sizes: Array) -> Array:
         return above_level(sizes, self.r)

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Array
+from ..atoms import Dense
 from ..problem import Polyhedron
+from ._faces import near
 from ._linear import BoundsLike, LinearSystem, Matrix, ProgramAnswer, ProgramSet
 
 
@@ -61,6 +63,12 @@ class LinearProgram(ProgramSet):
 
     def _minimise(self, c: Array) -> ProgramAnswer:
         return self.system.minimise(c)
+
+    def _lmo_face(self, x: Array, g: Array) -> Dense:
+        return Dense(self.system.minimise_on_face(x, g, near(self, x)), self.shape)
+
+    def _max_step(self, x: Array, d: Array) -> float:
+        return self.system.max_step(x, d)
 
     def _polyhedron(self) -> Polyhedron:
         return self.system.polyhedron()

@@ -116,6 +116,14 @@ class Product(Combination):
         y, alpha = smoothing_arguments(self, y, alpha)
         return BlockAtoms([K.draw(block, alpha, count, rng) for K, block in self._blocks(y)])
 
+    def _lmo_face(self, x: Array, g: Array) -> BlockAtoms:
+        pairs = zip(self._blocks(x), split_blocks(g, self._shapes), strict=True)
+        return BlockAtoms([part._lmo_face(own, block) for (part, own), block in pairs])
+
+    def _max_step(self, x: Array, d: Array) -> float:
+        pairs = zip(self._blocks(x), split_blocks(d, self._shapes), strict=True)
+        return min(part._max_step(own, block) for (part, own), block in pairs)
+
     def _polyhedron(self) -> Polyhedron:
         return joined([part.polyhedron() for part in self.parts])
 

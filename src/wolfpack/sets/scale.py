@@ -67,6 +67,13 @@ class Scale(Combination):
         vertex = vertex if isinstance(vertex, Affine) else self._lmo(g)
         return abs(self.factor) * self.K.certify(g if self.factor > 0 else -g, vertex.base)
 
+    def _lmo_face(self, x: Array, g: Array) -> Affine:
+        answer = self.K._lmo_face(x / self.factor, g if self.factor > 0 else -g)
+        return Affine(answer, self.factor)
+
+    def _max_step(self, x: Array, d: Array) -> float:
+        return self.K._max_step(x / self.factor, d / self.factor)
+
     def violation(self, x: Array) -> float:
         return abs(self.factor) * self.K.violation(x / self.factor)
 

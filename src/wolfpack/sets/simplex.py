@@ -13,6 +13,7 @@ from ..problem import Polyhedron
 from ..problem.checks import Shape, as_shape, checked, count, extent
 from ..problem.polyhedron import Rows
 from ._base import Set
+from ._faces import balanced, longest, near, restricted
 from ._laws import NoiseLike, need_scale, scale_of, smoothing_arguments
 from ._level import above_level
 from ._lifted import draw_indices, exponentials
@@ -100,6 +101,12 @@ class Simplex(Set):
         return OneHot(
             ranked(g, min(count(k, "k"), self.dimension), np.negative), self.r, self.shape
         )
+
+    def _lmo_face(self, x: Array, g: Array) -> OneHot:
+        return self._lmo(restricted(g, x <= near(self, x)))
+
+    def _max_step(self, x: Array, d: Array) -> float:
+        return longest(x, -d) if balanced(d.sum(), d) else 0.0
 
     def _polyhedron(self) -> Polyhedron:
         total = Rows(np.ones((1, self.dimension)), np.array([self.r]))

@@ -67,6 +67,12 @@ class Translate(Combination):
         # the two may cancel, so that their rounding errors remain
         return least + shift - 4.0 * epsilon(self.offset) * (abs(least) + abs(shift))
 
+    def _lmo_face(self, x: Array, g: Array) -> Affine:
+        return Affine(self.K._lmo_face(x - self.offset, g), 1.0, self.offset)
+
+    def _max_step(self, x: Array, d: Array) -> float:
+        return self.K._max_step(x - self.offset, d)
+
     def violation(self, x: Array) -> float:
         return self.K.violation(x - self.offset)
 

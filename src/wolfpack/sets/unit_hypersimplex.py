@@ -12,6 +12,7 @@ from ..atoms import Sparse
 from ..problem.checks import Shape, as_shape, checked, count
 from ..problem.polyhedron import Polyhedron, Rows
 from ._base import Set
+from ._faces import longest, near, restricted
 from ._level import clip_to_total
 from ._select import largest, pick
 
@@ -66,6 +67,18 @@ class UnitHypersimplex(Set):
 
     def start(self) -> Array:
         return np.full(self.shape, min(0.5, self.k / (self.dimension + 1)))
+
+    def _lmo_face(self, x: Array, g: Array) -> Sparse:
+        tol = near(self, x)
+        held = restricted(g, x <= tol, x >= 1.0 - tol)
+        if float(x.sum()) < self.k - tol:
+            return self._lmo(held)
+        indices = largest(held.reshape(1, -1), self.k, np.negative)
+        return Sparse(indices, 1.0, self.shape).take(0)
+
+    def _max_step(self, x: Array, d: Array) -> float:
+        entries = min(longest(x, -d), longest(1.0 - x, d))
+        return min(entries, longest(self.k - x.sum(keepdims=True), d.sum(keepdims=True)))
 
     def _polyhedron(self) -> Polyhedron:
         total = Rows(np.ones((1, self.dimension)), np.array([float(self.k)]))

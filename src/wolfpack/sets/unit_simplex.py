@@ -13,6 +13,7 @@ from ..noise import Gumbel
 from ..problem.checks import Shape, as_shape, checked, count, extent
 from ..problem.polyhedron import Polyhedron, Rows
 from ._base import Set
+from ._faces import longest, near, restricted
 from ._laws import NoiseLike, need_scale, scale_of, smoothing_arguments
 from ._level import above_level
 from ._lifted import draw_indices, exponentials
@@ -121,6 +122,16 @@ class UnitSimplex(Set):
         n = self.dimension
         index = ranked(np.append(g, 0.0), min(count(k, "k"), n + 1), np.negative)
         return self._at(index, index < n)
+
+    def _lmo_face(self, x: Array, g: Array) -> OneHot:
+        tol = near(self, x)
+        held = restricted(g, x <= tol)
+        if float(x.sum()) < self.r - tol:
+            return self._lmo(held)
+        return OneHot(held.argmin(), self.r, self.shape)
+
+    def _max_step(self, x: Array, d: Array) -> float:
+        return min(longest(x, -d), longest(self.r - x.sum(keepdims=True), d.sum(keepdims=True)))
 
     def _polyhedron(self) -> Polyhedron:
         total = Rows(np.ones((1, self.dimension)), np.array([self.r]))

@@ -10,6 +10,7 @@ from .composite import ConvergingComposite, NewtonComposite, SearchedComposite, 
 from .conic import Conic
 from .conjugate import Conjugate
 from .corrective import Corrective
+from .decomposition_invariant import DecompositionInvariant
 from .descending import Descending
 from .frank_wolfe import FrankWolfe
 from .fully_corrective import FullyCorrective
@@ -36,6 +37,7 @@ __all__ = [
     "Conjugate",
     "ConvergingComposite",
     "Corrective",
+    "DecompositionInvariant",
     "Descending",
     "Fixed",
     "FrankWolfe",
