@@ -37,15 +37,7 @@ EVERY = [
 ]
 
 
-def expected_failures(estimator):
-    """Random minibatches of other rows give another model within the tolerance."""
-    if getattr(estimator, "batch_size", "auto") == "auto":
-        return {}
-    names = ("dense", "sparse")
-    return {f"check_sample_weight_equivalence_on_{name}_data": "random batches" for name in names}
-
-
-@checks.parametrize_with_checks(EVERY, expected_failed_checks=expected_failures)
+@checks.parametrize_with_checks(EVERY)
 def test_the_checks_of_scikit_learn(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -53,6 +53,9 @@ def test_large_sums_use_a_sample_of_rows():
     ((_, sampled),) = G.hessian_blocks(at.dual, free)
     exact = 0.25 * rows.T @ rows / len(rows)
     assert 0.0 < abs(sampled - exact).max() < 0.04
+    squares = o.LeastSquares(rows, rows[:, 0])  # one step with the exact Hessian is enough
+    ((_, full),) = squares.hessian_blocks(at.dual, free)
+    np.testing.assert_allclose(full, rows.T @ rows, atol=1e-8)
     assert G.hessian_passes(free) < 1.5  # and all rows would take four passes
 
 
@@ -75,15 +78,22 @@ def test_hessians_that_are_too_large_or_unknown():
     ],
     ids=["ridge", "elastic net", "ridges", "box"],
 )
-def test_faces_are_where_regularisers_are_quadratic(H):
-    y = np.array([1.0, 0.3, -0.4, 0.0])
-    face = H.face(y)
-    low = -np.inf if face.low is None else face.low
-    high = np.inf if face.high is None else face.high
+def test_pieces_are_the_regulariser(H):
+    pieces = H.pieces()
+    low = np.full(4, -np.inf) if pieces.low is None else pieces.low
+    high = np.full(4, np.inf) if pieces.high is None else pieces.high
     for _ in range(20):
-        move = np.where(face.free, RNG.standard_normal(4), 0.0)
-        other = np.clip(y + move, low, high)
-        step = other - y
-        model = H.value(y) + face.gradient @ step + 0.5 * (face.ridge * step) @ step
-        assert H.value(other) == pytest.approx(model, abs=1e-12)
-    assert face.free.any()
+        y = np.clip(RNG.standard_normal(4), low, high) * (RNG.random(4) < 0.7)
+        value = (pieces.kink * abs(y)).sum() + 0.5 * (pieces.ridge * y * y).sum()
+        assert H.value(y) == pytest.approx(value, abs=1e-12)
+        gradient = RNG.standard_normal(4)
+        slopes = pieces.slopes(y, gradient)
+        for j in range(4):
+            # a coordinate can go down exactly where its least slope is not 0
+            lower = []
+            for h in (-1e-7, 1e-7):
+                other = y.copy()
+                other[j] = np.clip(y[j] + h, low[j], high[j])
+                lower.append((H.value(other) - H.value(y) + gradient[j] * (other[j] - y[j])) / 1e-7)
+            assert min(0.0, *lower) == pytest.approx(-abs(slopes[j]), abs=1e-5)
+    assert pieces.inside(np.full(4, 0.5)).all()

@@ -66,8 +66,8 @@ def choose_composite(G: Objective, H: Regularizer, given: dict[str, Any]) -> Cho
     newton = isinstance(G, FiniteSum) and _newton_pays(G, H, given)
     full = np.ones(G.shape or (), bool)
     small = newton and G.hessian_passes(full) <= _CHEAP_STEP
-    large = scales is None and isinstance(G, FiniteSum) and _sampling_pays(G, H, sizes)
-    if large and not small:
+    sums = not small and scales is None and isinstance(G, FiniteSum)
+    if sums and _sampling_pays(G, H, sizes):
         return chosen(
             f"the data have {sizes} entries, of which small batches with reduced variance need "
             "fewer passes",
@@ -111,12 +111,14 @@ def automatic_scales(G: Objective, H: Regularizer) -> Array | None:
 
 def _newton_pays(G: FiniteSum, H: Regularizer, given: dict[str, Any]) -> bool:
     """Tell whether Newton steps can be tried: Hessians are known, and small or may become so."""
-    if given.get("w") is not None or H.norm != "l2" or not H.has("face") or is_foreign(G.like):
+    if given.get("w") is not None or H.norm != "l2" or is_foreign(G.like):
         return False
     if not has_rows(G.A) or G.shape is None or not G.has_curvatures:
         return False
-    face = H.face(np.zeros(G.shape))
-    return (face is not None and face.bounded) or G.hessian_passes(np.ones(G.shape, bool)) < np.inf
+    pieces = H.pieces()
+    if pieces is None:
+        return False
+    return not pieces.smooth or G.hessian_passes(np.ones(G.shape, bool)) < np.inf
 
 
 def _sampling_pays(G: FiniteSum, H: Regularizer, sizes: int | None) -> bool:

@@ -69,8 +69,17 @@ class SparseTranspose:
         if self._left:
             self._left -= 1
             if self._left == 0:
-                self._matrix = self._matrix.tocsr()
+                self._convert()
         return self._matrix @ x
+
+    @property
+    def columns(self) -> Any:
+        """The matrix itself, with the entries of each column side by side."""
+        self._convert()
+        return self._matrix.T
+
+    def _convert(self) -> None:
+        self._left, self._matrix = 0, self._matrix.tocsr()
 
 
 class JaxMatrix:

@@ -92,6 +92,9 @@ class FiniteSum(LinearModel):
     def row_loss_gradient(self, z: Array, rows: Array) -> Array:
         """Return the entries ``rows`` of grad loss, where z holds the same entries of Ax."""
 
+    quadratic: ClassVar[bool] = False
+    """Whether `curvatures` are the same everywhere."""
+
     joint_outputs: bool = False
     """Whether the loss of a row mixes its outputs, so that `curvatures` are matrices."""
 
@@ -132,6 +135,11 @@ class FiniteSum(LinearModel):
         if not (has_rows(self.A) or isinstance(self.A, Narrow)):
             return self.L
         return self.loss_smoothness * float(squares(self.A, 0).max())
+
+    @cached_property
+    def column_counts(self) -> Array:
+        """The number of entries of each column of a sparse A."""
+        return np.bincount(self.A.indices, minlength=self.A.shape[1])
 
     @cached_property
     def row_norms_squared(self) -> Array:

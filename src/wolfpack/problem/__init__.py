@@ -8,7 +8,7 @@ from .composite import CompositeProblem
 from .constrained import Problem
 from .errors import CapabilityError, EndOfData, NonFiniteError
 from .evaluation import CompositeEvaluation, Counts, Evaluation, Pending, Violation
-from .face import Face
+from .pieces import Pieces
 from .polyhedron import Polyhedron, QuadraticForm
 from .protocols import (
     Finisher,
@@ -32,7 +32,6 @@ __all__ = [
     "Counts",
     "EndOfData",
     "Evaluation",
-    "Face",
     "Finisher",
     "LimitReached",
     "Minorant",
@@ -41,6 +40,7 @@ __all__ = [
     "Objective",
     "Observer",
     "Pending",
+    "Pieces",
     "Polyhedron",
     "Priced",
     "Problem",

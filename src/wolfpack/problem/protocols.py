@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..arrays import Array
 from .evaluation import Evaluation
-from .face import Face
+from .pieces import Pieces
 from .polyhedron import Polyhedron, QuadraticForm
 from .rounding import Minorant
 
@@ -320,8 +320,8 @@ class SimpleTerm(Protocol):
         """Return the minimiser of <g, y> + H(y) + (lam/2) ||y||^2."""
         ...
 
-    def face(self, y: Array) -> Face | None:
-        """Return the part of H's domain around ``y`` on which H is quadratic, None if unknown."""
+    def pieces(self) -> Pieces | None:
+        """Return H as a sum over coordinates, None where it is none, or no piecewise quadratic."""
         ...
 
     def has(self, capability: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..arrays import Array, inner, is_foreign, like, to_host
-from ..problem import CapabilityError, Face
+from ..problem import CapabilityError, Pieces
 from ..problem.checks import extent, number
 
 if TYPE_CHECKING:
@@ -131,8 +131,8 @@ class Regularizer(HostMethods, ABC, anywhere=True):
         """Return u -> H(scales * u), for positive scales that broadcast to y."""
         raise CapabilityError(f"{self!r} cannot be written in other units")
 
-    def face(self, y: Array) -> Face | None:
-        """Return the part of H's domain around ``y`` on which H is quadratic, None if unknown."""
+    def pieces(self) -> Pieces | None:
+        """Return H as a sum over coordinates, None where it is none, or no piecewise quadratic."""
         return None
 
     def own_mirror(self) -> str | Mirror:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, epsilon
-from ..problem import CapabilityError, Face
+from ..problem import CapabilityError, Pieces
 from ..problem.checks import extent, instance
 from ..sets import Box, L2Ball, Set, Simplex
 from ._base import Ridged
@@ -78,10 +78,9 @@ class BoxRidge(IndicatorRidge):
     def __init__(self, lower: Array | float, upper: Array | float, mu: float) -> None:
         super().__init__(Box(lower, upper), mu)
 
-    def face(self, y: Array) -> Face:
+    def pieces(self) -> Pieces:
         box: Any = self.K
-        low, high = box.lower, box.upper
-        return Face((y > low) & (y < high), self.mu * y, self.mu, low, high)
+        return Pieces(self.mu, 0.0, box.lower, box.upper)
 
 
 class BallRidge(IndicatorRidge):

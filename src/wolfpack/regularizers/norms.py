@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Array, clip, inner
-from ..problem import Face
+from ..problem import Pieces
 from ..problem.checks import as_array, shown, weight
 from ..sets import GroupL1Ball
 from ._base import Ridged
@@ -40,8 +40,8 @@ class SquaredNorm(Ridged, anywhere=True):
     def scaled(self, scales: Array) -> ElasticNet:
         return ElasticNet(0.0, self.mu * scales**2)
 
-    def face(self, y: Array) -> Face:
-        return Face(np.ones(y.shape, bool), self.mu * y, self.mu)
+    def pieces(self) -> Pieces:
+        return Pieces(self.mu)
 
 
 class ElasticNet(Ridged):
@@ -104,14 +104,8 @@ class ElasticNet(Ridged):
     def scaled(self, scales: Array) -> ElasticNet:
         return ElasticNet(self.l1 * scales, self.ridge * scales**2)
 
-    def face(self, y: Array) -> Face:
-        gradient = self.l1 * np.sign(y) + self.ridge * y
-        if not np.any(self.l1):
-            return Face(np.ones(y.shape, bool), gradient, self.ridge)
-        l1 = np.broadcast_to(self.l1, y.shape)
-        low = np.where((l1 > 0.0) & (y >= 0.0), 0.0, -np.inf)
-        high = np.where((l1 > 0.0) & (y <= 0.0), 0.0, np.inf)
-        return Face((y != 0.0) | (l1 == 0.0), gradient, self.ridge, low, high)
+    def pieces(self) -> Pieces:
+        return Pieces(self.ridge, self.l1)
 
     def __repr__(self) -> str:
         if isinstance(self.l1, float) and isinstance(self.ridge, float):

@@ -1,62 +1,67 @@
 r"""Algorithm 1 with exact gradients, restarted at Newton steps.
 
 Problem
-    min F(y) = G(y) + H(y) as in `wolfpack.solvers.composite.searched`, G a loss of few coordinates
-    (or many, of which few are not zero in the end), H a ridge, an elastic net or a box and a ridge.
+    min F(y) = G(y) + H(y) as in `wolfpack.solvers.composite.searched`, G a loss, H a ridge, an
+    elastic net or a box and a ridge: :math:`H(y) = \sum_j \kappa_j |y_j| + \frac{\rho_j}{2} y_j^2`
+    between bounds (`wolfpack.problem.Pieces`).
 
 Iteration
-    Rounds are those of `SearchedComposite`. In some of them Algorithm 1 restarts at a better point:
+    Rounds are those of `SearchedComposite`. In some of them Algorithm 1 restarts at a better point.
+    A working set W holds the coordinates that are neither 0 (where kappa > 0) nor at a bound, and
+    of the others those along which F falls most steeply:
 
     .. math::
 
-        &p = \arg\min_u \langle \nabla G(y_k), u\rangle + H(u) + \tfrac{\beta_k}{2}
-            \|u - y_k\|^2 \\
-        &\Delta = -\bigl[\nabla^2 G(p) + \nabla^2 H(p)\bigr]^{-1} (\nabla G(p) + \nabla H(p))
-            \quad \text{on the face of } p \\
-        &y_{k+1} = z_{k+1} = p + t \Delta, \qquad t = 1, \tfrac12, \tfrac14, \dots
+        &u = \arg\min \Bigl\{ \langle \nabla G(p), u - p\rangle + \tfrac12 \langle u - p,
+            \nabla^2 G(p) (u - p)\rangle + H(u) : u_j = p_j \text{ outside } W \Bigr\} \\
+        &y_{k+1} = z_{k+1} = p + t (u - p), \qquad t = 1, \tfrac12, \tfrac14, \dots
 
-    The face of p is the set of points between its zeros and signs (or its bounds), where H is a
-    quadratic function; without zeros or bounds p = y_k. Where the step would leave the face it ends
-    there, and goes on along the boundary. This is Algorithm 1's first round after a
-    restart with the metric :math:`w(y) = \tfrac12 \|y - p\|^2_{\nabla^2 G(p)}` in place of
-    the Euclidean one. t is halved until F is lower by 1e-4 of what the slope promises.
+    The subproblem is solved by `wolfpack.solvers.parts.kinked`. p is y_k where y_k has the zeros of
+    H, at the start and after a Newton step; otherwise the point to which a proximal gradient step
+    leads. This is Algorithm 1's first round after a restart with the metric :math:`w(y) = \tfrac12
+    \|y - p\|^2_{\nabla^2 G(p)}` in place of the Euclidean one. t is halved until F is lower by 1e-4
+    of what the slopes promise.
 
 Guarantee
     F(y_{k+1}) <= F(y_k), up to rounding, so that what Theorem C3 says of the rounds since a restart
-    holds. Near the minimum of a smooth F, or once the face is that of the minimum, Newton steps
-    converge quadratically. When they are tried is a heuristic.
+    holds. Near the minimum, once W holds all coordinates that are not 0 there, Newton steps
+    converge quadratically; for least squares one is then enough. When they are tried, and how large
+    W is, are heuristics.
 
 Certificate
     As in `SearchedComposite`: gradients at y_k prove bounds by Fenchel's inequality.
 
 Cost of a round
-    A Newton step costs a pass over the data, another one where H has faces, and the products and
-    the factorisation of the Hessian on the face. It is tried when so much work has been done in
-    rounds since the last one, at once where it is cheap, and less often after failures.
+    A Newton step costs a pass over the data, another one where a proximal step comes first, the
+    products of the columns of W, and eliminations. It is tried at once where a model of this cost
+    says a few passes, else when so much work has been done in rounds since the last one, and less
+    often after failures.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
 
 from ...arrays import Array, epsilon, inner
 from ...gradients import Gradients
-from ...problem import CompositeProblem, Evaluation, Face
+from ...problem import CompositeProblem, Pieces
+from ..parts.kinked import minimize_kinked
 from .accelerated import GradientAverage
 from .searched import Images, Leap, SearchedComposite, SearchState
 
-_CHEAP = 6.0  # passes that a Newton step may cost without waiting for rounds of the same cost
+_MODEST = 1.0  # passes that a step may cost that moves more coordinates than it must
+_CHEAP = 16.0  # passes that a Newton step may cost without waiting for rounds of the same cost
+_DEAR = 50.0  # the same where H has kinks or bounds: one step may find all that are met
+_FEW = 100  # coordinates that a step may always move besides
 _LONGEST_PAUSE = 16  # rounds between failures, and one in so many rounds of a long run
 _TRIALS = 4  # of a step that finds the face, with larger and larger beta
 _HALVINGS = 8
 _SHORT = 1.0 / 16.0  # shorter steps count as failures
-_MOST_STEPS = 100  # within the box of a face, and fewer where they are dear:
-_STEP_WORK = 2e8
 _DESCENT = 1e-4
 
 
@@ -68,8 +73,7 @@ class NewtonComposite(SearchedComposite):
 
     def init(self, problem: CompositeProblem, y0: Array, gradients: Gradients) -> Any:
         state = super().init(problem, y0, gradients)
-        face = problem.regularizer.face(y0)
-        if face is not None and face.bounded:
+        if not problem.regularizer.pieces().smooth:
             return state
         G: Any = problem.objective
         passes = G.hessian_passes(np.ones(y0.shape, bool))
@@ -98,6 +102,16 @@ def _next(k: int, last: int, failures: int) -> Leap:
     return Leap(k + pause, last, failures)
 
 
+class _Point(NamedTuple):
+    """A point with its image under the data, F there, and the gradient of G with its slopes."""
+
+    y: Array
+    image: Array
+    value: float
+    gradient: Array
+    dual: Any
+
+
 def _leap(
     problem: CompositeProblem, state: SearchState, gradients: Gradients
 ) -> SearchState | None:
@@ -106,35 +120,29 @@ def _leap(
     H, half = problem.regularizer, gradients.per_pass // 2
     rows = state.reading.rows + 4 * half
     problem.counts.check_rows(rows)
-    y, image = state.x, state.images.y
-    if state.at is None:
-        problem.counts.evaluated(0, 1)
-        at = G.evaluate_image(image)
-        smooth, gradient, dual = at.value, at.gradient, at.dual
-    else:
-        smooth, gradient, dual = state.at.smooth, state.at.gradient, state.at.dual
-    value, face = smooth + H.value(y), H.face(y)
-    if face is not None and face.bounded:
-        found = _proximal_step(problem, y, gradient, value, state.tuned.beta)
-        if found is None:
+    pieces = H.pieces()
+    at = _Point(state.x, state.images.y, *_evaluated(problem, state))
+    # Averages have no zeros of their own. The start has, and so have points that a step has found.
+    if not pieces.smooth and 0 < state.k != state.leap.last:
+        at = _proximal_step(problem, at, state.tuned.beta)
+        if at is None:
             return None
-        y, image, at = found
-        gradient, dual, value, face = at.gradient, at.dual, at.value + H.value(y), H.face(y)
-    if face is None or G.hessian_passes(face.free) > max(_CHEAP, state.k - state.leap.last):
-        return None
-    slopes = np.where(face.free, gradient + face.gradient, 0.0).astype(y.dtype, copy=False)
-    move = _newton_step(G, dual, y, face, slopes)
+    slopes = pieces.slopes(at.y, at.gradient)
+    passes = max(_CHEAP if pieces.smooth else _DEAR, state.k - state.leap.last)
+    chosen = _working_set(G, pieces.inside(at.y), slopes, passes)
+    move = None if chosen is None else _newton_step(G, at, chosen, pieces)
     if move is None:
         return None
-    promised = inner(slopes, move)
-    image_move, t = G.image(move), 1.0
-    for _ in range(_HALVINGS):
-        following, moved = y + t * move, image + t * image_move
-        if face.bounded:  # but for rounding it is inside
-            following = np.clip(following, face.low, face.high).astype(y.dtype, copy=False)
+    t, image_move = 1.0, G.image(move)
+    promised = inner(at.gradient, move) + H.value(at.y + move) - H.value(at.y)
+    noise = _noise(at.value, at.y)
+    for _ in range(_HALVINGS if promised < -noise else 0):
+        following, moved = at.y + t * move, at.image + t * image_move
+        if pieces.low is not None:  # but for rounding it is inside
+            following = np.clip(following, pieces.low, pieces.high).astype(at.y.dtype, copy=False)
         problem.counts.evaluated(1, 0)
         found = G.image_value(moved) + H.value(following)
-        if found <= value + _DESCENT * t * promised + _noise(value, y):
+        if found <= at.value + _DESCENT * t * promised + noise:
             slope = problem.shift(following)
             # Short steps show that the Hessian says little: rounds in between may do better.
             failures = 0 if t >= _SHORT else state.leap.failures + 1
@@ -145,7 +153,7 @@ def _leap(
                 x=following,
                 z=following,
                 images=Images(moved, moved),
-                model=GradientAverage(0.0 * y, 0.0, 0.0, slope),
+                model=GradientAverage(0.0 * at.y, 0.0, 0.0, slope),
                 tuned=state.tuned,
                 reading=state.reading._replace(rows=rows),
                 leap=leap,
@@ -154,72 +162,78 @@ def _leap(
     return None
 
 
-def _proximal_step(
-    problem: CompositeProblem, y: Array, gradient: Array, value: float, beta: float
-) -> tuple[Array, Array, Evaluation] | None:
-    """Return a point on a face of H at which F is not higher, with its image and evaluation."""
+def _evaluated(problem: CompositeProblem, state: SearchState) -> tuple[float, Array, Any]:
+    """Return F at y_k, the gradient of G there, and its dual point."""
+    G: Any = problem.objective
+    if state.at is not None:
+        return state.at.value, state.at.gradient, state.at.dual
+    problem.counts.evaluated(0, 1)
+    at = G.evaluate_image(state.images.y)
+    return at.value + problem.regularizer.value(state.x), at.gradient, at.dual
+
+
+def _proximal_step(problem: CompositeProblem, at: _Point, beta: float) -> _Point | None:
+    """Return a point with the zeros of H at which F is not higher, None where none is found."""
     G: Any = problem.objective
     H = problem.regularizer
     for _ in range(_TRIALS):
-        p = H.prox(gradient - beta * y, beta)
+        p = H.prox(at.gradient - beta * at.y, beta)
         image = G.image(p)
         problem.counts.evaluated(0, 1)
-        at = G.evaluate_image(image)
-        if at.value + H.value(p) <= value + _noise(value, y):
-            return p, image, at
+        found = G.evaluate_image(image)
+        value = found.value + H.value(p)
+        if value <= at.value + _noise(at.value, p):
+            return _Point(p, image, value, found.gradient, found.dual)
         beta *= 4.0
     return None
 
 
-def _newton_step(G: Any, dual: Array, y: Array, face: Face, slopes: Array) -> Array | None:
-    """Return a step from y within its face to where the model of F is least, or on the way there.
+def _working_set(G: Any, inside: Array, slopes: Array, passes: float) -> Array | None:
+    """Return which coordinates a step moves: those inside their pieces, and the steepest others.
+
+    Many others are taken only where the step stays cheap, and otherwise as many as there are
+    inside. None is returned where a step of them would cost more than so many ``passes``.
+    """
+    others = np.flatnonzero(~inside & (slopes != 0.0))
+    steepest = others[np.argsort(-abs(slopes.reshape(-1)[others]), kind="stable")]
+    count, chosen = len(others), inside | (slopes != 0.0)
+    many = max(_FEW, np.count_nonzero(inside))
+    least = min(count, many // 8)
+    while G.hessian_passes(chosen) > (_MODEST if count > many else passes):
+        count //= 2
+        if count < least or count == 0:
+            return None
+        chosen = inside.copy()
+        chosen.reshape(-1)[steepest[:count]] = True
+    return chosen
+
+
+def _newton_step(G: Any, at: _Point, chosen: Array, pieces: Pieces) -> Array | None:
+    """Return a step of the chosen coordinates to where the model of F is least, or nearly so.
 
     None is returned where the Hessian is not known or not definite.
     """
-    blocks = G.hessian_blocks(dual, face.free)
+    blocks = G.hessian_blocks(at.dual, chosen)
     if blocks is None:
         return None
-    ridge, flat = np.broadcast_to(face.ridge, slopes.shape).reshape(-1), slopes.reshape(-1)
-    room = [None if end is None else (end - y).reshape(-1) for end in (face.low, face.high)]
+    flat, slopes = at.y.reshape(-1), at.gradient.reshape(-1)
+    ridge, kink, low, high = (
+        None if part is None else np.broadcast_to(part, at.y.shape).reshape(-1)
+        for part in (pieces.ridge, pieces.kink, pieces.low, pieces.high)
+    )
     move = np.zeros_like(flat)
     for places, matrix in blocks:
         if not len(places):
             continue
+        y = flat[places]
         shifted = matrix + np.diag(ridge[places])
-        low, high = (None if end is None else end[places] for end in room)
+        ends = (None if end is None else end[places] for end in (low, high))
         try:
-            move[places] = _least(shifted, flat[places], low, high)
+            least = minimize_kinked(shifted, slopes[places] - matrix @ y, y, kink[places], *ends)
         except LinAlgError:
             return None
-    return move.reshape(slopes.shape) if np.isfinite(move).all() else None
-
-
-def _least(matrix: Array, slopes: Array, low: Array, high: Array) -> Array:
-    """Return a point of the box at which <slopes, x> + <x, matrix x>/2 is low, from 0 downhill.
-
-    Newton steps that leave the box end where they do, and what has met the boundary stays there.
-    """
-    if low is None:
-        return -cho_solve(cho_factor(matrix), slopes)
-    x, moving = np.zeros_like(slopes), np.ones(len(slopes), bool)
-    for _ in range(int(min(_MOST_STEPS, max(4.0, _STEP_WORK / len(slopes) ** 3)))):
-        part = matrix[np.ix_(moving, moving)]
-        residual = (slopes + matrix @ x)[moving]
-        step = np.zeros_like(x)
-        step[moving] = -cho_solve(cho_factor(part), residual)
-        ends = np.where(step < 0.0, low, high) - x
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shares = np.where(step == 0.0, np.inf, ends / step)
-        share = float(shares.min())
-        if share >= 1.0:
-            return x + step
-        x = x + max(share, 0.0) * step
-        met = shares <= share
-        x[met] = (x + ends)[met] if share <= 0.0 else np.where(step < 0.0, low, high)[met]
-        moving &= ~met
-        if not moving.any():
-            return x
-    return x
+        move[places] = least - y
+    return move.reshape(at.y.shape) if np.isfinite(move).all() else None
 
 
 def _noise(value: float, y: Array) -> float:
