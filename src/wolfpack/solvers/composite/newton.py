@@ -217,10 +217,7 @@ def _newton_step(G: Any, at: _Point, chosen: Array, pieces: Pieces) -> Array | N
     if blocks is None:
         return None
     flat, slopes = at.y.reshape(-1), at.gradient.reshape(-1)
-    ridge, kink, low, high = (
-        None if part is None else np.broadcast_to(part, at.y.shape).reshape(-1)
-        for part in (pieces.ridge, pieces.kink, pieces.low, pieces.high)
-    )
+    ridge, kink, low, high = (_flat(part, at.y.shape) for part in pieces)
     move = np.zeros_like(flat)
     for places, matrix in blocks:
         if not len(places):
@@ -234,6 +231,11 @@ def _newton_step(G: Any, at: _Point, chosen: Array, pieces: Pieces) -> Array | N
             return None
         move[places] = least - y
     return move.reshape(at.y.shape) if np.isfinite(move).all() else None
+
+
+def _flat(part: Any, shape: tuple[int, ...]) -> Any:
+    """Return numbers for all coordinates, flattened; None where there are none."""
+    return None if part is None else np.broadcast_to(part, shape).reshape(-1)
 
 
 def _noise(value: float, y: Array) -> float:
