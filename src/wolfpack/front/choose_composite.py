@@ -66,8 +66,7 @@ def choose_composite(G: Objective, H: Regularizer, given: dict[str, Any]) -> Cho
     newton = isinstance(G, FiniteSum) and _newton_pays(G, H, given)
     full = np.ones(G.shape or (), bool)
     small = newton and G.hessian_passes(full) <= _CHEAP_STEP
-    sums = not small and scales is None and isinstance(G, FiniteSum)
-    if sums and _sampling_pays(G, H, sizes):
+    if not small and scales is None and _sampling_pays(G, H, sizes):
         return chosen(
             f"the data have {sizes} entries, of which small batches with reduced variance need "
             "fewer passes",
@@ -121,8 +120,14 @@ def _newton_pays(G: FiniteSum, H: Regularizer, given: dict[str, Any]) -> bool:
     return not pieces.smooth or G.hessian_passes(np.ones(G.shape, bool)) < np.inf
 
 
-def _sampling_pays(G: FiniteSum, H: Regularizer, sizes: int | None) -> bool:
+def _sampling_pays(G: Objective, H: Regularizer, sizes: int | None) -> bool:
     """Tell whether small batches with reduced variance save time: for large data in memory."""
-    if sizes is None or sizes < _MANY_ENTRIES or H.norm != "l2" or library(G.like) == "jax":
+    if (
+        not isinstance(G, FiniteSum)
+        or sizes is None
+        or sizes < _MANY_ENTRIES
+        or H.norm != "l2"
+        or library(G.like) == "jax"
+    ):
         return False
     return automatic_batch(G, None, G.rough_smoothness() or H.mu, H.mu) is not None

@@ -45,9 +45,11 @@ class Pieces(NamedTuple):
 
 def least_slopes(s: Array, y: Array, kink: Any, low: Array, high: Array) -> Array:
     """Return the least subgradient at ``y``, where ``s`` is the slope without kinks and bounds."""
+    found: Any = s
     if np.any(kink):
-        at_kink = s - np.clip(s, -kink, kink)
-        s = np.where((y == 0.0) & (np.asarray(kink) > 0.0), at_kink, s + kink * np.sign(y))
+        at_kink: Array = s - np.clip(s, -kink, kink)
+        held: Array = (y == 0.0) & (np.asarray(kink) > 0.0)
+        found = held * at_kink + ~held * (s + kink * np.sign(y))
     if low is not None:
-        s = np.where(((y <= low) & (s > 0.0)) | ((y >= high) & (s < 0.0)), 0.0, s)
-    return s
+        found = found * ~(((y <= low) & (found > 0.0)) | ((y >= high) & (found < 0.0)))
+    return found

@@ -73,7 +73,8 @@ class NewtonComposite(SearchedComposite):
 
     def init(self, problem: CompositeProblem, y0: Array, gradients: Gradients) -> Any:
         state = super().init(problem, y0, gradients)
-        if not problem.regularizer.pieces().smooth:
+        pieces: Any = problem.regularizer.pieces()
+        if not pieces.smooth:
             return state
         G: Any = problem.objective
         passes = G.hessian_passes(np.ones(y0.shape, bool))
@@ -120,7 +121,7 @@ def _leap(
     H, half = problem.regularizer, gradients.per_pass // 2
     rows = state.reading.rows + 4 * half
     problem.counts.check_rows(rows)
-    pieces = H.pieces()
+    pieces: Any = H.pieces()
     at = _Point(state.x, state.images.y, *_evaluated(problem, state))
     # Averages have no zeros of their own. The start has, and so have points that a step has found.
     if not pieces.smooth and 0 < state.k != state.leap.last:
