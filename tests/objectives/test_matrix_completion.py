@@ -66,6 +66,70 @@ def test_noise_on_the_observations():
     assert inner(back[1], X) == pytest.approx(theta[1] @ (F.A @ X))
 
 
+SCALES = RNG.random(6) + 0.5, RNG.random(5) + 0.5
+SCALED = MatrixCompletion(ROWS, COLUMNS, VALUES, (6, 5), SCALES)
+
+
+def test_scales_change_the_units_of_rows_and_columns():
+    for X in (low_rank(), low_rank().to_dense()):
+        Z = np.asarray(SCALED.completed(X))
+        np.testing.assert_allclose(Z, SCALES[0][:, None] * np.asarray(X) * SCALES[1])
+        assert SCALED.value(X) == pytest.approx(F.value(Z))
+        gradient = np.asarray(SCALED.evaluate(X).gradient)
+        np.testing.assert_allclose(gradient, SCALES[0][:, None] * F.gradient(Z) * SCALES[1])
+        assert SCALED.curvature(X, X) == pytest.approx(F.curvature(Z, Z))
+        assert SCALED.curvature(X, X) <= SCALED.L * inner(X, X)
+    assert F.completed(X) is X
+
+
+def test_scaled_conjugate_images_and_forms():
+    X = RNG.standard_normal((6, 5))
+    at = SCALED.evaluate(X)
+    assert SCALED.conjugate_bound(at.dual) == pytest.approx(inner(X, at.gradient) - at.value)
+    np.testing.assert_allclose(SCALED.pull_back(at.dual[None])[0], at.gradient)
+    form = SCALED.quadratic_form()
+    x = X.ravel()
+    constant = 0.5 * float(VALUES @ VALUES)
+    assert 0.5 * x @ (form.P @ x) + form.q @ x + constant == pytest.approx(at.value)
+
+
+def test_scales_from_counts():
+    f = MatrixCompletion([0, 0, 1], [0, 1, 0], [1.0, 2.0, 3.0], (2, 2), "counts")
+    np.testing.assert_allclose(f.scales[0], np.sqrt(2.5 / np.array([3.0, 2.0])))
+    np.testing.assert_allclose(f.scales[1], np.sqrt(2.5 / np.array([3.0, 2.0])))
+
+
+@pytest.mark.parametrize("f", [F, SCALED], ids=["plain", "scaled"])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_the_best_factor_is_a_ridge_regression(f, transposed):
+    factor, ridge = RNG.standard_normal((6 if transposed else 5, 2)), 0.3
+    found = f.best_factor(factor, ridge, transposed)
+
+    def penalised(W):
+        X = factor @ W.T if transposed else W @ factor.T
+        return f.value(X) + 0.5 * ridge * float((W**2).sum())
+
+    least = penalised(found)
+    for _ in range(20):
+        step = 1e-3 * RNG.standard_normal(found.shape)
+        assert least < penalised(found + step)
+        assert penalised(found + step) - least == pytest.approx(penalised(found - step) - least)
+
+
+@pytest.mark.parametrize(
+    ("scales", "error", "message"),
+    [
+        (([1.0] * 6, [1.0] * 4), ValueError, "5 positive numbers for the columns"),
+        (([0.0] * 6, [1.0] * 5), ValueError, "6 positive numbers for the rows"),
+        ("rows", TypeError, "scales must be a pair of vectors"),
+        (2.0, TypeError, "scales must be a pair of vectors"),
+    ],
+)
+def test_bad_scales_are_named(scales, error, message):
+    with pytest.raises(error, match=message):
+        MatrixCompletion(ROWS, COLUMNS, VALUES, (6, 5), scales)
+
+
 def test_other_methods_see_arrays():
     K = wp.sets.TraceNormBall((6, 5), 2.0)
     runs = [

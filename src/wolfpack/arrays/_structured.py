@@ -25,6 +25,7 @@ from ._structured_base import Structured, plain
 from ._types import Array
 
 _CHUNK = 2**16  # numbers that are gathered at a time
+_CACHED = 2**18  # entries of a block of such a product, which should stay in the cache
 _DEVICE_CHUNK = 2**24  # the same on another device
 _DENSE_RATIO = 32  # entries of the matrix per wanted entry, up to which products are faster
 _BLOCK = 2**26  # entries of a block of such a product on another device
@@ -99,14 +100,16 @@ class LowRank(Structured):
         if type(self.U) is not np.ndarray:
             return self._entries_there(rows, columns)
         left, p = self.U * self.s, self.shape[0]
-        out = np.empty(len(rows), dtype=self.dtype)
+        out = np.empty(len(rows), dtype=np.result_type(left, self.V))
         if p * self.shape[1] <= _DENSE_RATIO * len(rows) and bool((np.diff(rows) >= 0).all()):
             # where much of a row is wanted, a product of blocks of rows is faster
-            height = max(1, min(p, len(rows) // self.shape[1]))
+            q, right = self.shape[1], np.ascontiguousarray(self.V.T)
+            height = max(1, min(p, _CACHED // q))
             edges = np.searchsorted(rows, np.arange(0, p + height, height))
             for first, low, high in zip(range(0, p, height), edges, edges[1:], strict=False):
-                block = left[first : first + height] @ self.V.T
-                out[low:high] = block[rows[low:high] - first, columns[low:high]]
+                block = left[first : first + height] @ right
+                places = (rows[low:high] - first) * q + columns[low:high]
+                block.reshape(-1).take(places, out=out[low:high], mode="clip")
             return out
         step = max(1, _CHUNK // max(1, self.rank))
         for low in range(0, len(rows), step):

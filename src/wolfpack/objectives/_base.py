@@ -251,6 +251,14 @@ class Objective(Stackable, ABC):
         """Return Hess f(x) d, None when unknown."""
         return None
 
+    def best_factor(self, factor: Array, ridge: float, transposed: bool = False) -> Array | None:
+        """Return the U that minimises f(U V') + (ridge/2) ||U||^2 for ``factor`` V, or None.
+
+        With ``transposed`` the factor is U, and the V that minimises f(U V') + (ridge/2) ||V||^2 is
+        returned. None, the default, says that f has no fast way to find it.
+        """
+        return None
+
     def quadratic_form(self) -> QuadraticForm | None:
         """Return f as matrices on the host if it is quadratic and they are known, else None.
 

@@ -31,7 +31,7 @@ def on_device(f: Objective, device: str) -> Objective:
             )
         return f
     if isinstance(f, MatrixCompletion):
-        return MatrixCompletion(f.rows, f.columns, like(f.values, wanted), f.shape)
+        return MatrixCompletion(f.rows, f.columns, like(f.values, wanted), f.shape, f.scales)
     if isinstance(f, Multinomial) and isinstance(f.A, np.ndarray):
         data = like(f.A, wanted), like(f.labels, wanted)
         return Multinomial(*data, f.classes, f.reduction, f.batch)

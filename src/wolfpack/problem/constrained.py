@@ -156,7 +156,13 @@ class Problem:
         return L
 
     def dual_bound(
-        self, y: Array, dual: Any, vertex: Any, averaged: bool = False, drift: float = 0.0
+        self,
+        y: Array,
+        dual: Any,
+        vertex: Any,
+        averaged: bool = False,
+        drift: float = 0.0,
+        fun: float | None = None,
     ) -> float:
         """Return a proved lower bound on min f over K (Theorem E1 of docs/theory/rounding.md).
 
@@ -176,6 +182,9 @@ class Problem:
             Whether ``y`` is an average, which has lost digits in every round.
         drift : float
             That of the evaluation.
+        fun : float, optional
+            A value of f whose gap is of interest. The bound may then be lower by a hundredth of
+            that gap, where this is found faster.
         """
         f, K = self.objective, self.set
         if f.number_dual:
@@ -185,7 +194,10 @@ class Problem:
             below = f.minorant(dual, y if slope is None else slope, K)
             if slope is not None:  # its products are those of another slope
                 below = below._replace(product=None, length=None)
-        value = K.certify(y, vertex)
+        if fun is None or below.centre is not None:
+            value = K.certify(y, vertex)
+        else:
+            value = K.certify_near(y, vertex, fun - below.level)
         eps, least, sums = self._double if is_double(y) else self._units(y)
         if below.centre is not None:
             value -= inner(y, below.centre) if below.product is None else below.product

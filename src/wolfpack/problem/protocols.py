@@ -146,6 +146,10 @@ class Objective(Protocol):
         """Return Hess f(x) d, None where f does not know it."""
         ...
 
+    def best_factor(self, factor: Array, ridge: float, transposed: bool = False) -> Array | None:
+        """The U that minimises f(U V') + (ridge/2) ||U||^2 for V, or the other way round."""
+        ...
+
     def quadratic_form(self) -> QuadraticForm | None:
         """Return f as matrices if it is quadratic and they are known, None otherwise."""
         ...
@@ -245,6 +249,10 @@ class Region(Protocol):
 
     def certify(self, g: Array, vertex: Any) -> float:
         """Return a lower bound on min <g, v> over K, given the oracle's answer to ``g``."""
+        ...
+
+    def certify_near(self, g: Array, vertex: Any, level: float) -> float:
+        """Return the same, or less by a hundredth of its distance from ``level``."""
         ...
 
     def violation(self, x: Array) -> float:

@@ -55,8 +55,15 @@ RISK = 1e-12
 """Probability with which a bound may fail, over the random start."""
 
 ACCURACY = 1e-8
-"""Relative accuracy at which Lanczos' method stops."""
+"""Relative accuracy of bounds, at which Lanczos' method stops."""
 
+RESIDUAL = 1e-5
+"""Relative residual of the oracle's top pair, at which Lanczos' method stops.
+
+The error of the pair's value is about its square, and no certificate rests on it.
+"""
+
+_SLACK = 0.01
 DENSE = 8
 _STEPS_BETWEEN_CHECKS = 10
 _ROUNDING = 1e-13
@@ -108,7 +115,7 @@ class Krylov:
 
 
 def top_eigenvectors(
-    apply: Apply, n: int, k: int, accuracy: float = ACCURACY, x: Array = _HOST
+    apply: Apply, n: int, k: int, accuracy: float = RESIDUAL, x: Array = _HOST
 ) -> Array:
     """Return about the k top eigenvectors of a symmetric operator as rows, the best first.
 
@@ -128,9 +135,16 @@ def top_eigenvectors(
 
 
 def top_eigenvalue_ceiling(
-    apply: Apply, n: int, accuracy: float = ACCURACY, x: Array = _HOST
+    apply: Apply,
+    n: int,
+    accuracy: float = ACCURACY,
+    x: Array = _HOST,
+    enough: Callable[[float, float], bool] | None = None,
 ) -> float:
-    """Return a number above the top eigenvalue of a symmetric operator, but for a risk of 1e-12."""
+    """Return a number above the top eigenvalue of a symmetric operator, but for a risk of 1e-12.
+
+    ``enough`` tells from a number below the eigenvalue and one above whether they are close enough.
+    """
     space, steps = Krylov(apply, _start(n, 1, x)), _steps_between_checks(x)
     eta = RISK * math.sqrt(math.pi / (2.0 * n))
     while True:
@@ -140,7 +154,8 @@ def top_eigenvalue_ceiling(
         if space.complete:
             return top + 1e2 * _ROUNDING * size
         ceiling = _polynomial_ceiling(space, top, eta)
-        if ceiling - top <= accuracy * size:
+        near = enough is not None and enough(top, ceiling)
+        if near or ceiling - top <= accuracy * size:
             return ceiling + 1e2 * _ROUNDING * size
 
 
@@ -197,7 +212,7 @@ def sparse_singular(g: SparseMatrix, k: int) -> tuple[Array, Array]:
     """Return about k leading singular vectors as rows of u and v, the best first."""
     h = g.wide()
     apply, n, tall = _gram(h)
-    found = top_eigenvectors(apply, n, min(k, n), _accuracy(g), h)
+    found = top_eigenvectors(apply, n, min(k, n), max(RESIDUAL, _accuracy(g)), h)
     # Rayleigh-Ritz: the exact SVD of g restricted to the space that Lanczos found
     image = (h @ found.T) if tall else (h.T @ found.T)
     U, _, W = namespace(image).linalg.svd(image, full_matrices=False)
@@ -208,17 +223,25 @@ def sparse_singular(g: SparseMatrix, k: int) -> tuple[Array, Array]:
 def sparse_eigenvectors(g: SparseMatrix, k: int) -> Array:
     """Return about k leading eigenvectors of -(g + g')/2 as rows, the best first."""
     h, n = g.wide(), g.shape[0]
-    found = top_eigenvectors(_negative_half(h), n, min(k, n), _accuracy(g), h)
+    found = top_eigenvectors(_negative_half(h), n, min(k, n), max(RESIDUAL, _accuracy(g)), h)
     return as_type(found, g.dtype)
 
 
-def sparse_singular_ceiling(g: SparseMatrix, guess: float) -> float:
-    """Return a number above the largest singular value of ``g``, given a guess of it."""
+def sparse_singular_ceiling(g: SparseMatrix, guess: float, level: float | None = None) -> float:
+    """Return a number above the largest singular value of ``g``, given a guess of it.
+
+    With ``level`` it may be too high by a hundredth of itself plus ``level``.
+    """
     if _is_small(g):
         return singular_ceiling(np.asarray(g), guess)
     h = g.wide()
     apply, n, _ = _gram(h)
-    return math.sqrt(max(0.0, top_eigenvalue_ceiling(apply, n, _accuracy(g), h)))
+
+    def enough(top: float, ceiling: float) -> bool:
+        low, high = math.sqrt(max(0.0, top)), math.sqrt(max(0.0, ceiling))
+        return level is not None and high - low <= _SLACK * (high + level)
+
+    return math.sqrt(max(0.0, top_eigenvalue_ceiling(apply, n, _accuracy(g), h, enough)))
 
 
 def sparse_symmetric_ceiling(g: SparseMatrix, guess: float) -> float:

@@ -58,6 +58,11 @@ class TraceNormBall(Ball):
         ceiling = sparse_singular_ceiling if isinstance(g, SparseMatrix) else singular_ceiling
         return -self.r * ceiling(g, -float(vertex.dot(g)) / self.r)
 
+    def certify_near(self, g: Array, vertex: Atoms, level: float) -> float:
+        if not isinstance(g, SparseMatrix):
+            return self.certify(g, vertex)
+        return -self.r * sparse_singular_ceiling(g, -float(vertex.dot(g)) / self.r, level / self.r)
+
     def violation(self, x: Array) -> float:
         return float(singular_values(x).sum()) - self.r
 

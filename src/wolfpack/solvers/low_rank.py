@@ -72,11 +72,15 @@ from ..problem.checks import checked, count, positive
 from ..smoothing import Oracles
 from .parts.armijo import descend
 from .parts.average import Average
+from .parts.factors import swept, sweeps
 from .parts.projected_gradient import Motion, Probe, Space, minimize, rounding_of
 from .parts.stall import Stall
 
 MAX_TURNS = 32
 """Columns of G V_k, at most, that join the basis."""
+
+_STEPS_BEFORE_SWEEPS = 3
+"""Steps of a correction, at most, where sweeps over the factors follow."""
 
 _HOST = np.zeros(0)
 _INDEPENDENT = 1e-8
@@ -148,7 +152,8 @@ class LowRankCorrective(Solver[State]):
         return State(0, x, at, factors, answers, Average.start(at), stall, smoothness, self.m)
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        space = _Core(problem, state)
+        quick = self._sweeps(problem, state)
+        space = _Core(problem, state, turns=not quick)
         # without the projection, rounding errors would add up and push X out of K
         S = space.K.project(space.coordinates(state.factors))
         clean = space.coordinates(_vertex(home(state.answers)))
@@ -162,8 +167,18 @@ class LowRankCorrective(Solver[State]):
             S, probe = S_0 + down.step * d, down.found
         L = state.smoothness.L or down.bend / max(inner(d, d), 1e-300) or 1.0
         start = Motion.start(S, probe, L)
-        motion = minimize(space, start, lambda m: space.gap(m) <= tol, self.inner, _ROUNDING)
+
+        def corrected(start: Motion[Evaluation], steps: int) -> Motion[Evaluation]:
+            return minimize(space, start, lambda m: space.gap(m) <= tol, steps, _ROUNDING)
+
+        motion = corrected(start, min(self.inner, _STEPS_BEFORE_SWEEPS) if quick else self.inner)
         factors, at = space.factors(motion.x), motion.at.details
+        if quick:
+            kept = swept(problem, factors, at, state.at.value - state.stall.bound)
+            if kept is None:
+                motion = corrected(motion, self.inner)
+                kept = space.factors(motion.x), motion.at.details
+            factors, at = kept
         x = space.point(factors)
         if x.dtype != at.gradient.dtype:  # the certificate must be that of the x handed back
             at = problem.evaluate(x)
@@ -180,6 +195,13 @@ class LowRankCorrective(Solver[State]):
             smoothness=state.smoothness._replace(L=motion.L),
         )
 
+    def _sweeps(self, problem: Problem, state: State) -> bool:
+        """Tell whether corrections end with sweeps over the factors."""
+        symmetric = state.answers.u is state.answers.v
+        if symmetric or not isinstance(state.x, LowRank) or is_foreign(state.x):
+            return False
+        return sweeps(problem, state.factors.rank + self.m)
+
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the best bound of the clean answers so far."""
         return state.stall.bound
@@ -194,10 +216,13 @@ class LowRankCorrective(Solver[State]):
         K, count = problem.set, self.m - (average is not None)
         problem.counts.ask(self.m)
         answers = K.k_best(at.gradient, count)
-        bound = problem.dual_bound(at.gradient, at.dual, answers.take(0))
+        fun = float(at.value)
+        bound = problem.dual_bound(at.gradient, at.dual, answers.take(0), fun=fun)
         if average is not None:
             pair = K.k_best(average.y, 1)
-            mean = problem.dual_bound(average.y, average.dual, pair.take(0), averaged=True)
+            mean = problem.dual_bound(
+                average.y, average.dual, pair.take(0), averaged=True, fun=fun
+            )
             bound = max(bound, mean)
             answers = join([answers, pair])
         assert isinstance(answers, RankOne)
@@ -242,9 +267,14 @@ def _vertex(answers: RankOne) -> LowRank:
     return LowRank(u.T, s, v.T)
 
 
-def _bases(state: State) -> tuple[Array, Array]:
-    """Return P and Q with orthonormal columns; the same array where matrices are symmetric."""
+def _bases(state: State, turns: bool) -> tuple[Array, Array]:
+    """Return P and Q with orthonormal columns; the same array where matrices are symmetric.
+
+    Without ``turns`` they hold the singular vectors of X and of the answers alone.
+    """
     X, G, answers = state.factors, home(state.at.gradient), home(state.answers)
+    if not turns:
+        return _orthonormal(X.U, answers.u.T), _orthonormal(X.V, answers.v.T)
     left = [answers.u.T, _leading(G @ X.V, X.U)]
     right = [answers.v.T, _leading(G.T @ X.U, X.V)]
     if answers.u is answers.v:
@@ -294,9 +324,9 @@ def _kept(columns: Array, kept: np.ndarray) -> Array:
 class _Core(Space[Evaluation]):
     """The matrices P S Q' of K, by their coordinates S, in double precision where there is any."""
 
-    def __init__(self, problem: Problem, state: State) -> None:
+    def __init__(self, problem: Problem, state: State, turns: bool) -> None:
         self.problem, self.like = problem, state.x
-        self.P, self.Q = _bases(state)
+        self.P, self.Q = _bases(state, turns)
         self.wide, self.dtype = wide_dtype(self.P), self.P.dtype
         core: Any = problem.set.core((self.P.shape[1], self.Q.shape[1]))
         self.K = core.at(as_type(self.P[:1, :1], self.wide))
