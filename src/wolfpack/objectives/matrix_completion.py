@@ -274,8 +274,9 @@ class MatrixCompletion(Objective):
     def _regressions(self) -> tuple[tuple[csr_array, csr_array], tuple[csr_array, csr_array]]:
         """The weights and the weighted values of the entries by rows, and by columns."""
         factors = np.ones_like(self.values) if self._factors is None else self._factors
-        by_rows = self._layout.host_matrix(factors**2), self._layout.host_matrix(
-            factors * self.values
+        by_rows = (
+            self._layout.host_matrix(factors**2),
+            self._layout.host_matrix(factors * self.values),
         )
         return by_rows, (by_rows[0].T.tocsr(), by_rows[1].T.tocsr())
 
@@ -312,9 +313,7 @@ def _largest(factor: Array) -> float:
     )
 
 
-def _ridge_regressions(
-    weights: csr_array, values: csr_array, V: Array, ridge: float
-) -> np.ndarray:
+def _ridge_regressions(weights: csr_array, values: csr_array, V: Array, ridge: float) -> np.ndarray:
     """Return the rows u_i that minimise (1/2) sum_j w_ij <u_i, v_j>^2 - <b_i, V u_i> + ridge.
 
     The matrices sum_j w_ij v_j v_j' of all rows come from one sparse product.

@@ -72,7 +72,7 @@ from ..problem.checks import checked, count, positive
 from ..smoothing import Oracles
 from .parts.armijo import descend
 from .parts.average import Average
-from .parts.factors import swept, sweeps
+from .parts.factors import sweeps, swept
 from .parts.projected_gradient import Motion, Probe, Space, minimize, rounding_of
 from .parts.stall import Stall
 
@@ -220,9 +220,7 @@ class LowRankCorrective(Solver[State]):
         bound = problem.dual_bound(at.gradient, at.dual, answers.take(0), fun=fun)
         if average is not None:
             pair = K.k_best(average.y, 1)
-            mean = problem.dual_bound(
-                average.y, average.dual, pair.take(0), averaged=True, fun=fun
-            )
+            mean = problem.dual_bound(average.y, average.dual, pair.take(0), averaged=True, fun=fun)
             bound = max(bound, mean)
             answers = join([answers, pair])
         assert isinstance(answers, RankOne)
