@@ -123,7 +123,7 @@ class MatrixCompletion(Objective):
             self.scales = self._as_scales(scales)
             row_scales, column_scales = map(to_host, self.scales)
             self._factors = like(row_scales[self.rows] * column_scales[self.columns], self.like)
-            self.L = float(to_host(self._factors).max()) ** 2
+            self.L = self.spectral_norm_squared
 
     def completed(self, x: Array) -> Array:
         """Return the completed matrix that belongs to X: X itself, or the same without scales.
@@ -183,7 +183,7 @@ class MatrixCompletion(Objective):
     @cached_property
     def spectral_norm_squared(self) -> float:
         """The squared norm of the map from X to its observed entries."""
-        return self.L
+        return 1.0 if self._factors is None else float(to_host(self._factors).max()) ** 2
 
     def conjugate_bound(self, dual: Array) -> float:
         square, product = inners((dual, dual), (self.values, dual))
@@ -208,7 +208,7 @@ class MatrixCompletion(Objective):
             size = float(abs(to_host(x.s)).sum()) * _largest(x.U) * _largest(x.V)
             off = terms * unit_of(at.dual) * size
         if self._factors is not None:
-            off = math.sqrt(self.L) * off + 4.0 * unit_of(at.dual) * (length + self._b_norm)
+            off = math.sqrt(self.spectral_norm_squared) * off + 4.0 * unit_of(at.dual) * (length + self._b_norm)
         return off * (length + 0.5 * off) + 2.0 * self._sum_units(at.dual) * abs(at.value)
 
     def _sum_units(self, theta: Array) -> float:
