@@ -208,7 +208,9 @@ class MatrixCompletion(Objective):
             size = float(abs(to_host(x.s)).sum()) * _largest(x.U) * _largest(x.V)
             off = terms * unit_of(at.dual) * size
         if self._factors is not None:
-            off = math.sqrt(self.spectral_norm_squared) * off + 4.0 * unit_of(at.dual) * (length + self._b_norm)
+            off = math.sqrt(self.spectral_norm_squared) * off + 4.0 * unit_of(at.dual) * (
+                length + self._b_norm
+            )
         return off * (length + 0.5 * off) + 2.0 * self._sum_units(at.dual) * abs(at.value)
 
     def _sum_units(self, theta: Array) -> float:
