@@ -468,9 +468,9 @@ def test_ctrl_c_before_there_is_anything_is_130(problem):
     text = PROBLEM.replace("b = [0.93, 0.41, 0.17]", 'b = "b"') + '[data]\nb = "slow.csv"\n'
     problem.write_text(text)
     slow = (
-        "import time; from wolfpack.problem_file import read_tables\n"
+        "import time; from wolfpack.readers import tables\n"
         "def wait(*a, **k): open('reading', 'w').close(); time.sleep(60)\n"
-        "read_tables.np.loadtxt = wait\n"
+        "tables.np.loadtxt = wait\n"
     )
     process = interrupted_after(problem, lambda: Path("reading").exists(), 0.0, slow)
     assert process.returncode == 130

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import wolfpack as wp
+from wolfpack.arrays import _one_thread, one_thread
 from wolfpack.front.threads import LARGE, LARGE_SPECTRUM, is_small
 from wolfpack.problem import Problem
-from wolfpack.smoothing import _blas, one_thread
 
 
 class FakeController:
@@ -33,7 +33,7 @@ class FakeController:
 @pytest.fixture
 def blas(monkeypatch):
     controller = FakeController()
-    monkeypatch.setattr(_blas, "_controller", lambda: controller)
+    monkeypatch.setattr(_one_thread, "_controller", lambda: controller)
     return controller
 
 

@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse
 from scipy.io import mmread, mmwrite
 
-from wolfpack.problem_file.read_matrix_market import read_matrix_market
 from wolfpack.problem_file.schema import ProblemError
+from wolfpack.readers import read_matrix_market
 
 RNG = np.random.default_rng(0)
 SQUARE = np.round(RNG.standard_normal((6, 6)), 3)

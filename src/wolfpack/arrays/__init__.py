@@ -42,6 +42,7 @@ from ._gather import (
 )
 from ._memory import keep_freed_memory
 from ._native import Native
+from ._one_thread import one_thread
 from ._ops import (
     add_scaled,
     all_finite,
@@ -160,6 +161,7 @@ __all__ = [
     "norm_order",
     "norm_squared",
     "normal_cdf",
+    "one_thread",
     "own",
     "plain_type",
     "put_row",

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import is_foreign
+from ..arrays import is_foreign, one_thread
 from ..problem import CompositeProblem, Problem, is_own
-from ..smoothing import one_thread
 
 LARGE = 2**20
 """Entries of a matrix from which products with a vector pay on several threads."""

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .. import readers
 from ..arrays import Array, check_finite
-from . import read_arrays, read_matrix_market, read_tables
 from .schema import ProblemError, among, check_plain, check_value, show
 
 GIGABYTE = 2**30
 
 READERS: dict[str, tuple[Callable[..., Array], dict[str, str]]] = {
-    ".npy": (read_arrays.read_npy, {}),
-    ".npz": (read_arrays.read_npz, {"key": "text"}),
-    ".mtx": (read_matrix_market.read_matrix_market, {}),
-    ".csv": (read_tables.read_csv, {"columns": "columns", "delimiter": "text"}),
-    ".parquet": (read_tables.read_parquet, {"columns": "columns"}),
+    ".npy": (readers.read_npy, {}),
+    ".npz": (readers.read_npz, {"key": "text"}),
+    ".mtx": (readers.read_matrix_market, {}),
+    ".csv": (readers.read_csv, {"columns": "columns", "delimiter": "text"}),
+    ".parquet": (readers.read_parquet, {"columns": "columns"}),
 }
 """By the file's suffix: its reader, and the keys that say which part of it is wanted."""
 

@@ -6,7 +6,6 @@ name that exists.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -14,11 +13,7 @@ from typing import Any
 
 from .. import objectives, sets
 from ..problem.checks import as_whole
-
-
-class ProblemError(ValueError):
-    """A problem file, or a file that it names, cannot be used; the message says why in one line."""
-
+from ..readers import ProblemError, among, show
 
 _OBJECTIVES = "LeastSquares Quadratic Logistic SquaredHinge Huber Quantile Poisson Multinomial "
 _OBJECTIVES += "MatrixCompletion DOptimal AOptimal LogUtility"
@@ -171,22 +166,6 @@ def parameters_of(maker: Callable[..., Any]) -> tuple[list[str], list[str]]:
     known = [p.name for p in found if p.name in PARAMETERS]
     required = [p.name for p in found if p.default is p.empty and p.name in PARAMETERS]
     return known, required
-
-
-def among(found: object, known: Iterable[str]) -> str:
-    """Return the allowed names in words, the closest one first."""
-    names = list(known)
-    lower = {name.lower().replace("_", "").replace("-", ""): name for name in names}
-    word = str(found).lower().replace("_", "").replace("-", "")
-    close = difflib.get_close_matches(word, lower, 1)
-    hint = f"did you mean {lower[close[0]]!r}? " if close else ""
-    return f"{hint}allowed: {', '.join(names)}"
-
-
-def show(value: object) -> str:
-    """Return what was found, short enough for a line."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _as_integer(value: object) -> object:

@@ -7,7 +7,6 @@ from ..objectives import Objective
 from ..problem.checks import shown
 from ..sets import Set
 from ._base import Smoothing
-from ._blas import one_thread
 from .ambient import Ambient
 from .draws import SAMPLINGS
 from .image_space import ImageSpace
@@ -24,7 +23,6 @@ __all__ = [
     "Oracles",
     "Smoothing",
     "make_smoothing",
-    "one_thread",
 ]
 
 SMOOTHINGS = ("ambient", "lifted", "image")

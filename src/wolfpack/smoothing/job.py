@@ -15,12 +15,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..arrays import Streams, concat, epsilon, norm
+from ..arrays import Streams, concat, epsilon, norm, one_thread
 from ..atoms import Atoms, DenseSummary, Summary, portable, summarize
 from ..problem import counted
 from ..problem.checks import choice, count, optional
 from ._base import BLOCK_NUMBERS, Array, Smoothing
-from ._blas import multiplies, one_thread
+from ._blas import multiplies
 from .draws import SAMPLINGS
 
 BLOCKS = 64

@@ -13,7 +13,7 @@ from numpy.lib import format as npy
 from scipy import sparse
 
 from ..arrays import Array, check_sparse
-from .schema import ProblemError, among
+from .words import ProblemError, among
 
 Check = Callable[[int], None]
 _SPARSE_FORMATS = ("csr", "csc", "coo", "bsr", "dia")

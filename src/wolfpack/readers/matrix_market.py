@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Array
-from .schema import ProblemError, among
+from .words import ProblemError, among
 
 _MAX_LINE = 2**16
 _FIELDS = ("real", "double", "integer", "pattern")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from .schema import ProblemError, among, show
+from .words import ProblemError, among, show
 
 Columns = str | int | tuple[str | int, ...] | None
 
