@@ -15,6 +15,7 @@ from .classification import Logistic, Multinomial, SquaredHinge
 from .design import AOptimal, DOptimal
 from .function import Function, Stochastic
 from .matrix_completion import MatrixCompletion
+from .partitioned import Partitioned
 from .quadratic import Quadratic
 from .regression import Huber, LeastSquares, Poisson, Quantile
 from .utility import LogUtility
@@ -33,6 +34,7 @@ __all__ = [
     "MatrixCompletion",
     "Multinomial",
     "Objective",
+    "Partitioned",
     "Poisson",
     "Quadratic",
     "Quantile",
