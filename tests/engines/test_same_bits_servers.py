@@ -6,6 +6,7 @@ import gc
 
 import pytest
 
+from engines import blocks
 from engines.sampled import CASES, check, reference
 from engines.test_mpi import finished, launch
 from wolfpack.engines import Dask, Ray
@@ -34,7 +35,8 @@ def test_on_servers(kind, workers):
 def test_under_mpiexec(ranks):
     pytest.importorskip("mpi4py")
     code = """
-    from engines.sampled import CASES, solve
+    from engines import blocks
+from engines.sampled import CASES, solve
     for name in CASES:
         result = solve(name, "mpi")
         if rank == 1 or MPI.COMM_WORLD.Get_size() == 1:
@@ -42,3 +44,26 @@ def test_under_mpiexec(ranks):
     """
     lines = finished(launch(ranks, code)).splitlines()
     assert lines == [f"{reference(name)} mpi:{ranks}" for name in CASES]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("kind", [Dask, Ray])
+def test_blocks_of_data_on_servers(kind, workers):
+    pytest.importorskip("distributed" if kind is Dask else "ray")
+    with kind(workers) as engine:
+        blocks.check(engine, workers)
+    gc.collect()
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_blocks_of_data_under_mpiexec(ranks):
+    pytest.importorskip("mpi4py")
+    code = """
+    from engines.blocks import METHODS, loaded, solve
+    for method in METHODS:
+        result = solve(method, "mpi", loaded())
+        if rank == 1 or MPI.COMM_WORLD.Get_size() == 1:
+            print(digest(result), result.engine.name)
+    """
+    lines = finished(launch(ranks, code)).splitlines()
+    assert lines == [f"{blocks.reference(name)} mpi:{ranks}" for name in blocks.METHODS]

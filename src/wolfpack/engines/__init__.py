@@ -1,4 +1,4 @@
-"""Where the oracles of a round run: this process, threads, processes, Dask, Ray or MPI.
+"""Where oracles and gradients run: this process, threads, processes, Dask, Ray or MPI.
 
 Dask, Ray and mpi4py are imported only when an engine that needs them starts.
 """
@@ -6,6 +6,7 @@ Dask, Ray and mpi4py are imported only when an engine that needs them starts.
 from __future__ import annotations
 
 from ._choose import EngineChoice, EngineLike, choose_engine
+from ._data_workers import DataWorkers, automatic_engine
 from ._driver import Driver, Policy
 from ._log import EngineLog
 from ._protocol import Engine, EngineFailure, OracleError, RankEngine, Span, Stats
@@ -19,6 +20,7 @@ from .threads import Threads
 
 __all__ = [
     "Dask",
+    "DataWorkers",
     "Driver",
     "Engine",
     "EngineChoice",
@@ -36,5 +38,6 @@ __all__ = [
     "Span",
     "Stats",
     "Threads",
+    "automatic_engine",
     "choose_engine",
 ]

@@ -28,6 +28,7 @@ class Ticket:
     place: int = -1  # where the engine has put the query point
     repeated: bool = False  # whether a second worker got it
     done: bool = False  # whether nobody waits for its answer any more
+    home: Worker | None = None  # the worker that keeps the data of these blocks
 
 
 @dataclass(eq=False, slots=True)

@@ -17,13 +17,18 @@ from typing import ClassVar, Generic, Self
 
 from ..problem import under_way
 from ..smoothing.job import Job, Partial, Question
+from ._homes import Homes
 from ._messages import Reply
 from ._pace import Deadline, Pace, shares
+from ._parts_job import PartsJob
 from ._protocol import Engine, EngineFailure, Late, Stats
 from ._tickets import Address, Received, Round, Ticket, Worker
 
 _MAX_LOST_WORKERS = 5
 """Workers that one ticket may cost before the oracle itself is suspected."""
+
+_SLOW_SECONDS = 1.0
+"""Seconds after which blocks of data may be given to a second worker, which must load them."""
 
 NO_ROUND = Question(-1, None, 0.0, 0)
 
@@ -42,7 +47,8 @@ class WorkerPool(Engine, ABC, Generic[Address]):
         self.job: Job | None = None
         self._ids = itertools.count()
         self._late: list[Late] = []
-        self._pace = Pace()
+        self._paces = Pace(), Pace()
+        self._homes: Homes | None = None
         self._round = Round(NO_ROUND, needs_all=True)
         self._stats = Stats(0)
 
@@ -86,7 +92,10 @@ class WorkerPool(Engine, ABC, Generic[Address]):
         return nullcontext()
 
     def open(self, job: Job) -> None:
-        self.job, self._late, self._pace = job, [], Pace()
+        known, self._homes = self._homes, _homes_of(job)
+        if known is not None and _token_of(self.job) == _token_of(job):
+            self._homes = known  # These workers keep the same blocks from before.
+        self.job, self._late, self._paces = job, [], (Pace(), Pace())
         for worker in self.workers:
             worker.slowest = 0.0
             for ticket in worker.queue.values():
@@ -154,8 +163,22 @@ class WorkerPool(Engine, ABC, Generic[Address]):
             given = [block for block in blocks if block not in kept]
             counts.cut(sum(job.answers_of(question, block) for block in given))
 
+    @property
+    def _pace(self) -> Pace:
+        """How long blocks take: those of the oracle, or those of data."""
+        return self._pace_of(self._round.question)
+
+    def _pace_of(self, question: Question) -> Pace:
+        return self._paces[question.task is not None]
+
     def _cut(self, blocks: range, timeout: float | None) -> None:
         """Cut a round into tickets."""
+        if self._round.question.task is not None and self._homes is not None:
+            for home, run in self._homes.assign(self.workers):
+                self._round.todo.append(
+                    Ticket(next(self._ids), self._round.question, run, home=home)
+                )
+            return
         count, pace, todo = len(blocks), self._pace, self._round.todo
         if timeout is not None and pace.seconds == 0:
             sizes = [1] * count  # It is not known yet how long a block takes.
@@ -218,7 +241,8 @@ class WorkerPool(Engine, ABC, Generic[Address]):
                 if not todo or (length > 0 and not self._may_queue()):
                     break
                 has_room = worker.alive and len(worker.queue) == length
-                if has_room and not self._give(worker, todo.popleft()):
+                ticket = self._next_for(worker) if has_room else None
+                if ticket is not None and not self._give(worker, ticket):
                     return self._hand_out(self.workers)
         for worker in free if not todo else ():
             if worker.alive and not worker.queue:
@@ -227,6 +251,15 @@ class WorkerPool(Engine, ABC, Generic[Address]):
                     break
                 if not self._give(worker, ticket):
                     return self._hand_out(self.workers)
+
+    def _next_for(self, worker: Worker[Address]) -> Ticket | None:
+        """Take the next ticket that a worker may have: none whose data another worker keeps."""
+        todo = self._round.todo
+        for ticket in todo:
+            if ticket.home is None or ticket.home is worker or not ticket.home.alive:
+                todo.remove(ticket)
+                return ticket
+        return None
 
     def _may_queue(self) -> bool:
         """Tell whether the next ticket may wait behind another one on the same worker.
@@ -266,13 +299,17 @@ class WorkerPool(Engine, ABC, Generic[Address]):
         now.repeat_at = math.inf
         # Where some blocks take much longer than others, a long block is no reason to repeat it.
         slowest = [worker.slowest for worker in self.workers if worker.slowest]
+        slowest = slowest if now.question.task is None else []
         pace = max(self._pace.seconds, min(slowest, default=0.0))
         for worker in self.workers:
             for i, ticket in enumerate(worker.queue.values()):
                 if ticket.question is not now.question or ticket.repeated or ticket.done:
                     continue
                 expected = pace * len(ticket.blocks) + 20 * self.latency
-                if i > 0 or clock - ticket.began > 3 * expected:
+                if ticket.question.task is not None:
+                    # Another worker has to load the blocks first.
+                    expected = max(_SLOW_SECONDS, expected) if pace else math.inf
+                if (i > 0 and ticket.home is None) or clock - ticket.began > 3 * expected:
                     ticket.repeated = True
                     now.recomputed += len(ticket.blocks)
                     now.slow += len(ticket.blocks)
@@ -297,8 +334,9 @@ class WorkerPool(Engine, ABC, Generic[Address]):
             status = "failed"
         now.record(worker, ticket, clock - reply.busy, status)
         seconds = reply.busy / len(ticket.blocks)
-        worker.slowest = max(0.99 * worker.slowest, seconds)
-        self._pace.update(seconds, used=not ticket.done)
+        if ticket.question.task is None:
+            worker.slowest = max(0.99 * worker.slowest, seconds)
+        self._pace_of(ticket.question).update(seconds, used=not ticket.done)
         if ticket.done:
             return
         pairs = zip(ticket.blocks, reply.contributions(), strict=True)
@@ -331,8 +369,22 @@ class WorkerPool(Engine, ABC, Generic[Address]):
                     "oracle itself seems to hang or to end its process"
                 )
             now.recomputed += len(ticket.blocks)
-            now.todo.appendleft(ticket)
+            if ticket.home is None:
+                now.todo.appendleft(ticket)
+            else:
+                self._orphan(ticket)
         worker.queue.clear()
+
+    def _orphan(self, ticket: Ticket) -> None:
+        """Divide a ticket about data among the workers that are left."""
+        blocks = ticket.blocks
+        step = -(-len(blocks) // max(1, len(self.workers)))
+        for first in range(0, len(blocks), step):
+            part = blocks[first : first + step]
+            piece = Ticket(next(self._ids), ticket.question, part, ticket.first_worker)
+            piece.lost_workers = ticket.lost_workers
+            self._round.todo.append(piece)
+        ticket.done = True
 
     def _expire(self, timeout: float) -> None:
         """End workers whose oracle hangs."""
@@ -359,3 +411,11 @@ class WorkerPool(Engine, ABC, Generic[Address]):
         count, pace = len(ticket.blocks), self._pace.seconds
         exact = timeout * count * self.job.length(ticket.question.m)
         return exact if count == 1 or pace == 0 else min(exact, timeout + 3 * pace * count)
+
+
+def _homes_of(job: Job) -> Homes | None:
+    return Homes(job.weights) if isinstance(job, PartsJob) else None
+
+
+def _token_of(job: Job | None) -> str | None:
+    return job.data.token if isinstance(job, PartsJob) else None

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, as_float_array, check_finite
+from ..engines import EngineLike
 from ..gradients import REDUCTIONS, SAMPLINGS
 from ..loop import Callback, Limits, Result
 from ..loop.checkpoint import Checkpoint
@@ -24,6 +25,7 @@ from .choose_composite import choose_composite
 from .config import CompositeSettings, Config, as_checkpoint
 from .execute import concluded, execute
 from .methods import make_solver
+from .partitioned import with_workers
 from .prepare import as_smooth, check_regularizer, prepare_composite
 
 
@@ -62,6 +64,7 @@ _COMMON_OPTIONS = [
     record_every=optional(count),
     checks=flag,
 )
+@with_workers(0, "G")
 def minimize_composite(
     G: Objective | Callable[..., Any],
     H: Regularizer,
@@ -80,6 +83,7 @@ def minimize_composite(
     checkpoint: str | PathLike[str] | Checkpoint | None = None,
     progress: bool | None = None,
     raise_on_failure: bool = False,
+    engine: EngineLike = None,
     **options: Any,
 ) -> Result:
     r"""Minimise a smooth convex function plus a simple strongly convex one.
@@ -222,7 +226,7 @@ def minimize_composite(
     config = Config(name, solver, seed, limits, every, settings, as_checkpoint(checkpoint))
     view = Options(callback, progress, began=began)
     config, task, view = prepare_composite(config, settings, G, H, view)
-    return concluded(execute(config, task, view), raise_on_failure)
+    return concluded(execute(config, task, view, engine), raise_on_failure)
 
 
 def _reduction(given: Any, in_turn: bool) -> str | None:

@@ -9,7 +9,16 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..arrays import Array, describe, without_graphs
-from ..engines import Driver, Engine, EngineChoice, EngineLike, EngineLog, RankEngine, choose_engine
+from ..engines import (
+    DataWorkers,
+    Driver,
+    Engine,
+    EngineChoice,
+    EngineLike,
+    EngineLog,
+    RankEngine,
+    choose_engine,
+)
 from ..gradients import Gradients
 from ..loop import Result, run
 from ..loop.checkpoint import Saver
@@ -53,11 +62,14 @@ class PreparedRun(NamedTuple):
 
 
 def execute(
-    config: Config, task: PreparedRun, options: Options, engine: EngineLike = None
+    config: Config,
+    task: PreparedRun,
+    options: Options,
+    engine: EngineLike | DataWorkers = None,
 ) -> Result:
     """Run a task, from its start or on from ``options.origin``; the clock began with the call."""
     choice = _choose_engine(config, task, engine)
-    ranks = _ranks(choice.engine)
+    ranks = None if isinstance(engine, DataWorkers) else _ranks(choice.engine)
     if ranks is not None and ranks.follows:
         result = ranks.follow()
         if task.conclude is not None:
@@ -68,10 +80,16 @@ def execute(
     log = None
     try:
         oracles = task.oracles
+        if isinstance(engine, DataWorkers):
+            log = oracles.log = engine.log if choice.engine is not None else None
         if choice.engine is not None and isinstance(oracles, Oracles) and oracles.job is not None:
             assert isinstance(config.settings, ConstrainedSettings)
-            log = EngineLog(choice.engine.name, choice.reason)
-            oracles.driver = Driver(choice.engine, oracles.job, config.settings.policy, log)
+            policy = config.settings.policy
+            if isinstance(engine, DataWorkers):
+                oracles.driver = engine.driver(oracles.job, policy)
+            else:
+                log = oracles.log = EngineLog(choice.engine.name, choice.reason)
+                oracles.driver = Driver(choice.engine, oracles.job, policy, log)
         x = task.start if options.origin is None else options.origin.state.x
         with without_graphs(x), few_threads(task.problem, x):
             result = run(task.problem, task.solver, task.start, oracles, config.limits, options)
@@ -108,7 +126,11 @@ def _ranks(engine: Engine | None) -> RankEngine | None:
     return engine if engine is not None and isinstance(engine, RankEngine) else None
 
 
-def _choose_engine(config: Config, task: PreparedRun, engine: EngineLike) -> EngineChoice:
+def _choose_engine(
+    config: Config, task: PreparedRun, engine: EngineLike | DataWorkers
+) -> EngineChoice:
+    if isinstance(engine, DataWorkers):
+        return EngineChoice(engine.engine, False, engine.reason)
     job = task.oracles.job if isinstance(task.oracles, Oracles) else None
     if job is not None and not (job.on_device and engine is not None):
         return choose_engine(engine, job, getattr(task.solver, "m", None))

@@ -26,7 +26,7 @@ from ..arrays import (
     same_place,
     without_graphs,
 )
-from ..engines import EngineLike, Policy
+from ..engines import DataWorkers, EngineLike, Policy
 from ..loop import Callback, Limits, Result
 from ..loop.checkpoint import Checkpoint
 from ..loop.run import Options
@@ -46,6 +46,7 @@ from .config import Config, ConstrainedSettings, as_checkpoint
 from .execute import concluded, execute
 from .fingerprint import constrained_fingerprint
 from .methods import METHODS, make_solver
+from .partitioned import with_workers
 from .plan import Plan
 from .prepare import prepare_constrained
 from .start import search_start
@@ -71,6 +72,7 @@ _COMMON_OPTIONS.extend(["sampling", "block", *POLICY])
     checks=flag,
     verbose=flag,
 )
+@with_workers(0, "f")
 def minimize(
     f: Objective | Callable[[Array], tuple[float, Array]],
     K: Set,
@@ -224,7 +226,9 @@ def minimize(
     with without_graphs(x0), counted(counts):
         start = starting_point(objective, region, x0)
     region = region.at(start)
-    given = {"m": m, "noise": noise, "engine": engine, "convex": convex, **options}
+    # the workers of blocks of data say nothing about the method
+    for_oracles = None if isinstance(engine, DataWorkers) else engine
+    given = {"m": m, "noise": noise, "engine": for_oracles, "convex": convex, **options}
     settings = _settings(noise, L, convex, checks, options)
     reason = ""
     if isinstance(method, Plan):

@@ -26,6 +26,7 @@ from .config import Config, ConstrainedSettings, OtherProblem, as_checkpoint
 from .execute import PreparedRun, concluded, execute
 from .fingerprint import constrained_fingerprint
 from .integer import prepare_integer
+from .partitioned import with_workers
 from .prepare import prepare_composite, prepare_constrained
 
 
@@ -43,6 +44,7 @@ _LIMITS = ("tol", "rtol", "max_rounds", "max_seconds", "max_lmo", "max_passes")
 
 
 @checked(raise_on_failure=flag, like=optional(_as_place))
+@with_workers(1, "f")
 def resume(
     path: str | PathLike[str],
     f: Any,

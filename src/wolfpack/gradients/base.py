@@ -65,7 +65,7 @@ class Gradients(ABC):
     max_draws: int = 2**31
     exact: ClassVar[bool] = False
     reduction: str | None = None
-    log: ClassVar[None] = None  # gradients run on no engine
+    log: Any = None  # what the engine records, None without one
 
     def __init__(self, objective: Objective, seed: int = 0) -> None:
         self.objective: Any = objective

@@ -514,9 +514,10 @@ _CONTRADICTION = {
 def _outside(error: NonFiniteError) -> str:
     """Return what to say of a start at which f is not finite."""
     where = "" if error.x is None else f" = {named_point(error.x)}"
+    part = f" in {error.part}" if error.part else ""
     return (
-        f"f is not finite at the starting point x0{where}: choose a point of its domain, or leave "
-        "x0 out and one is searched for"
+        f"f is not finite{part} at the starting point x0{where}: choose a point of its domain, or "
+        "leave x0 out and one is searched for"
     )
 
 

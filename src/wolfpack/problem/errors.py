@@ -22,15 +22,20 @@ class NonFiniteError(ArithmeticError):
     ----------
     x : array or None
         The point where it did, None where that is not known.
+    part : str
+        The part of f that did, such as a block of data; empty where that is not known.
     """
 
-    def __init__(self, message: str, x: Any = None) -> None:
+    def __init__(self, message: str, x: Any = None, part: str = "") -> None:
         super().__init__(message)
         self.x = x
+        self.part = part
 
     def __str__(self) -> str:
         """Return the message, which names the point: it is written only when it is read."""
-        return f"{self.args[0]}{'' if self.x is None else f' at x = {named_point(self.x)}'}"
+        where = f" in {self.part}" if self.part else ""
+        where += "" if self.x is None else f" at x = {named_point(self.x)}"
+        return f"{self.args[0]}{where}"
 
 
 def named_point(x: Any) -> str:

@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -45,6 +45,7 @@ class Question(NamedTuple):
     keep: bool = False  # whether the answers themselves are wanted, besides their mean
     clean: bool = False  # whether the question is v itself, unperturbed
     also: Array = None  # another point to ask, unperturbed, as one more block after all others
+    task: Any = None  # what to compute on blocks of data at v, which is no question to the oracle
 
 
 class Partial(NamedTuple):

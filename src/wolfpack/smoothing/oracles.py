@@ -55,6 +55,7 @@ class Oracles:
             kind = Job if smoothing.K.like is None else DeviceJob
             self.job = kind(smoothing, seed, sampling, block)
         self.driver: Driver | None = None
+        self.log: EngineLog | None = None  # what the engine records, None without one
         self.compiled: Compiled | None = None
         self._given: Array = None
         self.last: tuple[Array, Atoms] | None = None
@@ -69,11 +70,6 @@ class Oracles:
     def exact(self) -> bool:
         """Whether the mean of the perturbed answers is known in closed form."""
         return self.smoothing is not None and self.smoothing.exact
-
-    @property
-    def log(self) -> EngineLog | None:
-        """What the engine recorded so far, None without one."""
-        return None if self.driver is None else self.driver.log
 
     @property
     def bias(self) -> float:

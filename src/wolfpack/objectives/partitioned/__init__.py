@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .blocks import BlockError, Blocks, Contribution
-from .objective import Partitioned, Workers
+from .objective import Here, Partitioned, Workers
 from .tasks import Task
 
-__all__ = ["BlockError", "Blocks", "Contribution", "Partitioned", "Task", "Workers"]
+__all__ = ["BlockError", "Blocks", "Contribution", "Here", "Partitioned", "Task", "Workers"]

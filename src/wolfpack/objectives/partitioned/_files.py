@@ -96,7 +96,7 @@ class FilePart(Part):
         self.check()
         if len(self._paths) > 1:
             return tuple(self._one(path) for path in self._paths)
-        path = self._paths[0]
+        path = next(iter(self._paths))
         suffix = path.suffix.lower()
         if suffix == ".npz":
             return _from_npz(path)
@@ -223,9 +223,7 @@ def row_counts(paths: tuple[Path, ...]) -> int | None:
         try:
             with path.open("rb") as file:
                 version = npy.read_magic(file)
-                read = (
-                    npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-                )
+                read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
                 shape = read(file)[0]
         except (ValueError, OSError):
             return None

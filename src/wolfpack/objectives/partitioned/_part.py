@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import issparse
@@ -33,7 +33,8 @@ class Part(ABC):
         """Return the data: mostly a pair of arrays."""
 
     def check(self) -> None:
-        """Raise if the data are not those that were named any more."""
+        """Raise if the data are not those that were named any more; most kinds cannot change."""
+        return
 
 
 def size_of(array: Any) -> int:
@@ -53,7 +54,9 @@ def split_frame(found: Any, target: str | None) -> Any:
 
     The targets are the column ``target``, or one with a usual name, or the last one.
     """
-    frame = found[0] if isinstance(found, tuple) and len(found) == 1 else found
+    frame: Any = found
+    if isinstance(found, tuple):
+        frame = found[0] if len(cast("tuple[Any, ...]", found)) == 1 else None
     if not (hasattr(frame, "columns") and hasattr(frame, "to_numpy")):
         return found
     names = list(frame.columns)

@@ -52,7 +52,7 @@ class Blocks:
 
     A worker loads the blocks that it is asked for, and keeps them for later questions while they
     fit into ``memory`` bytes together with two more that are being read. Without a limit it keeps
-    them while a quarter of the machine's memory is free. Copies in one process share what they keep.
+    them while a quarter of the machine's memory is free. Copies in one process share what is kept.
     """
 
     def __init__(self, parts: tuple[Part, ...], loss: BlockLoss, memory: int | None = None):

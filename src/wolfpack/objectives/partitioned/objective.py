@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from ...arrays import ArgumentError, Array, LowRank, inner, one_thread
+from ...arrays import ArgumentError, Array, LowRank, one_thread
 from ...problem import Evaluation, NonFiniteError
 from ...problem.checks import checked, choice, constant, count, flag, instance, optional
 from .._base import Objective, conjugate_evaluation
@@ -38,7 +38,7 @@ class Workers(Protocol):
 
 
 class Here:
-    """This process, one block after the other."""
+    """Computes one block after the other in the calling process."""
 
     def ask(
         self, blocks: Blocks, task: Task, x: np.ndarray, also: np.ndarray | None
@@ -116,7 +116,8 @@ class Partitioned(Objective):
     True
     """
 
-    _derived = (*Objective._derived, "weight", "options")
+    convex: bool | None = None
+    tested: bool = True
 
     def __init__(
         self,
@@ -145,9 +146,6 @@ class Partitioned(Objective):
         for i, part in enumerate(self.parts):
             if part.resident and self.loss.kind is not None:
                 self._early(i)
-
-    convex: bool | None = None
-    tested: bool = True
 
     def _early(self, i: int) -> None:
         """Refuse arrays of this process that cannot be a block, without another pass over them."""
@@ -222,7 +220,8 @@ class Partitioned(Objective):
         total = self._sum("evaluate", x)
         value, gradient = self.weight * float(total[0]), self.weight * total[HEAD:].reshape(x.shape)
         if total[1] and self.loss.kind is None:
-            raise NonFiniteError(f"f is NaN or infinite in {self._culprit(total)}", x)
+            culprit = self._culprit(total)
+            raise NonFiniteError("f returned a NaN or infinite value or gradient", x, culprit)
         return conjugate_evaluation(value, x, gradient)
 
     def value(self, x: Array) -> float:
@@ -349,9 +348,3 @@ class Partitioned(Objective):
         self, task: Task, x: np.ndarray, also: np.ndarray | None = None
     ) -> dict[int, Contribution]:
         return self._workers.ask(self._blocks, task, x, also)
-
-
-def known_bytes(parts: Sequence[Any]) -> int | None:
-    """Return the bytes of parts that have not been read, None where some are unknown."""
-    sizes = [part.nbytes for part in parts]
-    return None if None in sizes else sum(cast("list[int]", sizes))

@@ -75,9 +75,9 @@ class DaskPart(Part):
         self.keys = tuple(str(part.key) for part in data)
 
     def load(self) -> Any:
-        import dask
+        from dask.base import compute
 
-        return split_frame(dask.compute(*self._data, scheduler="synchronous"), self.target)
+        return split_frame(compute(*self._data, scheduler="synchronous"), self.target)
 
 
 class RayPart(Part):
@@ -123,7 +123,8 @@ def as_parts(given: Any, loading: Loading) -> tuple[Part, ...]:
     elif _is_dask(given) or (isinstance(given, tuple) and given and all(map(_is_dask, given))):
         found = _dask_blocks(given, loading)
     elif _is_ray_dataset(given):
-        found = [RayPart(reference, loading.target) for reference in given.to_pandas_refs()]
+        dataset: Any = given
+        found = [RayPart(reference, loading.target) for reference in dataset.to_pandas_refs()]
     elif isinstance(given, Iterable) and not isinstance(given, np.ndarray | dict | bytes):
         found = [part for entry in given for part in _parts_of(entry, loading)]
     else:
@@ -197,7 +198,8 @@ def _paired_files(entry: Sequence[str | os.PathLike[str]], loading: Loading) -> 
     """Return the blocks of patterns side by side: matrices, then targets."""
     several = [matching(pattern) for pattern in entry]
     if len({len(paths) for paths in several}) > 1:
-        found = ", ".join(f"{len(p)} of {os.fspath(w)}" for p, w in zip(several, entry, strict=True))
+        pairs = zip(several, entry, strict=True)
+        found = ", ".join(f"{len(paths)} of {os.fspath(pattern)}" for paths, pattern in pairs)
         raise ArgumentError(f"parts must name as many files of each kind, found {found}")
     parts: list[Part] = []
     for paths in zip(*several, strict=True):

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ...arrays import inner, matmul
-from .._base import LinearModel, Objective
+from .._base import Objective
 from .._matrix import squares
 from ..finite_sum import FiniteSum
 from ..matrix_completion import MatrixCompletion
@@ -147,7 +147,7 @@ def _facts(facts: Any, x: Any) -> Any:
 
 
 def _constants(f: Any, x: Any) -> Constants:
-    linear = isinstance(f, LinearModel)
+    linear = isinstance(f, FiniteSum)
     smoothness = f.loss_smoothness if linear or isinstance(f, MatrixCompletion) else None
     quadratic = isinstance(f, LeastSquares | MatrixCompletion)
     return Constants(smoothness, quadratic, quadratic or (linear and f.has_curvatures))
