@@ -86,7 +86,8 @@ def test_every_method_has_digests(name):
     )
 
 
-OWN_TESTS = {"BPR", "Batches", "Function", "MatrixCompletion", "Objective", "Stochastic"}
+OWN_TESTS = {"BPR", "Batches", "Function", "MatrixCompletion", "Objective", "Partitioned"}
+OWN_TESTS |= {"Stochastic"}
 OWN_TESTS |= {"AOptimal", "DOptimal", "LogUtility"}
 """Objectives with a file of tests of their own, and the base class."""
 
