@@ -121,6 +121,8 @@ def minimize_composite(
         As in `minimize`; `wolfpack.resume` takes G and H in place of f and K.
     seed : int
         Same seed, same bits.
+    engine : as for `minimize`, optional
+        Where the blocks of a `wolfpack.objectives.Partitioned` are computed.
 
     Other Parameters
     ----------------

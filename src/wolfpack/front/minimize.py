@@ -132,7 +132,8 @@ def minimize(
         own. None makes "anytime" draw no noise at all (momentum Frank-Wolfe) and is "auto" for
         methods that cannot do without.
     engine : None, str, Executor, Client or Engine
-        Where the oracles of a round run: None for this process, "threads[:n]", "processes[:n]",
+        Where the oracles of a round run, and the blocks of a
+        `wolfpack.objectives.Partitioned`: None for this process, "threads[:n]", "processes[:n]",
         "dask[:n or address]", "ray[:n or address]", "mpi", any `concurrent.futures.Executor` (or a
         function that makes one), a Dask client, an engine of `wolfpack.engines`, or "auto", which
         measures the oracle. The result has the same bits everywhere.
