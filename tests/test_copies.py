@@ -148,6 +148,9 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "TotalVariation": lambda: R.TotalVariation(1.0, 1.0),
     "SquaredPNorm": lambda: R.SquaredPNorm(1.0, 1.5),
     "Entropy": lambda: R.Entropy(1.0),
+    "Difference": lambda: objectives.Difference(
+        objectives.LeastSquares(A, B), objectives.Quadratic(1.0, np.ones(5))
+    ),
     "regularizer Product": lambda: R.Product((R.SquaredNorm(1.0), 2), (R.Entropy(1.0), 3)),
     "Euclidean": R.Euclidean,
     "EntropyMirror": R.EntropyMirror,

@@ -20,6 +20,7 @@ from . import (
 from .front.check import check
 from .front.choose import explain
 from .front.composite import minimize_composite
+from .front.difference import minimize_difference
 from .front.execute import ConvergenceError
 from .front.integer import minimize_integer
 from .front.many import minimize_many
@@ -51,6 +52,7 @@ __all__ = [
     "load",
     "minimize",
     "minimize_composite",
+    "minimize_difference",
     "minimize_integer",
     "minimize_many",
     "noise",

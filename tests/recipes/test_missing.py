@@ -86,9 +86,19 @@ def test_every_method_has_digests(name):
     )
 
 
-OWN_TESTS = {"BPR", "Batches", "Function", "MatrixCompletion", "Objective", "Partitioned"}
-OWN_TESTS |= {"Stochastic"}
-OWN_TESTS |= {"AOptimal", "DOptimal", "LogUtility"}
+OWN_TESTS = {
+    "AOptimal",
+    "BPR",
+    "Batches",
+    "DOptimal",
+    "Difference",
+    "Function",
+    "LogUtility",
+    "MatrixCompletion",
+    "Objective",
+    "Partitioned",
+    "Stochastic",
+}
 """Objectives with a file of tests of their own, and the base class."""
 
 

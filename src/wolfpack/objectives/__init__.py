@@ -13,6 +13,7 @@ from .batches import Batches
 from .bpr import BPR
 from .classification import Logistic, Multinomial, SquaredHinge
 from .design import AOptimal, DOptimal
+from .difference import Difference
 from .function import Function, Stochastic
 from .matrix_completion import MatrixCompletion
 from .partitioned import Partitioned
@@ -26,6 +27,7 @@ __all__ = [
     "AOptimal",
     "Batches",
     "DOptimal",
+    "Difference",
     "Function",
     "Huber",
     "LeastSquares",

@@ -12,6 +12,7 @@ from .conjugate import Conjugate
 from .corrective import Corrective
 from .decomposition_invariant import DecompositionInvariant
 from .descending import Descending
+from .difference_of_convex import DifferenceOfConvex
 from .frank_wolfe import FrankWolfe
 from .fully_corrective import FullyCorrective
 from .lazy import LazyFrankWolfe
@@ -39,6 +40,7 @@ __all__ = [
     "Corrective",
     "DecompositionInvariant",
     "Descending",
+    "DifferenceOfConvex",
     "Fixed",
     "FrankWolfe",
     "FullyCorrective",
