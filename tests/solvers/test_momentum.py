@@ -7,6 +7,8 @@ import pytest
 
 import wolfpack as wp
 from problems import paper_simplex, small_logistic, small_simplex
+from wolfpack.problem import Problem
+from wolfpack.smoothing import Oracles
 
 KINDS = ["nesterov", "heavy-ball"]
 
@@ -66,3 +68,38 @@ def test_momentum_accelerates_on_the_ball_where_the_constraint_is_active():
 def test_other_kinds_are_refused():
     with pytest.raises(ValueError, match="kind must be 'nesterov' or 'heavy-ball', found 'polyak'"):
         wp.solvers.Momentum("polyak")
+
+
+SETS = [wp.sets.Simplex(30), wp.sets.L1Ball(30), wp.sets.Box(-1.0, np.ones(30))]
+
+
+@pytest.mark.parametrize("K", SETS, ids=lambda K: type(K).__name__)
+def test_runs_end_close_to_where_certifying_every_round_ends_them(K):
+    rounds, certified = {1: 0, "auto": 0}, 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        f = wp.objectives.LeastSquares(rng.standard_normal((60, 30)), rng.standard_normal(60))
+        for every in rounds:
+            res = wp.minimize(f, K, method="momentum", tol=0.2, max_rounds=5000, record_every=every)
+            assert res.status == "converged"
+            rounds[every] += res.nit
+            certified += len(res.history["round"]) if every == "auto" else 0
+    assert rounds["auto"] <= 1.02 * rounds[1]
+    assert certified <= rounds["auto"] / 2
+
+
+def test_what_is_foreseen_is_a_bound_and_close():
+    rng = np.random.default_rng(0)
+    f = wp.objectives.LeastSquares(rng.standard_normal((60, 30)), rng.standard_normal(60))
+    problem = Problem(f, wp.sets.Simplex(30))
+    oracles, solver = Oracles(problem), wp.solvers.Momentum()
+    state = solver.init(problem, wp.sets.Simplex(30).start(), oracles)
+    for _ in range(30):
+        state = solver.step(problem, state, oracles)
+        value, bound = solver.foresee(problem, state)
+        assert bound == solver.lower_bound(problem, state, oracles)
+        exact = f.evaluate(state.x).value
+        assert state.tangent <= exact + 1e-9
+        assert state.tangent <= value
+        state = solver.observe(problem, state)._replace(at=None)
+    assert abs(value - exact) <= 0.3 * (exact - bound)

@@ -57,6 +57,9 @@ NOISE = (
 COMPARED_EVERY = 16
 """Of later rounds, all recorded ones are compared if f is the user's own, else one in so many."""
 
+_NEAR = 16.0
+"""How far a gap may be from its goal, as a factor, for each round's tangent to be looked at."""
+
 LARGE = 2**13
 """Entries of x from which the memory of freed arrays is kept."""
 
@@ -206,6 +209,7 @@ class Course:
         else:
             self.progress = Progress(self.options.progress, limits.max_rounds)
         self._observe = getattr(self.solver, "observe", None)
+        self._foresee = getattr(self.solver, "foresee", None)
         self._calls: int = getattr(self.solver, "certificate_calls", 0)
         proofs: int = getattr(self.solver, "certificate_proofs", 0)
         region = getattr(self.problem, "set", None)
@@ -363,6 +367,8 @@ class Course:
         at in every round.
         """
         state, oracles = self.state, self.oracles
+        if self._foresee is not None and state.at is None:
+            return self._is_foreseen()
         if self._calls or not self._proof_calls or state.at is None:
             return False
         if not isinstance(oracles, Oracles) or self.options.schedule.every != "auto":
@@ -373,6 +379,17 @@ class Course:
         slack = inner(at.gradient, state.x) - float(known[1].dot(at.gradient))
         best = min(tracker.fun, at.value)
         return slack - (at.value - best) <= tracker.goal(self.limits)
+
+    def _is_foreseen(self) -> bool:
+        """Tell whether the tangent at the last gradient lets the iterate's gap be small enough."""
+        tracker = self.tracker
+        goal = tracker.goal(self.limits)
+        if self.options.schedule.every != "auto" or tracker.gap > _NEAR * goal:
+            return False
+        assert self._foresee is not None
+        value, bound = self._foresee(self.problem, self.state)
+        tracker.best_bound = max(tracker.best_bound, bound)
+        return min(tracker.fun, value) - tracker.best_bound <= goal
 
     def _price(self) -> float:
         """Return the declared cost of certifying the state, in rounds."""

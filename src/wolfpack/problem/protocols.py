@@ -448,6 +448,17 @@ class Observer(Protocol[S]):
         ...
 
 
+class Foreseeing(Protocol[S_contra]):
+    """What an `Observer` may give besides: how small the gap at the iterate can be, almost free."""
+
+    def foresee(self, problem: Any, state: S_contra, /) -> tuple[float, float]:
+        """Return a number that f at the iterate is not below, and the state's lower bound.
+
+        The loop certifies a round that could end the run by these numbers.
+        """
+        ...
+
+
 class Finisher(Protocol[S_contra]):
     """What a solver gives besides whose last point can be improved when the run has ended."""
 

@@ -46,21 +46,27 @@ Sources
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from ..arrays import Array, same_type
+from ..arrays import Array, inner, norm, same_type
 from ..atoms import Atoms
 from ..problem import Evaluation, NonFiniteError, Problem, Solver
 from ..problem.checks import checked, choice
 from ..smoothing import Oracles
 from .parts.domain import shortened, within
 
+_TRUSTED = 0.5
+"""Part of the last curvature that is expected in the next round as well."""
+
 
 class State(NamedTuple):
     """Iterate, averaged gradient with its dual point, and the oracle's answer to it.
 
-    ``inside`` is the point of the last gradient, where f is finite.
+    ``inside`` is the point of the last gradient, where f is finite; ``tangent`` is the value at x
+    of the tangent there, which f(x) is not below, and ``bend`` how far above it f was in the last
+    evaluated round, over ||x - y||^2.
     """
 
     k: int
@@ -70,6 +76,8 @@ class State(NamedTuple):
     theta: Array
     dual: Array | float
     inside: Array
+    tangent: float = -math.inf
+    bend: float = 0.0
 
 
 @checked(kind=choice("nesterov", "heavy-ball"))
@@ -101,12 +109,26 @@ class Momentum(Solver[State]):
         dual_next = (1 - delta) * state.dual + delta * at.dual
         vertex_next = oracles.lmo(theta_next)
         x_next = same_type(vertex_next.add_scaled(x, 1 - delta, delta), x)
-        state = State(state.k + 1, x_next, None, vertex_next, theta_next, dual_next, y)
+        tangent = at.value + inner(at.gradient, x_next - y)
+        state = State(
+            k=state.k + 1,
+            x=x_next,
+            at=None,
+            vertex=vertex_next,
+            theta=theta_next,
+            dual=dual_next,
+            inside=y,
+            tangent=tangent,
+            bend=state.bend,
+        )
         return state if self.kind == "nesterov" else self.observe(problem, state)
 
     def observe(self, problem: Problem, state: State) -> State:
         """Return the state with f at x, which moves towards y_k where f is not finite at x."""
         x, at = within(problem, state.x, state.inside)
+        square = norm(state.x - state.inside) ** 2
+        if square > 0.0 and math.isfinite(state.tangent):
+            state = state._replace(bend=max(0.0, at.value - state.tangent) / square)
         return state._replace(x=x, at=at)
 
     def _look(
@@ -129,3 +151,12 @@ class Momentum(Solver[State]):
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the dual value at theta_k."""
         return problem.dual_bound(state.theta, state.dual, state.vertex, averaged=True)
+
+    def foresee(self, problem: Problem, state: State) -> tuple[float, float]:
+        """Return what f(x_k) should not be below, and the bound of round k, without f(x_k).
+
+        The number is the tangent at y_{k-1} and part of what f was above the last one.
+        """
+        rise = _TRUSTED * state.bend * norm(state.x - state.inside) ** 2
+        bound = problem.dual_bound(state.theta, state.dual, state.vertex, averaged=True)
+        return state.tangent + rise, bound
