@@ -37,6 +37,8 @@ Cost of a round
     the answers of all blocks to one gradient: p calls, unless the round has asked them. ``nlmo``
     counts the calls of the blocks' oracles. With ``lazy`` an oracle is asked where no vertex seen
     before promises Phi_i/J (see `lazy`), which needs memory for up to 100 vertices of each block.
+    The gap of a block grows while the others move, so every tenth pass measures all gaps anew and
+    takes half of each as its Phi_i.
 
 Sources
     S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher, Block-coordinate Frank-Wolfe optimization
@@ -75,7 +77,7 @@ from .parts.step_rules import Memory, Rule, SearchLine, Secant
 ORDERS = ("cyclic", "shuffled", "random", "gap", "parallel")
 """The orders in which blocks take their turns."""
 
-_REFRESH = 10  # passes after which order="gap" measures all gaps anew
+_REFRESH = 10  # passes after which order="gap" and lazy methods measure all gaps anew
 _CACHE = 100  # vertices that a lazy method keeps of each block
 
 
@@ -165,7 +167,8 @@ class BlockCoordinate(Solver[State]):
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         p, k = len(state.gaps), state.k
-        if self.order == "gap" and k % (_REFRESH * p) == 0 and state.answer is None:
+        turns = 1 if self.order == "parallel" else p
+        if (self.order == "gap" or self.lazy) and k % (_REFRESH * turns) == 0:
             state = self._measured(problem, state, oracles)
         chosen = list(range(p)) if self.order == "parallel" else [self._next(state, oracles)]
         vertices, state = self._answers(problem, state, chosen)
@@ -258,9 +261,12 @@ class BlockCoordinate(Solver[State]):
 
     def _measured(self, problem: Problem, state: State, oracles: Oracles) -> State:
         """Return the state with the gaps of all blocks at x."""
+        if state.answer is not None:
+            return state
         answer = _ask_all(problem, state.at.gradient, oracles)
         xs, gs = _blocks(problem, state.x), _blocks(problem, state.at.gradient)
-        return state._replace(answer=answer, gaps=np.array(_gaps(xs, gs, answer)))
+        gaps = np.array(_gaps(xs, gs, answer))
+        return state._replace(answer=answer, gaps=gaps, phi=0.5 * gaps if self.lazy else None)
 
     def _share(self, problem: Problem, memory: Memory, gap: float, d: Array) -> float:
         """Return s_i, how far a block would go by its own quadratic model; at most 1."""
