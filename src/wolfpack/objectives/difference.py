@@ -6,6 +6,7 @@ from typing import Any
 
 from ..arrays import Array, inner, is_foreign, same_place
 from ..problem import Evaluation
+from ..problem.checks import shown
 from ._base import Objective
 
 
@@ -32,6 +33,12 @@ class Difference(Objective):
     convex = False
 
     def __init__(self, f: Objective, g: Objective) -> None:
+        for name, part in (("f", f), ("g", g)):
+            if not isinstance(part, Objective):
+                raise TypeError(
+                    f"{name} must be an objective of wolfpack.objectives, found {shown(part)}; "
+                    "wolfpack.objectives.as_objective makes one of a function"
+                )
         if f.shape is not None and g.shape is not None and tuple(f.shape) != tuple(g.shape):
             raise ValueError(f"f takes x of shape {f.shape}, g of shape {g.shape}")
         if is_foreign(f.like) and is_foreign(g.like):
