@@ -181,6 +181,23 @@ def test_observed_entries_need_whole_positions(tmp_path):
     )
 
 
+def test_scales_of_a_completion_are_counts_or_a_pair(tmp_path):
+    text = (EXAMPLES / "completion.toml").read_text(encoding="utf-8")
+
+    def scaled(entry: str) -> str:
+        return text.replace(
+            'type = "MatrixCompletion"', f'type = "MatrixCompletion"\nscales = {entry}'
+        )
+
+    plain = task(tmp_path, text).objective
+    pair = task(tmp_path, scaled("[[2, 1, 1, 1, 1], [1, 1, 1, 1]]")).objective
+    assert pair.value(np.ones((5, 4))) != plain.value(np.ones((5, 4)))
+    assert pair.scales[0].tolist() == [2, 1, 1, 1, 1]
+    assert task(tmp_path, scaled('"counts"')).objective.scales is not None
+    assert "must be 'counts' or a list of two arrays" in refused(tmp_path, scaled("[1, 2, 3]"))
+    assert "found 'count'" in refused(tmp_path, scaled('"count"'))
+
+
 CHANGES = [
     ("[set]", "[sett]", "no section is called 'sett'; did you mean 'set'?"),
     ('type = "Simplex"', 'type = "Simplx"', "did you mean 'Simplex'?"),

@@ -39,6 +39,7 @@ _NAMES = {
     "label": "source target",
     "size": "n shape",
     "rows": "bounds demands edges graph group groups",
+    "scales": "scales",
     "set": "K",
     "sets": "sets",
 }

@@ -79,6 +79,8 @@ class Reader:
             return [
                 self.make(f"{section}.{key}.{i}", part, schema.SETS) for i, part in enumerate(value)
             ]
+        if kind == "scales":
+            return self._scales(where, value)
         if kind == "rows":
             return self._rows(where, key, value)
         if kind in ("array", "integers", "number or array"):
@@ -99,6 +101,17 @@ class Reader:
             f"{where} must be {allowed}the name of an entry of [data] or a list of numbers, found "
             f"{schema.show(value)}"
         )
+
+    def _scales(self, where: str, value: object) -> str | list[Array]:
+        """Return "counts", or the scales of the rows and those of the columns."""
+        if value == "counts":
+            return "counts"
+        if not isinstance(value, list) or len(value) != 2:
+            raise ProblemError(
+                f"{where} must be 'counts' or a list of two arrays, one number for each row and "
+                f"one for each column, found {schema.show(value)}"
+            )
+        return [self._array(where, part, "array") for part in value]
 
     def _rows(self, where: str, key: str, value: object) -> Array | list[object]:
         """Return edges, demands, bounds or groups, which may have labels and rows of any length."""
