@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from html import escape
@@ -222,8 +223,9 @@ class Result(OptimizeResult):
 
         The file holds ``x``, or for an answer of low rank its factors ``U``, ``S`` and ``V`` with x
         = U diag(S) V', each column of the history under ``history_<name>``, ``header``, the numbers
-        and texts as JSON, and ``more``, the plan, the engine's log, the results of several starts
-        and the solver's state. It appears when it is complete: a full disk leaves the old file.
+        and texts as JSON, and ``more``, the plan, the engine's log, the duals, the results of
+        several starts and the solver's state. It appears when it is complete: a full disk leaves
+        the old file.
 
         Parameters
         ----------
@@ -241,6 +243,8 @@ class Result(OptimizeResult):
         flag(state, "state")
         path = Path(as_path(path, "path"))
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
+        with contextlib.suppress(RuntimeError):  # prices that cannot be computed are left out
+            _ = self.duals
         with replacing(path) as file:
             np.savez(file, **as_columns(self, state))
         return path

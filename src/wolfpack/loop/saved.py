@@ -27,7 +27,7 @@ EXTRAS = ("stationarity", "nodes", "open_nodes", "beta", "mu", "nu", "sigma2", "
 EXTRAS += ("passes",)
 """Numbers that only some runs have."""
 
-_OTHERS = ("plan", "scale", "engine", "state")
+_OTHERS = ("plan", "scale", "engine", "priced", "state")
 
 
 def header_of(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,6 +56,8 @@ def as_columns(result: Mapping[str, Any], state: bool) -> dict[str, Any]:
     for name in _OTHERS:
         if name in result and (state or name != "state"):
             value = result[name]
+            if name == "priced" and isinstance(value, tuple):  # duals that nothing could compute
+                continue
             with contextlib.suppress(TypeError):  # of objects of the user's own classes
                 trees[name] = encoder.encode(to_host(value) if is_foreign(value) else value)
     columns |= _under("more_", encoder.arrays)
