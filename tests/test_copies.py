@@ -128,6 +128,7 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "Quantile": lambda: objectives.Quantile(A, B, 0.5, 0.1),
     "Quadratic": lambda: objectives.Quadratic(A.T @ A, A[0]),
     "Weighted": lambda: objectives.Weighted(finite_sum(), np.ones(12)),
+    "Partitioned": lambda: objectives.Partitioned("huber", [(A, B), (A[:5], B[:5])]),
     "MatrixCompletion": lambda: objectives.MatrixCompletion([0, 1], [1, 0], [1.0, 2.0], (2, 2)),
     "BPR": lambda: objectives.BPR(np.ones(3), np.ones(3)),
     "DOptimal": lambda: objectives.DOptimal(A),
@@ -302,6 +303,6 @@ def test_every_public_class_is_tried():
         if inspect.isclass(getattr(package, name))
     }
     protocols = {engines.Engine, engines.RankEngine}
-    live = {engines.Driver, engines.Mpi}  # parts of a run that goes on
+    live = {engines.Driver, engines.Mpi, engines.DataWorkers}  # parts of a run that goes on
     abstract = {kind for kind in named if inspect.isabstract(kind)} | {noise.Noise, R.Mirror}
     assert named - made - set(EXCEPTIONS) - protocols - live - abstract == set()

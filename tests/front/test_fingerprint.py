@@ -85,6 +85,24 @@ OBJECTIVES: list[tuple[Any, tuple[Any, ...], list[tuple[Any, ...]]]] = [
         [(o.Huber(A, near(B)), np.ones(12)), (o.Huber(A, B), near(np.ones(12)))],
     ),
     (
+        o.Partitioned,
+        ("huber", [(A, B), (A[:4], B[:4])]),
+        [
+            ("huber", [(near(A), B), (A[:4], B[:4])]),
+            ("huber", [(A, B), (A[:4], near(B[:4]))]),
+            ("huber", [(A[:4], B[:4]), (A, B)]),
+            ("least_squares", [(A, B), (A[:4], B[:4])]),
+        ],
+    ),
+    (
+        o.Difference,
+        (o.Huber(A, B), o.Quadratic(0.1, A[0])),
+        [
+            (o.Huber(near(A), B), o.Quadratic(0.1, A[0])),
+            (o.Huber(A, B), o.Quadratic(0.1, near(A[0]))),
+        ],
+    ),
+    (
         o.MatrixCompletion,
         ([0, 1, 2], [1, 0, 1], [1.0, 2.0, 3.0], (3, 2)),
         [

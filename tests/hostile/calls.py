@@ -364,10 +364,24 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
         "value": lambda y: 0.5 * float(y @ y),
     },
     "Weighted": {"objective": wp.objectives.Huber(A, B), "weights": np.ones(6)},
+    "Difference": {
+        "f": wp.objectives.Huber(A, B),
+        "g": wp.objectives.Quadratic(0.1, np.ones(3)),
+    },
+    "Partitioned": {
+        "loss": "huber",
+        "parts": [(A, B), (A, B)],
+        "reduction": "mean",
+        "memory": 2**20,
+        "rows": 4,
+        "check": "time",
+        "delta": 0.5,
+    },
 }
 
 _RULE = wp.solvers.LineSearch()
 SOLVERS: dict[str, dict[str, Any]] = {
+    "AdaptiveStep": {"tau": 2.0, "eta": 0.9},
     "Anytime": {
         "m": 2,
         "kappa": 1.0,
@@ -379,16 +393,23 @@ SOLVERS: dict[str, dict[str, Any]] = {
     "AwayStep": {"rule": _RULE},
     "Backtracking": {"tau": 2.0, "eta": 0.9},
     "BlendedPairwise": {"rule": _RULE, "lazy": False, "J": 2.0},
+    "BlockCoordinate": {"order": "cyclic", "rule": _RULE, "lazy": False, "J": 2.0, "blocks": 2},
     "Conjugate": {"order": 1, "rule": _RULE, "delta": 0.01},
     "ConvergingComposite": {"batch": None},
     "Conic": {},
     "Corrective": {"m": 2, "accuracy": 0.03, "max_pool": 2000, "max_age": 200, "max_rank": 100},
+    "DecompositionInvariant": {"rule": _RULE, "blended": False, "lazy": False, "J": 2.0},
+    "DifferenceOfConvex": {"boosted": False, "accuracy": 1.0, "inner_rounds": 10, "rule": _RULE},
+    "Fixed": {"step": 0.1},
     "FrankWolfe": {"rule": _RULE},
     "FullyCorrective": {"rule": _RULE, "accuracy": 0.01, "inner": 20},
+    "GoldenSection": {"tol": 1e-7},
     "LazyFrankWolfe": {"rule": _RULE, "J": 2.0, "size": 1000},
     "LineSearch": {"xtol": 1e-10},
+    "LogOpenLoop": {"shift": 2.0},
     "LowRankCorrective": {"m": 1, "accuracy": 0.1, "max_rank": 100, "inner": 200},
     "Momentum": {"kind": "nesterov"},
+    "Monotone": {"rule": wp.solvers.OpenLoop()},
     "OpenLoop": {"ell": 2.0},
     "Pairwise": {"rule": _RULE},
     "ParallelFrankWolfe": {
@@ -399,6 +420,7 @@ SOLVERS: dict[str, dict[str, Any]] = {
         "R": 1.0,
         "epsilon": 1e-3,
     },
+    "PowerLoop": {"power": 0.5},
     "Projected": {"L0": 1.0},
     "RestartedParallelFrankWolfe": {
         "shrink": 0.5,
@@ -597,6 +619,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "momentum": SOLVERS["Momentum"],
     "conjugate": {"rule": _RULE, "delta": 0.01},
     "biconjugate": {"rule": _RULE, "delta": 0.01},
+    "block": {"order": "cyclic", "rule": _RULE, "lazy": False, "J": 2.0},
+    "dicg": SOLVERS["DecompositionInvariant"],
 }
 
 
@@ -636,7 +660,8 @@ def _runs() -> list[Call]:
     K = wp.sets.Simplex(3)
     for method in ("auto", *METHODS):
         own = _OPTIONS.get(method, {})
-        arguments = {"f": least_squares(), "K": K, "method": method, **_RUN, **own}
+        place = wp.sets.Product(K) if method == "block" else K
+        arguments = {"f": least_squares(), "K": place, "method": method, **_RUN, **own}
         calls.append(Call("minimize", f"minimize/{method}", run_minimize, arguments))
     integer = {"f": least_squares(), "K": K, "integrality": 1, "gap": 1e-6, "rtol": None}
     integer |= {"max_nodes": 20, "max_seconds": 5.0, "max_lmo": 1000, "engine": None, "seed": 0}

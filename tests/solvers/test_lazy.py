@@ -11,6 +11,7 @@ import wolfpack as wp
 from problems import paper_simplex
 from rival_problems import case
 from wolfpack.atoms import OneHot
+from wolfpack.solvers.parts.cache import used
 from wolfpack.solvers.parts.hull import Hull
 
 
@@ -41,14 +42,14 @@ def test_phi_follows_the_gap_and_every_step_is_good_enough():
 
 
 def test_the_cache_forgets_what_is_unused_for_longest():
-    solver, cache = wp.solvers.LazyFrankWolfe(size=3), Hull.start(np.full(5, 0.2))
+    cache = Hull.start(np.full(5, 0.2))
     for i in [0, 1, 2, 0, 3]:
-        cache = solver._used(*cache.add(OneHot(i, 1.0, (5,))))
+        cache = used(*cache.add(OneHot(i, 1.0, (5,))), 3)
     # 1 was used in round 1, 2 in round 2, 0 again in round 3
     assert cache.atoms is not None
     assert [int(cache.atoms[i].index) for i in range(3)] == [0, 2, 3]
-    cache = solver._used(cache, 2)
-    cache = solver._used(*cache.add(OneHot(4, 1.0, (5,))))
+    cache = used(cache, 2, 3)
+    cache = used(*cache.add(OneHot(4, 1.0, (5,))), 3)
     assert cache.atoms is not None
     assert [int(cache.atoms[i].index) for i in range(3)] == [2, 3, 4]
 
