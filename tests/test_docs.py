@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -16,11 +17,6 @@ DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 ALL = [path for path in (ROOT / "README.md", *PAGES) if path.exists()]
 LINKED = [*ALL, ROOT / "CONTRIBUTING.md"]  # its code is run by tests/recipes
-BLOCK = re.compile(
-    r"^(?P<mark><!-- no-run -->\n)?```python\n(?P<code>.*?)^```$"
-    r"(?:\n\n```(?:text)?\n(?P<output>.*?)^```$)?",
-    re.M | re.S,
-)
 FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.M)
@@ -31,31 +27,37 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@pytest.fixture(scope="module")
+def code_blocks() -> ModuleType:
+    sys.path.insert(0, str(DOCS / "hooks"))
+    try:
+        import code_blocks
+    finally:
+        sys.path.pop(0)
+    return code_blocks
+
+
 @pytest.mark.parametrize(
     "path", [p for p in ALL if "```python" in p.read_text("utf-8")], ids=name_of
 )
 def test_code_runs_and_prints_what_the_page_says(
-    path: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code_blocks: ModuleType
 ) -> None:
     monkeypatch.chdir(tmp_path)  # what a page writes is not left behind
-    text = path.read_text(encoding="utf-8")
-    space: dict[str, object] = {"__name__": "__main__"}
-    for block in BLOCK.finditer(text):
-        if block["mark"]:
-            continue
-        tree = ast.parse(block["code"], filename=name_of(path))
-        ast.increment_lineno(tree, text.count("\n", 0, block.start("code")))
-        exec(compile(tree, str(path), "exec"), space)
-        printed = capsys.readouterr().out
-        if block["output"] is not None:
-            assert words(printed) == words(block["output"])
-            # counts of rounds and last digits differ a little between machines
-            np.testing.assert_allclose(
-                numbers(printed), numbers(block["output"]), rtol=0.25, atol=1e-6
-            )
+    if "import matplotlib" in path.read_text("utf-8"):
+        pytest.importorskip("matplotlib")
+    for ran in code_blocks.run(path):
+        printed, said = ran.printed.strip(), (ran.block["output"] or "").strip()
+        if ran.block["about"]:
+            assert words(printed) == words(said)
+            np.testing.assert_allclose(numbers(printed), numbers(said), rtol=0.25, atol=1e-6)
+        else:
+            again = f"run docs/hooks/code_blocks.py {name_of(path)} and look at what changed"
+            assert printed == said, again
+        if ran.figure is not None:
+            picture = ran.block["picture"]
+            assert picture, "a block draws a figure, and no image follows it"
+            assert (path.parent / picture).is_file()
 
 
 def words(text: str) -> list[str]:
