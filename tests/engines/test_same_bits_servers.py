@@ -35,8 +35,7 @@ def test_on_servers(kind, workers):
 def test_under_mpiexec(ranks):
     pytest.importorskip("mpi4py")
     code = """
-    from engines import blocks
-from engines.sampled import CASES, solve
+    from engines.sampled import CASES, solve
     for name in CASES:
         result = solve(name, "mpi")
         if rank == 1 or MPI.COMM_WORLD.Get_size() == 1:
