@@ -112,6 +112,13 @@ def _cost_table(cost: Cost, task: Task) -> Table:
         ("one oracle call", _time(cost.oracle_seconds)),
         (f"one {unit}", f"{_time(cost.round_seconds)}, {calls}, in this process"),
     ]
+    if cost.blocks:
+        largest = f"{cost.blocks:,} of data, the largest of {_size(cost.block_bytes)}"
+        rows.insert(2, ("blocks", largest))
+    if cost.workers > 1:
+        share = _time(cost.gradient_seconds / cost.workers)
+        sent = f"{_size(cost.sent_bytes)} to each and {_size(cost.sent_bytes)} back"
+        rows.append((f"on {cost.workers} workers", f"{share} a gradient, after sending {sent}"))
     if task.integer is not None:
         rows.insert(1, ("integer entries", f"{cost.integers:,}"))
     if rounds := limits.get("max_rounds"):

@@ -20,6 +20,7 @@ from ..objectives._move import on_device
 from ..problem.checks import check_count, seed
 from ..sets import Set
 from . import schema
+from .blocks import files_bytes, in_blocks, make_partitioned, shape_of
 from .data import Access, Data
 from .schema import ProblemError, check_choice, check_engine, check_keys, check_plain, check_value
 from .values import Reader, section_named
@@ -121,18 +122,24 @@ def _build(path: Path, table: dict[str, Any], access: Access) -> Task:
         check_engine(run["engine"])
     _check_folder(output.get("folder"))
     method = _method(table.get("method", {}))
-    objective = reader.make("objective", table["objective"], schema.OBJECTIVES)
-    region = reader.make("set", table["set"], schema.SETS, objective.shape)
-    if objective.shape is not None and tuple(objective.shape) != tuple(region.shape):
+    if in_blocks(table["objective"]):
+        objective = make_partitioned("objective", table["objective"], path.parent, access)
+    else:
+        objective = reader.make("objective", table["objective"], schema.OBJECTIVES)
+    with section_named("objective"):
+        shape = shape_of(objective)
+    region = reader.make("set", table["set"], schema.SETS, shape)
+    if shape is not None and tuple(shape) != tuple(region.shape):
         raise ProblemError(
-            f"[objective] takes x of shape {tuple(objective.shape)}, [set] has shape {region.shape}"
+            f"[objective] takes x of shape {tuple(shape)}, [set] has shape {region.shape}"
         )
     settings = {**method, **stop, **run}
     integer = _integer(table, reader, settings, region)
     _check_settings(settings, objective, region)
     objective = _placed(objective, settings)
     files = Output(**output)
-    return Task(path, title, table, objective, region, settings, files, data.bytes, integer)
+    nbytes = data.bytes + files_bytes(objective)
+    return Task(path, title, table, objective, region, settings, files, nbytes, integer)
 
 
 def _placed(objective: Objective, settings: dict[str, Any]) -> Objective:

@@ -13,6 +13,8 @@ import numpy as np
 from ..front.integer import minimize_integer
 from ..front.minimize import minimize
 from ..loop import Result
+from ..objectives import Partitioned
+from ..sets._batch import cores
 from .build import Task
 
 _TRIES = 5
@@ -27,6 +29,8 @@ class Cost:
     Times of a gradient and of an oracle call are medians. Those of a round, and its mean number of
     oracle calls, come from a short trial with ``method``. For a file that asks for integer points
     a round is a node of the tree, and ``integers`` is the number of entries that must be integers.
+    Data in files of their own are ``blocks``, the largest of which has ``block_bytes``; the file's
+    engine has ``workers``, and a gradient sends ``sent_bytes`` to and from each of them.
     """
 
     dimension: int
@@ -38,6 +42,10 @@ class Cost:
     round_oracles: float
     method: str
     integers: int = 0
+    blocks: int = 0
+    block_bytes: int = 0
+    workers: int = 0
+    sent_bytes: int = 0
 
 
 def measure(task: Task, rounds: int = 20) -> Cost:
@@ -59,7 +67,24 @@ def measure(task: Task, rounds: int = 20) -> Cost:
         round_oracles=float(np.mean(calls / nodes)) if len(calls) else 0.0,
         method=result.method,
         integers=0 if task.integer is None else len(result.state.costs.gains),
+        **_of_blocks(task, int(x.nbytes)),
     )
+
+
+def _of_blocks(task: Task, x_bytes: int) -> dict[str, int]:
+    """Return what is known of blocks of data, and of the workers that would compute them."""
+    if not isinstance(task.objective, Partitioned):
+        return {}
+    largest = max(facts.nbytes for facts in task.objective.facts)
+    name, _, count = (task.settings.get("engine") or "").partition(":")
+    workers = int(count) if count.isdecimal() else 1 if name in ("", "local") else cores()
+    blocks = len(task.objective.parts)
+    return {
+        "blocks": blocks,
+        "block_bytes": largest,
+        "workers": min(workers, blocks),
+        "sent_bytes": x_bytes,
+    }
 
 
 def _trial(task: Task, rounds: int) -> tuple[Result, list[float]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,17 @@ class Access:
             if path.exists():
                 raise ProblemError(f"file {show(name)} is not a regular file")
         raise ProblemError(f"there is no file {show(name)} in {' or '.join(map(str, folders))}")
+
+    def find_all(self, pattern: str, home: Path) -> list[Path]:
+        """Return the files that a pattern names, in the order of their names."""
+        if not any(sign in pattern for sign in "*?["):
+            return [self.find(pattern, home)]
+        for folder in [folder.resolve() for folder in (home, self.root) if folder is not None]:
+            names = sorted(glob(pattern, root_dir=folder, recursive=True))
+            found = [self.find(name, home) for name in names if not (folder / name).is_dir()]
+            if found:
+                return found
+        raise ProblemError(f"no file matches {show(pattern)} beside the problem file")
 
     def check_bytes(self, size: int) -> None:
         """Refuse what is too large, before it is read."""

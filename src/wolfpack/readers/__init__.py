@@ -5,7 +5,7 @@ None of them unpickles anything, and each checks the announced size before it ta
 
 from __future__ import annotations
 
-from .arrays import read_npy, read_npz
+from .arrays import npz_names, read_npy, read_npz
 from .matrix_market import read_matrix_market
 from .tables import read_csv, read_parquet
 from .words import ProblemError, among, show
@@ -13,6 +13,7 @@ from .words import ProblemError, among, show
 __all__ = [
     "ProblemError",
     "among",
+    "npz_names",
     "read_csv",
     "read_matrix_market",
     "read_npy",

@@ -50,6 +50,15 @@ def read_npz(path: Path, check: Check, key: str | None = None) -> Array:
         raise ProblemError(f"{path.name!r} is not a readable npz archive: {error}") from None
 
 
+def npz_names(path: Path) -> list[str]:
+    """Return the names of the arrays in an npz file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return [name.removesuffix(".npy") for name in archive.namelist()]
+    except (zipfile.BadZipFile, EOFError, ValueError) as error:
+        raise ProblemError(f"{path.name!r} is not a readable npz archive: {error}") from None
+
+
 def _announced(file: IO[bytes], check: Check) -> int:
     """Return how many bytes the array in ``file`` says it has, without reading it."""
     version = npy.read_magic(file)

@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+from ._patterns import side_by_side
 from .blocks import BlockError, Blocks, Contribution
+from .loss import NAMES
 from .objective import Here, Partitioned, Workers
+from .parts import Loading, as_parts
 from .tasks import Task
 
-__all__ = ["BlockError", "Blocks", "Contribution", "Here", "Partitioned", "Task", "Workers"]
+__all__ = [
+    "NAMES",
+    "BlockError",
+    "Blocks",
+    "Contribution",
+    "Here",
+    "Loading",
+    "Partitioned",
+    "Task",
+    "Workers",
+    "as_parts",
+    "side_by_side",
+]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +12,15 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 
-from ...readers import ProblemError, read_csv, read_matrix_market, read_npy, read_parquet
+from ...readers import (
+    ProblemError,
+    npz_names,
+    read_csv,
+    read_matrix_market,
+    read_npy,
+    read_npz,
+    read_parquet,
+)
 from ._part import Part
 
 _SUFFIXES = (".npy", ".npz", ".mtx", ".csv", ".parquet")
@@ -21,7 +28,7 @@ _CHUNK = 2**24
 _MATRICES = ("A", "features", "X")
 _TARGETS = ("b", "labels", "targets", "counts", "y")
 _ENTRIES = ("rows", "columns", "values")
-_SPARSE = ("data", "indices", "indptr", "shape")
+_SPARSE = ("format", "shape", "data")
 _CHECK_SECONDS = 1.0  # a file is not looked at more often than this
 
 
@@ -55,7 +62,8 @@ class Stamp(NamedTuple):
 class FilePart(Part):
     """Rows of one file, or of several side by side: matrices, then targets.
 
-    ``rows`` are the rows wanted of npy files, which are mapped to memory.
+    ``rows`` are the rows wanted of npy files, which are mapped to memory. ``most_bytes`` is what an
+    array of the file may take in memory, where somebody else has named the file.
     """
 
     def __init__(
@@ -64,8 +72,10 @@ class FilePart(Part):
         stamps: tuple[Stamp, ...],
         target: str | None = None,
         rows: range | None = None,
+        most_bytes: int | None = None,
     ) -> None:
         self._paths = paths
+        self.most_bytes = most_bytes
         self.stamps = stamps
         self.target = target
         self.rows = rows
@@ -99,11 +109,11 @@ class FilePart(Part):
         path = next(iter(self._paths))
         suffix = path.suffix.lower()
         if suffix == ".npz":
-            return _from_npz(path)
+            return self._from_npz(path)
         if suffix in (".csv", ".parquet"):
             return self._from_table(path)
         if suffix == ".mtx":
-            entries = sparse.coo_array(read_matrix_market(path, _any_size))
+            entries = sparse.coo_array(read_matrix_market(path, self._allow))
             return entries.row, entries.col, entries.data
         if suffix in _SUFFIXES:
             raise ProblemError(
@@ -118,15 +128,14 @@ class FilePart(Part):
         if suffix == ".npy":
             return mapped(path, self.rows)
         if suffix == ".npz":
-            with np.load(path, allow_pickle=False) as archive:
-                return _matrix_of(archive, path)
+            return self._matrix_of(path, npz_names(path))
         if suffix == ".mtx":
-            found: Any = read_matrix_market(path, _any_size)
+            found: Any = read_matrix_market(path, self._allow)
             return found.ravel() if not sparse.issparse(found) and found.shape[1] == 1 else found
         if suffix == ".csv":
-            return read_csv(path, _any_size)
+            return read_csv(path, self._allow)
         if suffix == ".parquet":
-            return read_parquet(path, _any_size)
+            return read_parquet(path, self._allow)
         raise ProblemError(f"{path.name} is of no known kind; allowed: {', '.join(_SUFFIXES)}")
 
     def _from_table(self, path: Path) -> tuple[Any, Any]:
@@ -138,11 +147,42 @@ class FilePart(Part):
         if target not in names:
             raise ProblemError(f"{path.name} has no column {target!r}, found {', '.join(names)}")
         read = read_csv if path.suffix.lower() == ".csv" else read_parquet
-        table = read(path, _any_size)
+        table = read(path, self._allow)
         place = names.index(target)
         if table.ndim == 1:
             raise ProblemError(f"{path.name} must have a column beside the targets, found none")
         return np.delete(table, place, axis=1), table[:, place]
+
+    def _from_npz(self, path: Path) -> tuple[Any, ...]:
+        """Return the arrays of a block from one archive."""
+        names = npz_names(path)
+        if set(_ENTRIES) <= set(names):
+            return tuple(read_npz(path, self._allow, name) for name in _ENTRIES)
+        target = next((name for name in _TARGETS if name in names), None)
+        if target is None:
+            raise ProblemError(
+                f"{path.name} must hold the arrays A and b, found {', '.join(names) or 'none'}"
+            )
+        return self._matrix_of(path, names), read_npz(path, self._allow, target)
+
+    def _matrix_of(self, path: Path, names: list[str]) -> Any:
+        """Return the matrix of an archive: A, the parts of a sparse one, or the only array."""
+        if set(_SPARSE) <= set(names):
+            return read_npz(path, self._allow)
+        name = next((name for name in _MATRICES if name in names), None)
+        if name is None and len(names) > 1:
+            raise ProblemError(
+                f"{path.name} must hold the arrays A and b, found {', '.join(names)}"
+            )
+        return read_npz(path, self._allow, name)
+
+    def _allow(self, size: int) -> None:
+        """Refuse what takes more memory than it may, before it is read."""
+        if self.most_bytes is not None and size > self.most_bytes:
+            raise ProblemError(
+                f"needs {size / 2**30:.3g} GB, more than the {self.most_bytes / 2**30:.3g} GB "
+                "allowed; raise it with --max-data"
+            )
 
 
 def _column_names(path: Path) -> list[str]:
@@ -160,55 +200,13 @@ def _column_names(path: Path) -> list[str]:
         return cells
 
 
-def _any_size(size: int) -> None:
-    """Allow every size: a user's program may read what it likes."""
-
-
 def mapped(path: Path, rows: range | None) -> np.ndarray:
     """Return an array of an npy file, mapped to memory, or some rows of it."""
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError):
-        array = read_npy(path, _any_size)  # arrays without entries cannot be mapped
+        array = read_npy(path, lambda size: None)  # arrays without entries cannot be mapped
     return np.asarray(array if rows is None else array[rows.start : rows.stop])
-
-
-def _from_npz(path: Path) -> tuple[Any, ...]:
-    """Return the arrays of a block from one archive."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            names = archive.files
-            if set(_ENTRIES) <= set(names):
-                return tuple(archive[name] for name in _ENTRIES)
-            target = next((name for name in _TARGETS if name in names), None)
-            if target is None:
-                raise ProblemError(
-                    f"{path.name} must hold the arrays A and b, found {', '.join(names) or 'none'}"
-                )
-            return _matrix_of(archive, path), archive[target]
-    except (zipfile.BadZipFile, EOFError, KeyError) as error:
-        raise ProblemError(f"{path.name} is not a readable npz archive: {error}") from None
-
-
-def _matrix_of(archive: Any, path: Path) -> Any:
-    """Return the matrix of an archive: A, the parts of a sparse one, or the only array."""
-    names = archive.files
-    if set(_SPARSE) <= set(names):
-        parts = tuple(archive[name] for name in _SPARSE[:3])
-        kind = archive["format"].item() if "format" in names else b"csr"
-        kind = kind.decode() if isinstance(kind, bytes) else str(kind)
-        if kind not in ("csr", "csc"):
-            raise ProblemError(f"{path.name} is sparse of format {kind!r}; allowed: 'csr', 'csc'")
-        make = sparse.csr_array if kind == "csr" else sparse.csc_array
-        return make(parts, shape=tuple(archive["shape"]))
-    name = next((name for name in _MATRICES if name in names), None)
-    if name is None and len(names) == 1:
-        name = names[0]
-    if name is None:
-        raise ProblemError(
-            f"{path.name} must hold the arrays A and b, found {', '.join(names) or 'none'}"
-        )
-    return archive[name]
 
 
 def row_counts(paths: tuple[Path, ...]) -> int | None:

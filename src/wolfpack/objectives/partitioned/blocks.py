@@ -104,6 +104,12 @@ class Blocks:
                 found += [Contribution(0, _NOTHING)] * (len(node) - 1)
         return found
 
+    def glance(self, i: int) -> Facts:
+        """Return the facts of a block, read here and not kept."""
+        facts: Facts = self._get(i, Task("facts"))
+        self._store.drop(i)
+        return facts
+
     def title(self, i: int) -> str:
         """Return what messages call a block."""
         return f"block {i} ({self.parts[i].name})"

@@ -6,7 +6,6 @@ is not in its memory already.
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -19,11 +18,10 @@ from ...arrays import ArgumentError
 from ...problem.checks import shown
 from ._files import FilePart, Stamp, row_counts
 from ._part import Part, size_of, split_frame
+from ._patterns import matching, side_by_side
 
 BLOCK_BYTES = 2**26
 """Arrays that can be cut are cut into blocks of about this size."""
-
-_PATTERN = "*?["
 
 
 class ArrayPart(Part):
@@ -108,12 +106,15 @@ class Loading(NamedTuple):
         Whether files are identified by their contents instead of their times.
     plain : bool
         Whether blocks are pairs of arrays; those of a user's function may be anything.
+    most_bytes : int or None
+        What an array of a file may take in memory, None for no limit.
     """
 
     rows: int | None = None
     target: str | None = None
     content: bool = False
     plain: bool = True
+    most_bytes: int | None = None
 
 
 def as_parts(given: Any, loading: Loading) -> tuple[Part, ...]:
@@ -144,6 +145,8 @@ _ALLOWED = (
 
 def _parts_of(entry: Any, loading: Loading) -> Sequence[Part]:
     """Return the blocks of one entry of a user's list."""
+    if isinstance(entry, Part):
+        return [entry]
     if isinstance(entry, str | os.PathLike):
         return _files(entry, loading)
     if _is_ray(entry):
@@ -196,13 +199,9 @@ def _files(pattern: str | os.PathLike[str], loading: Loading) -> list[Part]:
 
 def _paired_files(entry: Sequence[str | os.PathLike[str]], loading: Loading) -> list[Part]:
     """Return the blocks of patterns side by side: matrices, then targets."""
-    several = [matching(pattern) for pattern in entry]
-    if len({len(paths) for paths in several}) > 1:
-        pairs = zip(several, entry, strict=True)
-        found = ", ".join(f"{len(paths)} of {os.fspath(pattern)}" for paths, pattern in pairs)
-        raise ArgumentError(f"parts must name as many files of each kind, found {found}")
+    patterns = [os.fspath(pattern) for pattern in entry]
     parts: list[Part] = []
-    for paths in zip(*several, strict=True):
+    for paths in side_by_side(patterns, [matching(pattern) for pattern in patterns]):
         counts = row_counts(paths)
         if counts is None:
             parts.append(_file_part(paths, loading))
@@ -217,22 +216,7 @@ def _paired_files(entry: Sequence[str | os.PathLike[str]], loading: Loading) -> 
 
 def _file_part(paths: tuple[Path, ...], loading: Loading, rows: range | None = None) -> Part:
     stamps = tuple(Stamp.of(path, loading.content) for path in paths)
-    return FilePart(paths, stamps, loading.target, rows)
-
-
-def matching(pattern: str | os.PathLike[str]) -> list[Path]:
-    """Return the files that a pattern names, in the order of their names."""
-    text = os.fspath(pattern)
-    found = [Path(text)]
-    if any(sign in text for sign in _PATTERN) and not os.path.exists(text):
-        found = [Path(name) for name in sorted(glob.glob(text, recursive=True))]
-        found = [path for path in found if path.is_file()]
-    if not found:
-        raise ArgumentError(f"parts: no file matches the pattern {text!r}")
-    for path in found:
-        if not path.is_file():
-            raise ArgumentError(f"parts: there is no file {os.fspath(path)!r}")
-    return [path.absolute() for path in found]
+    return FilePart(paths, stamps, loading.target, rows, loading.most_bytes)
 
 
 def _is_dask(value: Any) -> bool:
