@@ -64,7 +64,8 @@ def choose_engine(engine: EngineLike, job: Job, m: int | str | None) -> EngineCh
     if isinstance(engine, AnyExecutor) or callable(engine):
         return EngineChoice(Executor(engine), True)
     if type(engine).__module__.partition(".")[0] == "distributed":
-        return EngineChoice(Dask(engine), True)
+        client: Any = engine
+        return EngineChoice(Dask(client), True)
     raise TypeError(
         f"engine must be {NAMES}, or an object with open and run_round, found {shown(engine)}"
     )

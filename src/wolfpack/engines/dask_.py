@@ -102,7 +102,7 @@ class Dask(WorkerPool[ActorAddress]):
         super().__init__()
         self._wanted = cluster
         self.patience = patience
-        self._client: Client = None
+        self._client: Any = None  # None before the first run
         self._owned: list[Any] = []
         self._starting: dict[str, Future] = {}
         self._replies: queue.SimpleQueue[tuple[DaskWorker, bytes | None]] = queue.SimpleQueue()

@@ -89,9 +89,9 @@ class Ray(WorkerPool[ActorAddress]):
         self._ray: Any = None  # the module
         self._owns_cluster = False
         self._folder = ""  # of the files of a cluster that was started here
-        self._job: ObjectRef = None
+        self._job: Any = None  # a reference to the object
         self._question = NO_ROUND
-        self._points: ObjectRef = None
+        self._points: Any = None
         self._actors: list[RayWorker] = []
         self._calls: dict[ObjectRef, RayWorker] = {}
         self._checked = 0.0
