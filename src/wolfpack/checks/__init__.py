@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .audit import Audit
+from .batch import BatchAudit, Verdict
 from .composite import CompositeAudit
 from .constrained import ConstrainedAudit
 from .convexity import Sample, Tangents, breach
@@ -11,11 +12,13 @@ from .oracle import Witness
 
 __all__ = [
     "Audit",
+    "BatchAudit",
     "CompositeAudit",
     "ConstrainedAudit",
     "Finding",
     "Sample",
     "Tangents",
+    "Verdict",
     "Witness",
     "breach",
 ]

@@ -28,7 +28,7 @@ CURVATURES = 4
 NEAR = 0.02
 """How far they reach, as a part of the diameter of K."""
 
-_TRUST = 0.25
+TRUST = 0.25
 """Longest step downhill, as a part of the distance from the best point: longer ones could cross
 the hill that they are to find."""
 
@@ -91,7 +91,7 @@ def step_length(step: Array, change: Array, way: Array, g: Array) -> float:
     size = norm(g)
     if not size:
         return 0.0
-    longest = _TRUST * norm(way) / size
+    longest = TRUST * norm(way) / size
     curvature = inner(step, change)
     return longest if curvature <= 0.0 else min(longest, inner(step, step) / curvature)
 

@@ -46,22 +46,29 @@ class Smooth(Protocol):
 class Slopes(NamedTuple):
     """How much f changes along a segment, and how much its gradient says that it does.
 
-    ``error`` is how far the two may differ although the gradient is right.
+    ``error`` is how far the two may differ although the gradient is right. All three may be arrays,
+    with an entry for each of many functions.
     """
 
-    change: float
-    promised: float
-    error: float
+    change: Any
+    promised: Any
+    error: Any
 
     @property
-    def wrong(self) -> bool:
+    def wrong(self) -> Any:
         """Whether the two differ by more than the error."""
         return abs(self.change - self.promised) > self.error
 
     @property
-    def conclusive(self) -> bool:
+    def conclusive(self) -> Any:
         """Whether a gradient that is off by a few per cent would be noticed."""
-        return self.error <= 0.02 * max(abs(self.change), abs(self.promised))
+        noticed = 50.0 * self.error
+        return (noticed <= abs(self.change)) | (noticed <= abs(self.promised))
+
+    @property
+    def flat(self) -> Any:
+        """Whether f does not change at all, as its gradient says."""
+        return (self.change == 0.0) & (self.promised == 0.0)
 
     @property
     def ratio(self) -> float:
@@ -79,18 +86,30 @@ def measure(smooth: Smooth, x: Array, at: Any, d: Array, h: float) -> Slopes | N
     except NonFiniteError:
         return None
     pairs = [(one.gradient, d) for one in (at, middle, end)]
-    first, central, last = (h * slope for slope in inners(*pairs))
+    eps = max(epsilon(at.gradient), epsilon(x), precision(at.value, middle.value, end.value))
+    # the points themselves are rounded, which moves f by its slopes there
+    moved = max(norm(at.gradient), norm(end.gradient)) * norm(x)
+    slopes = [h * slope for slope in inners(*pairs)]
+    return compare((at.value, end.value), slopes, moved, largest_value(smooth), eps)
+
+
+def compare(
+    values: Sequence[Any], slopes: Sequence[Any], moved: Any, largest: Any, eps: float
+) -> Slopes:
+    """Compare the values at two ends with the slopes at one end, in the middle and at the other.
+
+    ``moved`` is the size of slopes times that of the points, ``largest`` that of the values of the
+    run. All numbers may be arrays, with an entry for each of many functions.
+    """
+    first, central, last = slopes
     simpson = (first + 4.0 * central + last) / 6.0
     size = (abs(first) + 4.0 * abs(central) + abs(last)) / 6.0
     bend = abs(0.5 * (first + last) - simpson)
-    eps = max(epsilon(at.gradient), epsilon(x), precision(at.value, middle.value, end.value))
-    values = abs(at.value) + abs(end.value)
-    # the points themselves are rounded, which moves f by its slopes there
-    steepest = max(norm(at.gradient), norm(end.gradient))
-    rounding = eps * (values + steepest * norm(x))
+    total = abs(values[0]) + abs(values[1])
+    rounding = eps * (total + moved)
     error = 2.0 * bend + max(_RELATIVE, 1e3 * eps) * size + 1e3 * (rounding + underflow(eps))
-    error += 8.0 * _SINGLE * values + 1e3 * eps * largest_value(smooth)
-    return Slopes(end.value - at.value, simpson, error)
+    error = error + 8.0 * _SINGLE * total + 1e3 * eps * largest
+    return Slopes(values[1] - values[0], simpson, error)
 
 
 def disproof(smooth: Smooth, x: Array, at: Any, d: Array) -> Slopes | None:
@@ -101,7 +120,7 @@ def disproof(smooth: Smooth, x: Array, at: Any, d: Array) -> Slopes | None:
     """
     for i, h in enumerate(LENGTHS):
         found = measure(smooth, x, at, d, h)
-        if found is None or not (found.wrong or found.conclusive or _flat(found)):
+        if found is None or not (found.wrong or found.conclusive or found.flat):
             continue
         if not found.wrong:
             return None
@@ -113,10 +132,6 @@ def disproof(smooth: Smooth, x: Array, at: Any, d: Array) -> Slopes | None:
             return again if i == 0 and again.conclusive else found
         return None
     return None
-
-
-def _flat(found: Slopes) -> bool:
-    return found.change == found.promised == 0.0
 
 
 def noise(smooth: Smooth, x: Array, at: Any, d: Array, h: float) -> float:

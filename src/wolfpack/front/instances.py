@@ -22,11 +22,12 @@ from .minimize import minimize
 
 
 class Answer(NamedTuple):
-    """The result of one problem, as it travels."""
+    """The result of one problem, as it travels; ``remark`` is the message of a contradiction."""
 
     x: np.ndarray | None
     numbers: tuple[Any, ...]
     status: str
+    remark: str = ""
 
     @property
     def nbytes(self) -> int:
@@ -79,7 +80,8 @@ class InstanceJob(Job):
             raise
         numbers = (found.fun, found.gap, found.lower_bound)
         numbers += (found.nit, found.nfev, found.njev, found.nlmo)
-        return Answer(np.asarray(to_host(found.x)), numbers, str(found.status))
+        remark = found.message if found.status is Status.CONTRADICTION else ""
+        return Answer(np.asarray(to_host(found.x)), numbers, str(found.status), remark)
 
 
 def solve_one_by_one(
@@ -133,7 +135,9 @@ def solve_one_by_one(
         bar.close()
     result = so_far("")
     how = f"solved one by one by minimize(method={method!r}) in {name}, since {reason}"
-    result.message = summary(result, how)
+    remarks = enumerate("" if answer is None else answer.remark for answer in answers)
+    first = next((f"Problem {i}: {remark}" for i, remark in remarks if remark), "")
+    result.message = f"{summary(result, how)} {first}".strip()
     return result
 
 

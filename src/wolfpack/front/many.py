@@ -23,6 +23,7 @@ from ..arrays import (
     to_host,
     without_graphs,
 )
+from ..checks import BatchAudit
 from ..engines import EngineLike
 from ..loop import Limits
 from ..loop.many import BatchRun
@@ -62,6 +63,7 @@ class Problems:
 
 @checked(
     seed=seed_kind,
+    checks=flag,
     raise_on_failure=flag,
     progress=optional(flag),
     method=instance(str, "the name of a method"),
@@ -81,6 +83,7 @@ def minimize_many(
     callback: Callable[[ManyResult], object] | None = None,
     progress: bool | None = None,
     raise_on_failure: bool = False,
+    checks: bool = True,
     **options: Any,
 ) -> ManyResult:
     r"""Minimise many smooth convex functions, each over its set, in one call.
@@ -121,6 +124,9 @@ def minimize_many(
         Show how many problems are solved: always, never, or (None) on a terminal.
     raise_on_failure : bool
         Raise `ConvergenceError` unless every problem has converged.
+    checks : bool
+        Test functions of your own, as `minimize` does: the gradients of a callable on a batch at
+        the start, and gradients and convexity at the answers. ``res.message`` tells what was found.
     **options
         Options of the method, for problems that are solved one by one.
 
@@ -150,7 +156,8 @@ def minimize_many(
             reason = at_once if isinstance(at_once, str) else ""
         if at_once is not None and not isinstance(at_once, str):
             _refuse_options(options)
-            result = _solve_together(*at_once, problems, limits, began, callback, progress)
+            run = _batch_run(*at_once, problems, limits, began, checks)
+            result = _follow(run, at_once[0], problems, callback, progress)
         else:
             if not isinstance(problems.f, Stacked | list):
                 raise TypeError(
@@ -158,7 +165,7 @@ def minimize_many(
                     "pass a list of callables, one for each problem"
                 )
             settings = {"tol": tol, "rtol": rtol, "seed": seed, "max_rounds": max_rounds}
-            settings |= {"max_lmo": max_lmo, "method": method, **options}
+            settings |= {"max_lmo": max_lmo, "method": method, "checks": checks, **options}
             result = solve_one_by_one(
                 problems, settings, engine, max_seconds, began, callback, progress, reason
             )
@@ -351,16 +358,21 @@ def _start_given(x0: Array, count: int, shape: tuple[int, ...], place: Array) ->
     return xp.broadcast_to(x0, (count, *shape)) if tuple(x0.shape) == shape else x0
 
 
-def _together(problems: Problems) -> tuple[BatchedObjective, BatchedSet, Any] | str:
+def _together(problems: Problems) -> tuple[BatchedObjective, BatchedSet] | str:
     """Return objectives and sets as batches, and a map from their points; or why there are none."""
     count, place = problems.count, problems.place
     model = batched_objectives(problems.f, count, problems.shape, place)
     if isinstance(model, str):
         return model
+    if model.convex is False:
+        raise ArgumentError(
+            "f must be convex, found a function with convex=False: pass a list of functions, one "
+            "for each problem, to search for stationary points"
+        )
     K = batched(problems.K, count, model.place)
     if K is not None:
         model.on(K)
-        return model, K, None
+        return model, K
     hull = _hull(problems.K, count, model)
     if hull is None:
         kind = problems.K.kind if isinstance(problems.K, Stacked) else type(problems.K)
@@ -384,7 +396,7 @@ def _hull(K: Any, count: int, model: BatchedObjective) -> Any:
     model.on(outer)
     lifted = Lifted(model, points if len(parts) > 1 else points[0, ...], outer.radius)
     lifted.on(weights)
-    return lifted, weights, lifted.points_of
+    return lifted, weights
 
 
 class _Hulls:
@@ -404,23 +416,34 @@ def _repeated(values: list[float], count: int, K: BatchedSet) -> Array:
     return like(np.repeat(array, count) if len(array) < count else array, K.radius)
 
 
-def _solve_together(
+def _batch_run(
     model: BatchedObjective,
     K: BatchedSet,
-    points_of: Any,
     problems: Problems,
     limits: Limits,
     began: float,
+    checks: bool,
+) -> BatchRun:
+    """Return the run of all problems at once, at its start."""
+    x = _starting_points(problems, K, model.plain is not model)
+    audit = None
+    if checks and not model.tested:
+        audit = BatchAudit(model, K, parts_of(problems.K, problems.count))
+    return BatchRun(model, K, x, limits, began, audit)
+
+
+def _follow(
+    run: BatchRun,
+    model: BatchedObjective,
+    problems: Problems,
     callback: Callable[[ManyResult], object] | None,
     progress: bool | None,
 ) -> ManyResult:
-    x = _starting_points(problems, K, points_of is not None)
-    run = BatchRun(model, K, x, limits, began)
+    """Follow a run to its end and return its answers."""
     bar = Progress(progress, problems.count)
 
     def shaped() -> Array:
-        x = run.answers() if points_of is None else points_of(run.answers())
-        return reshape(x, (problems.count, *problems.shape))
+        return reshape(model.points_of(run.answers()), (problems.count, *problems.shape))
 
     def tell() -> None:
         assert callback is not None
@@ -431,7 +454,8 @@ def _solve_together(
     finally:
         bar.close()
     result = run.result(shaped(), NAME, "")
-    result.message = summary(result, f"solved at once by {NAME!r}", model.convex is None)
+    text = summary(result, f"solved at once by {NAME!r}", model.convex is None)
+    result.message = " ".join([text, *run.remarks])
     return result
 
 

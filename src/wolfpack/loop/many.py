@@ -26,10 +26,12 @@ from ..arrays import (
     rows,
     to_host,
 )
+from ..checks import BatchAudit, Verdict
 from ..problem import accumulation, sum_unit, underflow
 from ..problem.rounding import UNIT
 from ..solvers.batched import Motion, advance, face_steps, first_motion
 from .many_result import ManyResult, as_statuses
+from .monitor import CLAIMS
 from .progress import Progress
 from .status import Status
 from .stopping import Limits
@@ -136,11 +138,22 @@ class BatchRun:
     """B problems, their motions, and the ledger.
 
     ``model`` and ``K`` are batches (`wolfpack.objectives.batched`, `wolfpack.sets.batched`) of the
-    problems that are still in the batch; ``ids`` are their numbers.
+    problems that are still in the batch; ``ids`` are their numbers. ``audit`` tests a function of
+    the user's own; ``remarks`` are what it says, and ``disproved`` of which problems.
     """
 
-    def __init__(self, model: Any, K: Any, x: Array, limits: Limits, began: float) -> None:
-        self.limits, self.began = limits, began
+    def __init__(
+        self,
+        model: Any,
+        K: Any,
+        x: Array,
+        limits: Limits,
+        began: float,
+        audit: BatchAudit | None = None,
+    ) -> None:
+        self.limits, self.began, self.audit = limits, began, audit
+        self.remarks: list[str] = []
+        self.disproved = np.zeros(len(x), dtype=bool)
         self.ledger = Ledger(len(x), limits)
         self.left: list[tuple[np.ndarray, Array]] = []  # numbers and answers of those that left
         self.model, self.K, self.x = model, K, x
@@ -178,7 +191,7 @@ class BatchRun:
                 if reached is not None:
                     ledger.end(self.ids, reached)
                 if not ledger.open[self.ids].any():
-                    return
+                    return self._conclude()
                 motion = self._compacted(motion)
                 while k < due and self._limit(k) is None:
                     motion = Motion(*self._advance(*motion))
@@ -197,10 +210,36 @@ class BatchRun:
 
     def _begin(self) -> Motion:
         """Certify the starting points and return the state there."""
+        if self.audit is not None:
+            self._take(self.audit, self.audit.begin(self.x), self.ledger.open)
         f, g = self._certify(self.x, 0)
         if g.dtype != self.x.dtype:  # certificates of single precision are in double
             f, g = self.model.evaluate(self.x)
         return first_motion(self.model, self.x, f, g, self.K.diameter)
+
+    def _conclude(self) -> None:
+        """Check the user's function at the best points, before gaps are handed out."""
+        audit, claims = self.audit, (*CLAIMS, Status.CONTRADICTION)
+        if audit is None:
+            return
+        if Status.MAX_SECONDS in self.ledger.status:
+            self.remarks.append("The time was over before the last check of f.")
+            return
+        claimed = np.array([status in claims for status in self.ledger.status])
+        claimed &= ~self.disproved
+        found = audit.conclude(self.answers(), claimed, int(self.ledger.counts["nfev"].max()))
+        self._take(audit, found, claimed)
+
+    def _take(self, audit: BatchAudit, found: Verdict | None, claimed: np.ndarray) -> None:
+        """Withdraw certificates that a finding is about, and count what the checks have taken."""
+        for name in ("nfev", "njev"):
+            self.ledger.counts[name][claimed] += audit.evaluations
+        audit.evaluations = 0
+        if found is not None:
+            self.disproved |= found.wrong
+            self.ledger.status[found.wrong] = Status.CONTRADICTION
+            self.ledger.open[found.wrong] = False
+            self.remarks.append(str(found))
 
     def _check(self, motion: Motion, k: int) -> Motion:
         """Search the faces, certify, and begin anew from the gradients that are accurate."""

@@ -90,6 +90,8 @@ class BatchedObjective(ABC):
         Whether `evaluate` and `product` never wait for the device, so that rounds can be recorded.
     convex : bool or None
         As for a single objective.
+    tested : bool
+        Whether values and gradients belong to the library, which tests them; False for a callable.
     """
 
     affine: bool = False
@@ -97,6 +99,7 @@ class BatchedObjective(ABC):
     recordable: bool = True
     compacts: bool = True
     convex: bool | None = True
+    tested: bool = True
     varying: ClassVar[tuple[str, ...]] = ()
     count: int
     dimension: int
@@ -109,6 +112,15 @@ class BatchedObjective(ABC):
     @abstractmethod
     def certify(self, X: Array) -> Bounds:
         """Return values and minorants with their rounding errors; `on` has been called."""
+
+    @property
+    def plain(self) -> BatchedObjective:
+        """The objectives of the points themselves, where rows are their weights."""
+        return self
+
+    def points_of(self, X: Array) -> Array:
+        """Return the points that rows stand for."""
+        return X
 
     def on(self, K: Any) -> None:
         """Take what certificates need to know of the sets."""
@@ -299,6 +311,7 @@ class Functions(BatchedObjective):
     compacts = False
     recordable = False
     convex = None
+    tested = False
 
     def __init__(
         self, fun: Callable[..., Any], count: int, shape: tuple[int, ...], place: Array
@@ -357,14 +370,18 @@ class Lifted(BatchedObjective):
         self.count, self.dimension = inside.count, points.shape[-2]
         self.affine, self.compacts = inside.affine, inside.compacts
         self.recordable = inside.recordable
-        self.convex, self.place = inside.convex, inside.place
+        self.convex, self.tested, self.place = inside.convex, inside.tested, inside.place
 
-    def points_of(self, W: Array) -> Array:
-        """Return the points with weights W."""
+    @property
+    def plain(self) -> BatchedObjective:
+        return self.inside
+
+    def points_of(self, X: Array) -> Array:
+        """Return the points with weights X."""
         return (
-            W @ self.points
+            X @ self.points
             if self.points.ndim == 2
-            else _times(W[:, None, :], self.points)[:, 0, :]
+            else _times(X[:, None, :], self.points)[:, 0, :]
         )
 
     def evaluate(self, X: Array) -> Batch:
