@@ -264,15 +264,16 @@ class WorkerPool(Engine, ABC, Generic[Address]):
     def _may_queue(self) -> bool:
         """Tell whether the next ticket may wait behind another one on the same worker.
 
-        It may not where some blocks take much longer than others, nor near the end of a round
-        unless the ticket is brief. An idle worker would compute it first, and then its own worker
-        would compute it again, needlessly.
+        It may not near the end of a round unless the ticket is brief. An idle worker would compute
+        it first, and then its own worker would compute it again, needlessly. Where some blocks take
+        much longer than others, it may while many brief tickets are left.
         """
         now, pace = self._round, self._pace
-        if not pace.even:
-            return False
         brief = pace.seconds * len(now.todo[0].blocks) < 20 * self.latency
-        return brief or (now.needs_all and len(now.todo) > 2 * len(self.workers))
+        many = now.needs_all and len(now.todo) > 2 * len(self.workers)
+        if pace.even:
+            return brief or many
+        return many and pace.seconds * len(now.todo[0].blocks) < 200 * self.latency
 
     def _give(self, worker: Worker[Address], ticket: Ticket) -> bool:
         """Send a ticket; return False if the worker is lost."""
