@@ -11,7 +11,7 @@ import pytest
 import wolfpack as wp
 from wolfpack.engines._rows import Rows
 from wolfpack.loop import History
-from wolfpack.loop.history import COLUMNS, ENGINE_COLUMNS
+from wolfpack.loop.history import COLUMNS, ENGINE_COLUMNS, TREE_COLUMNS
 
 
 def row(k: int, fun: float, bound: float = 0.0) -> tuple[float, ...]:
@@ -61,6 +61,18 @@ def test_columns_have_their_types(tmp_path):
     np.testing.assert_array_equal(again.rows.table(), history.rows.table())
     with pytest.raises(ValueError, match="equal lengths"):
         History.from_columns(dict(history) | {"round": np.zeros(5)})
+
+
+def test_a_resumed_tree_may_get_columns_later():
+    history = History()
+    history.add(row(0, 3.0))
+    history.add(row(1, 2.0), tree=(7,))
+    history.add(row(2, 1.0), (3, 0, 1, 500, 0.5), (5,))
+    history.add(row(3, 1.0))
+    assert tuple(history) == COLUMNS + TREE_COLUMNS + ENGINE_COLUMNS
+    assert history["open"].tolist() == [0, 7, 5, 0]
+    assert history["workers"].tolist() == [0, 0, 3, 0]
+    assert history["fun"].tolist() == [3.0, 2.0, 1.0, 1.0]
 
 
 def test_a_long_history_keeps_first_last_and_best_rows(small):

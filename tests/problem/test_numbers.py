@@ -8,7 +8,7 @@ import pytest
 import wolfpack as wp
 from wolfpack.arrays import norm
 from wolfpack.loop.digest import DataReader
-from wolfpack.loop.history import COLUMNS, ENGINE_COLUMNS, History
+from wolfpack.loop.history import COLUMNS, ENGINE_COLUMNS, TREE_COLUMNS, History
 from wolfpack.loop.tracker import Tracker
 from wolfpack.problem import Problem, accumulation, underflow
 from wolfpack.regularizers.pairs import as_mirror, composite_problem
@@ -80,8 +80,10 @@ def test_a_run_without_an_engine_takes_no_work_of_one():
     assert tracker.unrecorded == ()
 
 
-@pytest.mark.parametrize("names", [COLUMNS, COLUMNS + ENGINE_COLUMNS])
-def test_a_history_keeps_its_columns(names):
+@pytest.mark.parametrize("tree", [(), TREE_COLUMNS])
+@pytest.mark.parametrize("engine", [(), ENGINE_COLUMNS])
+def test_a_history_keeps_its_columns(tree, engine):
+    names = COLUMNS + tree + engine
     columns = {name: np.array([float(i), i + 1.0]) for i, name in enumerate(names)}
     history = History.from_columns(columns)
     assert tuple(history) == names

@@ -52,9 +52,32 @@ def test_new_axes_are_made_when_none_are_given(runs, axes):
     assert runs[0].plot() is not axes
 
 
+@pytest.fixture(scope="module")
+def tree():
+    rng = np.random.default_rng(2)
+    f = wp.objectives.LeastSquares(rng.standard_normal((9, 6)), 3.0 * rng.standard_normal(9))
+    return wp.minimize_integer(f, wp.sets.Box(np.full(6, -2.0), np.full(6, 2.0)))
+
+
+def test_a_tree_is_drawn_with_its_open_nodes(tree, axes):
+    history = tree.history
+    tree.plot("seconds", kind="tree", ax=axes)
+    best, bound = (line.get_ydata() for line in axes.lines)
+    assert np.array_equal(best, history["fun"])
+    assert np.array_equal(bound, np.maximum.accumulate(history["lower_bound"]))
+    (right,) = (other for other in axes.figure.axes if other is not axes)
+    assert right.get_ylim()[0] == 0.0
+    assert right.dataLim.y1 == history["open"].max()
+    low, high = axes.get_ylim()
+    assert low <= tree.lower_bound <= tree.fun <= high
+    assert axes.get_xlabel() == "seconds"
+    assert tree.plot(ax=axes).get_xlabel() == "nodes solved"
+
+
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
+        ({"kind": "tree"}, "kind='tree' needs results of minimize_integer"),
         ({"x": "time"}, "x must be"),
         ({"kind": "error"}, "kind must be"),
         ({"labels": ["only one"]}, "one name per result, found 1 for 2"),

@@ -48,6 +48,22 @@ def charts(html: str) -> dict[str, dict]:
     return {name: json.loads(text) for name, text in found}
 
 
+def test_the_page_of_a_tree_shows_how_it_grew():
+    f = wp.objectives.LeastSquares(A[:, :6], 3.0 * b)
+    res = wp.minimize_integer(f, wp.sets.Box(np.full(6, -2.0), np.full(6, 2.0)))
+    html = run_page(res)
+    found = charts(html)
+    assert list(found) == ["bounds", "open", "gap"]  # m is no number of oracles here
+    assert found["open"]["labels"]["node"] == "nodes solved"
+    assert found["open"]["series"][0]["values"] == res.history["open"].tolist()
+    upper, lower = (found["bounds"]["series"][i]["values"] for i in (0, 1))
+    assert (upper[0], lower[0]) == (None, None)
+    assert upper[-1] == res.fun
+    assert lower[-1] == pytest.approx(res.lower_bound, abs=1e-9)
+    heads = Document(html).tables[1][0]
+    assert heads[:2] == ["Nodes", "Open nodes"]
+
+
 def test_the_numbers_of_the_page_are_those_of_the_result(result):
     html = run_page(result, SIMPLEX, FACTS)
     document = Document(html)

@@ -16,7 +16,21 @@ COLUMNS = ("round", "seconds", "fun", "lower_bound", "gap", "nfev", "njev", "nlm
 ENGINE_COLUMNS = ("workers", "recomputed", "stragglers", "bytes", "busy")
 """What a run with an engine records besides."""
 
+TREE_COLUMNS = ("open",)
+"""What a run of branch and bound records besides."""
+
 _NO_ENGINE = (0, 0, 0, 0, math.nan)
+_NO_TREE = (0,)
+_LAYOUTS = {
+    len(names): names
+    for names in (
+        COLUMNS,
+        COLUMNS + TREE_COLUMNS,
+        COLUMNS + ENGINE_COLUMNS,
+        COLUMNS + TREE_COLUMNS + ENGINE_COLUMNS,
+    )
+}
+"""The columns of a history, by their number."""
 _GAP = COLUMNS.index("gap")
 _FUN, _LOWER_BOUND = COLUMNS.index("fun"), COLUMNS.index("lower_bound")
 
@@ -33,6 +47,9 @@ class History(Columns):
     alive at their end, blocks ``recomputed`` because a worker was lost or slow, ``stragglers``,
     ``bytes`` to workers and from them, and ``busy``, the share of the workers' time that went into
     oracles (NaN if none was asked). ``Result.engine`` has each round.
+
+    A run of `minimize_integer` counts its nodes as rounds; ``fun`` is the best integer point's and
+    ``lower_bound`` the global one. A column ``open`` has the number of nodes that are left.
 
     Notes
     -----
@@ -53,28 +70,47 @@ class History(Columns):
         if not isinstance(rows, Rows):
             given = [] if rows is None else list(rows)
             rows = Rows(len(given[0]) if given else len(COLUMNS), given)
-        self.rows = rows
-        self.columns = COLUMNS + ENGINE_COLUMNS if rows.width > len(COLUMNS) else COLUMNS
+        self.rows, self.columns = rows, _LAYOUTS[rows.width]
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> History:
         """Return the history that has these columns."""
-        names = COLUMNS + (ENGINE_COLUMNS if ENGINE_COLUMNS[0] in columns else ())
+        names = COLUMNS
+        for more in (TREE_COLUMNS, ENGINE_COLUMNS):
+            names += more if more[0] in columns else ()
         found = [np.asarray(columns[name], dtype=np.float64) for name in names]
         if len({column.shape for column in found}) != 1 or found[0].ndim != 1:
             raise ValueError("the columns of a history must have equal lengths")
         return cls(Rows.of(np.stack(found, axis=1)))
 
-    def add(self, row: tuple[float, ...], engine: tuple[float, ...] = ()) -> None:
-        """Add a row, with what an engine did; a resumed run may have one from now on, or none."""
-        if engine and self.columns == COLUMNS:
-            table = self.rows.table()
-            more = np.tile(np.array(_NO_ENGINE), (len(table), 1))
-            self.rows, self.columns = Rows.of(np.hstack([table, more])), COLUMNS + ENGINE_COLUMNS
-        wide = len(self.columns) > len(COLUMNS)
-        self.rows.append(row + (engine or _NO_ENGINE) if wide else row)
+    def add(
+        self, row: tuple[float, ...], engine: tuple[float, ...] = (), tree: tuple[float, ...] = ()
+    ) -> None:
+        """Add a row, with what an engine and a tree did.
+
+        A resumed run may have either from now on, or neither.
+        """
+        self._widen(TREE_COLUMNS, tree, _NO_TREE)
+        self._widen(ENGINE_COLUMNS, engine, _NO_ENGINE)
+        if TREE_COLUMNS[0] in self.columns:
+            row += tree or _NO_TREE
+        if ENGINE_COLUMNS[0] in self.columns:
+            row += engine or _NO_ENGINE
+        self.rows.append(row)
         if len(self.rows) >= self.max_rows:
             self._thin()
+
+    def _widen(
+        self, names: tuple[str, ...], added: tuple[float, ...], past: tuple[float, ...]
+    ) -> None:
+        """Make room for columns that are recorded from now on; ``past`` fills the rows so far."""
+        if not added or names[0] in self.columns:
+            return
+        table = self.rows.table()
+        at = len(COLUMNS) if names is TREE_COLUMNS else len(self.columns)
+        more = np.tile(np.array(past, dtype=np.float64), (len(table), 1))
+        self.rows = Rows.of(np.hstack([table[:, :at], more, table[:, at:]]))
+        self.columns = _LAYOUTS[self.rows.width]
 
     def gap_at(self, k: int) -> float:
         """Return the gap of a recorded round, infinity where it was not recorded."""

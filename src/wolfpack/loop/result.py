@@ -183,9 +183,11 @@ class Result(OptimizeResult):
         Parameters
         ----------
         x : {"round", "seconds", "nlmo", "njev"}
-            The horizontal axis: rounds, seconds, oracle calls or gradients.
-        kind : {"gap", "band"}
-            The certified gap, or the best value and the best lower bound.
+            The horizontal axis: rounds (of `minimize_integer` nodes), seconds, oracle calls or
+            gradients.
+        kind : {"gap", "band", "tree"}
+            The certified gap, or the best value and the best lower bound, or these two and the
+            open nodes of `minimize_integer`.
         ax : Axes, optional
             Where to draw; new axes by default.
         """

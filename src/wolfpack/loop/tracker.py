@@ -137,7 +137,9 @@ class Tracker:
             alpha,
             math.inf if m == "exact" else m,
         )
-        self.history.add(row, () if self.log is None else self.log.recorded())
+        left = getattr(state, "open_nodes", None)
+        tree = () if left is None else (left,)
+        self.history.add(row, () if self.log is None else self.log.recorded(), tree)
         return gap, floor
 
     def amend(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..loop import Result
 from ..problem.checks import choice, shown
 from .palette import LIGHT
@@ -34,10 +35,12 @@ def plot(
     results : Result or sequence of Result
         What to draw.
     x : {"round", "seconds", "nlmo", "njev"}
-        The horizontal axis: rounds, seconds, oracle calls or gradients.
-    kind : {"gap", "band"}
+        The horizontal axis: rounds (nodes, for branch and bound), seconds, oracle calls or
+        gradients.
+    kind : {"gap", "band", "tree"}
         The certified gap, or the band between the best value and the best lower bound, in which
-        the minimum lies.
+        the minimum lies. A "tree" is the band of `minimize_integer`, with the number of open nodes
+        on an axis of its own at the right.
     labels : sequence of str, optional
         Names for the legend, one per result; the methods' names by default.
     ax : Axes, optional
@@ -50,10 +53,14 @@ def plot(
     """
     runs = [results] if isinstance(results, Result) else list(results)
     x = choice(*AXES)(x, "x")
-    kind = choice("gap", "band")(kind, "kind")
+    kind = choice("gap", "band", "tree")(kind, "kind")
     for run in runs:
         if not isinstance(run, Result):
             raise TypeError(f"results must be results of wolfpack, found {shown(run)}")
+        if kind == "tree" and "open" not in run.history:
+            raise ValueError(
+                f"kind='tree' needs results of minimize_integer, found one of {run.get('method')!r}"
+            )
     names = [str(run.get("method", "run")) for run in runs] if labels is None else list(labels)
     if len(names) != len(runs):
         raise ValueError(
@@ -65,12 +72,17 @@ def plot(
         if kind == "gap":
             _gap(axes, run, x, name, color)
         else:
-            _band(axes, run, x, name, color)
-    axes.set_xlabel(AXES[x])
+            _band(axes, run, x, "" if kind == "tree" and len(runs) == 1 else name, color)
+    trees = all("open" in run.history for run in runs)
+    axes.set_xlabel("nodes solved" if x == "round" and trees else AXES[x])
     axes.set_ylabel("certified gap" if kind == "gap" else "f")
     if kind == "gap":
         axes.set_yscale("log")
-    if len(runs) > 1 or kind == "band":
+    if kind == "tree":
+        _open_nodes(axes, runs, x)
+        axes.set_ylim(_late_range(runs))
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
+    elif len(runs) > 1 or kind == "band":
         axes.legend()
     return axes
 
@@ -93,11 +105,54 @@ def _gap(axes: Axes, run: Result, x: str, name: str, color: str) -> None:
 
 
 def _band(axes: Axes, run: Result, x: str, name: str, color: str) -> None:
-    """Draw best value and best bound; the best value of unrecorded rounds is known by the gap."""
-    at, bound = run.history[x], np.maximum.accumulate(run.history["lower_bound"])
+    known, bound, best = _bounds(run)
+    at, prefix = run.history[x][known], f"{name}: " if name else ""
+    # numbers of a tree hold until the next node is solved
+    steps = "steps-post" if "open" in run.history else None
+    axes.plot(at, best, color=color, label=f"{prefix}best value", drawstyle=steps)
+    axes.plot(at, bound, "--", color=color, label=f"{prefix}lower bound", drawstyle=steps)
+    filled = "post" if steps else None
+    axes.fill_between(at, bound, best, step=filled, color=color, alpha=0.15, linewidth=0)
+
+
+def _bounds(run: Result) -> tuple[Array, Array, Array]:
+    """Return the rows with a bound, and the best bound and value so far at each of them.
+
+    The best value of unrecorded rounds is known by the gap.
+    """
+    bound = np.maximum.accumulate(run.history["lower_bound"])
     known = np.isfinite(bound)
     values, gaps = run.history["fun"][known], run.history["gap"][known]
     best = np.fmin(np.minimum.accumulate(values), bound[known] + gaps)
-    axes.plot(at[known], best, color=color, label=f"{name}: best value")
-    axes.plot(at[known], bound[known], color=color, linestyle="--", label=f"{name}: lower bound")
-    axes.fill_between(at[known], bound[known], best, color=color, alpha=0.15, linewidth=0)
+    return known, bound[known], best
+
+
+def _open_nodes(axes: Axes, runs: Sequence[Result], x: str) -> None:
+    """Draw how many nodes are left, on an axis at the right and behind the band."""
+    import matplotlib
+    from matplotlib.ticker import MaxNLocator
+
+    settings: Any = style()
+    with matplotlib.rc_context(settings):
+        right = axes.twinx()
+        right.set_ylabel("open nodes (grey)")
+    for run in runs:
+        at, count = run.history[x], run.history["open"]
+        right.fill_between(at, count, step="post", color=LIGHT["muted"], alpha=0.18, linewidth=0)
+    right.set_ylim(bottom=0)
+    right.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+    right.grid(visible=False)
+    right.spines["right"].set_visible(True)
+    axes.set_zorder(right.get_zorder() + 1)
+    axes.patch.set_visible(False)
+
+
+def _late_range(runs: Sequence[Result]) -> tuple[float, float]:
+    """Return the range of the bands without their first tenth, which would hide all the rest."""
+    ends: list[float] = []
+    for run in runs:
+        _, bound, best = _bounds(run)
+        late = slice(min(1 + len(best) // 10, len(best) - 1), None)
+        ends += [bound[late].min(), best[late].max()]
+    margin = 0.05 * (max(ends) - min(ends)) or 0.05 * max(1.0, abs(ends[0]))
+    return min(ends) - margin, max(ends) + margin

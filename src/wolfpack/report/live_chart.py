@@ -16,6 +16,7 @@ import numpy as np
 MAX_POINTS = 600
 AXES = {
     "round": "rounds",
+    "node": "nodes solved",
     "seconds": "seconds",
     "nlmo": "oracle calls",
     "ratio": "times what the best method takes",

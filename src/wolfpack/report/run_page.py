@@ -79,16 +79,25 @@ def _numbers(result: Result) -> Table:
 
 
 def _axes(history: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name: history[name].astype(float) for name in ("round", "seconds", "nlmo")}
+    """Return the horizontal axes of a run; the rounds of branch and bound are its nodes."""
+    columns = {"node" if "open" in history else "round": "round", "seconds": "seconds"}
+    return {
+        axis: history[name].astype(float) for axis, name in (columns | {"nlmo": "nlmo"}).items()
+    }
 
 
 def _curves(history: Mapping[str, np.ndarray]) -> list[Section]:
     """Return the sections about a history that has at least one row."""
     axes, value, bound = _axes(history), history["fun"], history["lower_bound"]
-    gaps = [
-        Series("gap", "certified gap", history["gap"], "many"),
-        Series("own", "of the round alone", value - bound, "fw", "2 4"),
-    ]
+    tree = "open" in history
+    gaps = [Series("gap", "certified gap", history["gap"], "many")]
+    caption = "The certified gap: best value minus best bound so far."
+    if not tree:  # whose value and bound are the best so far
+        gaps.append(Series("own", "of the round alone", value - bound, "fw", "2 4"))
+        caption = (
+            "The certified gap (best value minus best bound so far), and the gap that each round's "
+            "own value and bound would prove."
+        )
     lower = np.maximum.accumulate(bound)
     # The best value may be that of a round between two recorded ones, of which the gap tells.
     with np.errstate(invalid="ignore"):  # without a bound, -inf + inf is no number
@@ -97,15 +106,25 @@ def _curves(history: Mapping[str, np.ndarray]) -> list[Section]:
         Series("upper", "best value", upper, "many"),
         Series("lower", "best lower bound", lower, "exact", "6 3"),
     ]
-    caption = (
-        "The certified gap (best value minus best bound so far), and the gap that each round's own "
-        "value and bound would prove."
-    )
     gap = LiveChart("gap", "Certified gap along the run", axes, gaps, caption)
     alt, caption = "Best value and best lower bound along the run", "The minimum lies in the band."
-    band = LiveChart("bounds", alt, axes, ends, caption, "x", ("upper", "lower"))
+    scales = "x"
+    if tree:  # whose first bounds would hide all the others
+        early = min(1 + len(value) // 10, len(value) - 1)
+        upper[:early] = lower[:early] = np.nan
+        scales, caption = "", f"{caption} The first tenth of the nodes is left out."
+    band = LiveChart("bounds", alt, axes, ends, caption, scales, ("upper", "lower"))
     convergence = Section("Convergence", [gap, _milestones(history)])
+    if tree:
+        return [Section("The tree", [band, _open_nodes(history)]), convergence]
     return [convergence, Section("Certificate", [band]), *_schedule(history)]
+
+
+def _open_nodes(history: Mapping[str, np.ndarray]) -> LiveChart:
+    """Return the chart of the nodes that were left."""
+    series = [Series("open", "open nodes", history["open"].astype(float), "one")]
+    caption = "A node is open until its bound shows that no better point is in it."
+    return LiveChart("open", "Open nodes along the run", _axes(history), series, caption, "")
 
 
 def _milestones(history: Mapping[str, np.ndarray]) -> Table:
@@ -113,7 +132,8 @@ def _milestones(history: Mapping[str, np.ndarray]) -> Table:
     count = len(history["round"])
     spaced = np.geomspace(1, count, 10).round() if count > 10 else np.arange(1, count + 1)
     columns = {
-        "round": ("Round", ","),
+        "round": ("Nodes" if "open" in history else "Round", ","),
+        "open": ("Open nodes", ","),
         "seconds": ("Seconds", ".3g"),
         "nlmo": ("Oracle calls", ","),
         "fun": ("f", ".9g"),

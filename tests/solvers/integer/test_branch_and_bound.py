@@ -237,6 +237,22 @@ def test_limits_and_callbacks_end_a_run_with_a_valid_result():
     assert res.status == "callback_stop"
 
 
+def test_history_tells_how_the_tree_grew():
+    f, K, _, _ = box(np.random.default_rng(5))
+    for engine in (None, "processes:2"):
+        res = wp.minimize_integer(f, K, engine=engine)
+        history = res.history
+        assert history["round"][-1] == res.nodes
+        assert history["open"][0] == 1
+        assert history["open"][-1] == res.open_nodes == 0
+        # a solved node leaves none of itself, or its two parts
+        grown, solved = np.diff(history["open"]), np.diff(history["round"])
+        assert (grown <= solved).all()
+        assert (grown >= -history["open"][:-1]).all()
+        assert (np.diff(history["fun"]) <= 0).all()
+        assert history["gap"][-1] == res.gap
+
+
 def test_strong_convexity_raises_the_bound():
     f, K, _, _ = box(np.random.default_rng(24))
     with_sigma = wp.minimize_integer(f, K)

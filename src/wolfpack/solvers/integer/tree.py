@@ -67,6 +67,11 @@ class State(NamedTuple):
         return not self.open
 
     @property
+    def open_nodes(self) -> int:
+        """The number of nodes that are left."""
+        return len(self.open)
+
+    @property
     def bound(self) -> float:
         """A number that is proved to be at most the minimum."""
         return min(self.closed, min((node.bound for node in self.open), default=math.inf))
