@@ -61,7 +61,7 @@ _COMMON_OPTIONS = [
     seed=seed_kind,
     raise_on_failure=flag,
     sampling=optional(choice(*SAMPLINGS)),
-    record_every=optional(count),
+    record_every=optional(either(count, "auto")),
     checks=flag,
 )
 @with_workers(0, "G")
@@ -156,9 +156,9 @@ def minimize_composite(
         never does; "columns", or positive numbers s, solve another problem: H acts on u = y / s,
         and y = s u is returned. ``sampling``, for finite sums: "uniform", "importance", "shuffle",
         "blocks", "turns" or "windows" (see the guide). ``record_every``: evaluate F and certify
-        every so many rounds; by default once per pass over the data, and more seldom in long runs
-        (see the guide on limits). ``checks``: False leaves a G of your own unchecked (see the guide
-        on certificates). And the options of the method.
+        every so many rounds; by default ("auto") once per pass over the data, and more seldom in
+        long runs or with exact gradients (see the guide on limits). ``checks``: False leaves a G of
+        your own unchecked (see the guide on certificates). And the options of the method.
 
     Returns
     -------

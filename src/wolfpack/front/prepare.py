@@ -127,7 +127,8 @@ def prepare_composite(
         if scales is not None:
             result.x, result.scale = like(scales, result.x) * result.x, scales
 
-    schedule = Schedule("auto", _once_per_pass(solver, gradients), patient=False)
+    foresees = gradients.exact and not is_foreign(y0)
+    schedule = Schedule("auto", _once_per_pass(solver, gradients), patient=foresees)
     if config.record_every not in (None, "auto"):
         schedule = Schedule(config.record_every)
     task = PreparedRun(problem, solver, y0, gradients, conclude)

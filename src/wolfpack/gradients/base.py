@@ -33,14 +33,15 @@ _PROBE = 2**33  # block of the streams that probe the curvature of G
 class Gradient(NamedTuple):
     """The gradient of a round, which is the mean of the draws in ``sample``.
 
-    ``dual`` is the dual point of the certificate, where the gradient is exact; ``variate`` is the
-    control variate of the next round.
+    ``dual`` is the dual point of the certificate and ``value`` that of G, where the gradient is
+    exact; ``variate`` is the control variate of the next round.
     """
 
     mean: Array
     dual: Any = None
     variate: ControlVariate | None = None
     sample: Any = None
+    value: Any = math.nan
 
 
 class Gradients(ABC):

@@ -32,4 +32,4 @@ class ExactGradients(Gradients):
 
     def at(self, v: Array, k: int, m: Any, variate: ControlVariate | None = None) -> Gradient:
         at = self.objective.evaluate(v)
-        return Gradient(checked(at.gradient, v), at.dual)
+        return Gradient(checked(at.gradient, v), at.dual, value=at.value)

@@ -19,6 +19,7 @@ import numpy as np
 from ..arrays import Array, LowRank, all_finite, epsilon, is_foreign, like, norm, to_host
 from ..atoms import Atoms
 from ..problem import CompositeProblem, Problem
+from ..problem.checks import shown
 from .active import active_of
 from .checkpoint import Snapshot
 
@@ -71,6 +72,8 @@ def _check_counts(snapshot: Snapshot) -> None:
 
 
 def _check_point(name: str, x: Array, problem: Problem | CompositeProblem) -> None:
+    if not hasattr(x, "shape"):
+        raise Implausible(f"{name} is no array, found {shown(x)}")
     if isinstance(problem, CompositeProblem):
         if not (all_finite(x) and math.isfinite(problem.regularizer.value(x))):
             raise Implausible(f"{name} is outside of the domain of H")

@@ -32,7 +32,7 @@ from .guard import guarded
 from .monitor import Monitor
 from .progress import Progress, RoundTable
 from .result import Callback, Result
-from .schedule import CLOSED_FORM_CALLS, Schedule, expected
+from .schedule import CLOSED_FORM_CALLS, NEAR, Schedule, expected, near, spare
 from .status import Status
 from .stopping import Limits
 from .tracker import Tracker
@@ -56,9 +56,6 @@ NOISE = (
 
 COMPARED_EVERY = 16
 """Of later rounds, all recorded ones are compared if f is the user's own, else one in so many."""
-
-_NEAR = 16.0
-"""How far a gap may be from its goal, as a factor, for each round's tangent to be looked at."""
 
 LARGE = 2**13
 """Entries of x from which the memory of freed arrays is kept."""
@@ -209,7 +206,8 @@ class Course:
         else:
             self.progress = Progress(self.options.progress, limits.max_rounds)
         self._observe = getattr(self.solver, "observe", None)
-        self._foresee = getattr(self.solver, "foresee", None)
+        foresees = self.options.schedule.patient and self.options.schedule.every == "auto"
+        self._foresee = getattr(self.solver, "foresee", None) if foresees else None
         self._calls: int = getattr(self.solver, "certificate_calls", 0)
         proofs: int = getattr(self.solver, "certificate_proofs", 0)
         region = getattr(self.problem, "set", None)
@@ -220,6 +218,7 @@ class Course:
         self._recorded = -1
         self.noisy = False
         self._expected: tuple[int, ...] = ()
+        self._near = 0
 
     def follow(self, x0: Array) -> Status:
         """Make rounds until the run must end, and return why."""
@@ -284,9 +283,19 @@ class Course:
         schedule, tracker = self.options.schedule, self.tracker
         if schedule.every == "auto" and schedule.patient and k > 1:
             before = 1 << (k.bit_length() - 2)
-            gap0 = tracker.history.gap_at(before)
+            gap, gap0 = tracker.history.gap_at(k), tracker.history.gap_at(before)
             goal = tracker.goal(self.limits)
-            self._expected = expected(k, tracker.gap, before, gap0, goal)
+            if self._foresee is not None:
+                self._near = near(k, gap, before, gap0, goal)
+            else:
+                self._expected = expected(k, gap, before, gap0, goal)
+
+    def _expect_again(self) -> None:
+        """Expect the end where the run that is continued expected it."""
+        rows, price = self.tracker.history.rows.table(), self._price()
+        planned = (int(k) for k in rows[::-1, 0] if self.options.schedule.due(int(k), price))
+        for k in planned:
+            return self._expect(k)
 
     def observe(self) -> None:
         """Evaluate f at the iterate, for a solver whose steps do without."""
@@ -297,8 +306,11 @@ class Course:
 
     def _compare(self) -> None:
         """Compare the last two states with what L and convexity promise, where f is known."""
-        if self.previous is not None and self.state.at is not None:
-            self.monitor.compare(self.previous, self.state)
+        previous, state = self.previous, self.state
+        if previous is not None and state.at is not None:
+            if previous.at is None:  # the round itself has seen the function at another point
+                previous = getattr(state, "query", None) or previous
+            self.monitor.compare(previous, state)
 
     def _measure_stationarity(self) -> float:
         """Measure the Frank-Wolfe gap at x where f is not convex; there is no lower bound."""
@@ -324,6 +336,7 @@ class Course:
         origin, tracker, counts = self.options.origin, self.tracker, self.problem.counts
         if origin is not None:
             self.state = origin.restore(tracker, self.monitor)
+            self._expect_again()
         deadline = math.inf
         if self.limits.max_seconds is not None:
             deadline = tracker.began + self.limits.max_seconds - tracker.spent
@@ -367,7 +380,7 @@ class Course:
         at in every round.
         """
         state, oracles = self.state, self.oracles
-        if self._foresee is not None and state.at is None:
+        if self._foresee is not None and (state.at is None or self._proof_calls):
             return self._is_foreseen()
         if self._calls or not self._proof_calls or state.at is None:
             return False
@@ -382,14 +395,22 @@ class Course:
 
     def _is_foreseen(self) -> bool:
         """Tell whether the tangent at the last gradient lets the iterate's gap be small enough."""
-        tracker = self.tracker
-        goal = tracker.goal(self.limits)
-        if self.options.schedule.every != "auto" or tracker.gap > _NEAR * goal:
+        tracker, k = self.tracker, self.state.k
+        if getattr(self.state, "leapt", False):
+            return True
+        if k < self._near and not self._proof_calls:
             return False
         assert self._foresee is not None
         value, bound = self._foresee(self.problem, self.state)
-        tracker.best_bound = max(tracker.best_bound, bound)
-        return min(tracker.fun, value) - tracker.best_bound <= goal
+        # a certificate that may fail is worth its price where it raises the bound that is proved
+        raises = not self._proof_calls or bound > tracker.best_bound
+        bound = max(tracker.best_bound, bound)
+        if not self._proof_calls:
+            tracker.best_bound = bound
+        gap, goal = min(tracker.fun, value) - bound, tracker.goal(self.limits)
+        if gap <= goal:
+            return True
+        return raises and gap <= NEAR * goal and spare(k, len(tracker.history.rows))
 
     def _price(self) -> float:
         """Return the declared cost of certifying the state, in rounds."""

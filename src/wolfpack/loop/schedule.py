@@ -10,6 +10,12 @@ from ..problem.checks import count, either
 _SHARE = 10
 """What certificates may cost: one part in so many of a run."""
 
+NEAR = 16.0
+"""Up to how many times its goal a gap is close to it."""
+
+_FIRST = 3
+"""Certificates that may fail in any run, besides that tenth and those of powers of two."""
+
 _DELAY = 20
 """By how much they may delay the end: one round in so many."""
 
@@ -64,6 +70,25 @@ class Schedule:
         grown = int(min(k / _DELAY, math.sqrt(2.0 * price * k)))
         spacing = max(least, 1 << max(0, grown.bit_length() - 1))
         return k % spacing == 0
+
+
+def near(k: int, gap: float, k0: int, gap0: float, goal: float) -> int:
+    """Return the round from which the end is looked for, where a look costs little.
+
+    That is a third of the way to where the gap is expected to reach its goal, or to where twice as
+    many rounds are made if that is far away. Close to the goal it is the next round, because gaps
+    go up and down.
+    """
+    if gap <= NEAR * goal:
+        return k + 1
+    ends = expected(k, gap, k0, gap0, goal)
+    end = min(ends) if ends else k + max(1, k - k0)
+    return k + max(1, (end - k) // 3)
+
+
+def spare(k: int, count: int) -> bool:
+    """Tell whether ``count`` certificates until round ``k`` leave room for one that may fail."""
+    return count < k / _SHARE + k.bit_length() + _FIRST
 
 
 def expected(k: int, gap: float, k0: int, gap0: float, goal: float) -> tuple[int, ...]:

@@ -449,12 +449,16 @@ class Observer(Protocol[S]):
 
 
 class Foreseeing(Protocol[S_contra]):
-    """What an `Observer` may give besides: how small the gap at the iterate can be, almost free."""
+    """What a solver may give besides: how small the gap at the iterate can be, almost free."""
 
     def foresee(self, problem: Any, state: S_contra, /) -> tuple[float, float]:
         """Return a number that f at the iterate is not below, and the state's lower bound.
 
-        The loop certifies a round that could end the run by these numbers.
+        The bound need not be proved where the solver's certificates ask the set for proofs and
+        these cost oracle calls.
+
+        The loop certifies a round that could end the run by these numbers. It also certifies each
+        state whose attribute ``leapt``, if there is one, is true.
         """
         ...
 

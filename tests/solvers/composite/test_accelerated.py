@@ -290,7 +290,8 @@ def test_callback_stops_and_result_is_complete(tmp_path):
             raise StopIteration
 
     G, H = SMOOTH["logistic"][0](), SquaredNorm(MU)
-    res = wp.minimize_composite(G, H, method="accelerated", tol=0, callback=stop)
+    options = {"callback": stop, "record_every": 1}
+    res = wp.minimize_composite(G, H, method="accelerated", tol=0, **options)
     assert (res.status, res.nit, res.method) == ("callback_stop", 3, "accelerated")
     assert (res.beta, res.mu, res.nu, res.sigma2) == (SMOOTH["logistic"][0]().L, MU, 1.0, 0.0)
     assert wp.load(res.save(tmp_path / "run")).fun == res.fun

@@ -223,7 +223,8 @@ def test_fixed_blocks_of_least_squares_do_not_run_away(n, d, density, kappa, bat
         options = {"batch": batch, "variance_reduction": True, "max_seconds": 20}
         res = wp.minimize_composite(G, H, tol=0, max_rounds=2000, seed=seed, **options)
         start = G.value(np.zeros(d)) - best
-        assert res.history["fun"][-5:].max() - best <= 1e-3 * start
+        late = res.history["round"] >= min(0.75 * res.nit, res.nit - 4)
+        assert res.history["fun"][late][-5:].max() - best <= 1e-3 * start
         assert "run away" not in res.message
 
 

@@ -48,7 +48,7 @@ def searched(G, H, **options):
         None if isinstance(G, wp.objectives.Logistic | wp.objectives.LeastSquares) else np.zeros(D),
         beta="search",
         callback=lambda at: states.append(at.state),
-        **options,
+        **{"record_every": 1, **options},
     )
     return res, states
 

@@ -64,6 +64,7 @@ from ...gradients import ControlVariate, Gradients
 from ...problem import CompositeEvaluation, CompositeProblem, NonFiniteError
 from ...problem.checks import count, either, shown
 from ...theory import unchecked
+from .foresight import Query, foreseen, query
 from .policies import LOOK_EVERY, Policies, Spell, opposes
 
 _TIMES = 16.0  # rounds after which noise rules a run, in units of what halves its error
@@ -119,7 +120,10 @@ class Seen(NamedTuple):
 
 
 class State(NamedTuple):
-    """Iterates of Algorithm 1 (y_k is ``x``), what the next round needs, what was evaluated."""
+    """Iterates of Algorithm 1 (y_k is ``x``), what the next round needs, what was evaluated.
+
+    ``query`` is G as the last round has seen it, where gradients are exact.
+    """
 
     k: int
     x: Array
@@ -129,6 +133,7 @@ class State(NamedTuple):
     tuned: Tuned
     seen: Seen = Seen()
     at: CompositeEvaluation | None = None
+    query: Query | None = None
 
     m = property(attrgetter("reading.m"))
     rows = property(attrgetter("reading.rows"))
@@ -208,6 +213,7 @@ class StochasticComposite:
             ),
             tuned=state.tuned,
             seen=state.seen,
+            query=query(k, v, g.value, g.mean, g.dual, gamma) if gradients.exact else None,
         )
         if self.batch is not None and not isinstance(self.batch, int):
             following = self._regrown(problem, state, following, v, gradients)
@@ -285,6 +291,10 @@ class StochasticComposite:
         if at.gradient is None or state.model.dual is not None:
             return state._replace(at=at)
         return state._replace(at=at, seen=state.seen.plus(at.gradient, at.dual))
+
+    def foresee(self, problem: CompositeProblem, state: Any) -> tuple[float, float]:
+        """Return how low F(y_k) may be, and a lower bound, from what the last round has seen."""
+        return foreseen(problem, state)
 
     def lower_bound(self, problem: CompositeProblem, state: Any, gradients: Gradients) -> float:
         """Return the best of the dual values at grad G(y_k) and at averaged gradients."""

@@ -57,6 +57,7 @@ from ...gradients import Gradients
 from ...problem import CompositeEvaluation, CompositeProblem, Evaluation, NonFiniteError
 from ...theory import unchecked
 from .accelerated import GradientAverage, Reading, Seen, StochasticComposite, Tuned
+from .foresight import Query, query
 from .policies import BetaSearch, Policies, opposes
 
 _MAX_TRIALS = 100
@@ -93,9 +94,15 @@ class SearchState(NamedTuple):
     reading: Reading
     at: CompositeEvaluation | None = None
     leap: Leap = Leap()
+    query: Query | None = None
 
     m = property(attrgetter("reading.m"))
     rows = property(attrgetter("reading.rows"))
+
+    @property
+    def leapt(self) -> bool:
+        """Whether the last round was a Newton step, which may end the run at once."""
+        return self.query is None and self.k > 0
 
     @property
     def seen(self) -> Seen:
@@ -194,6 +201,7 @@ def _attempt(problem: CompositeProblem, state: SearchState, beta: float, rows: i
         tuned=state.tuned,
         reading=state.reading._replace(rows=state.reading.rows + rows),
         leap=state.leap,
+        query=query(state.k, v, at.value, at.gradient, at.dual, None),
     )
     return Trial(following, v, curvature)
 
