@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,10 @@ import numpy as np
 from ..arrays import (
     ArgumentError,
     Array,
-    as_float_array,
-    check_finite,
     is_foreign,
     like,
     namespace,
     reshape,
-    same_place,
     to_host,
     without_graphs,
 )
@@ -29,36 +25,18 @@ from ..loop import Limits
 from ..loop.many import BatchRun
 from ..loop.many_result import ManyResult
 from ..loop.progress import Progress
-from ..objectives import Function, LeastSquares, Objective, Quadratic
+from ..noise import get as get_noise
 from ..objectives.batched import BatchedObjective, Lifted
 from ..objectives.batched import batched as batched_objectives
-from ..objectives.finite_sum import SignLoss
 from ..problem import Stacked
-from ..problem.checks import checked, flag, instance, optional, shown
+from ..problem.checks import checked, flag, instance, optional
 from ..problem.checks import seed as seed_kind
-from ..problem.stacked import is_sequence
-from ..sets import Box, ConvexHull, Set, Simplex
+from ..sets import ConvexHull, Simplex
 from ..sets.batched import BatchedSet, batched, parts_of
+from ..solvers.batched import BATCHED_METHODS, BatchedAnytime, BatchedMethod, BatchedProjected
 from .execute import ConvergenceError
 from .instances import solve_one_by_one
-
-NAME = "projected"
-
-
-@dataclass(frozen=True)
-class Problems:
-    """The arguments of a call, brought to one form.
-
-    ``f`` is a stack, a list or a callable on a batch; ``K`` a set, a stack or a list; ``x0`` is
-    (B, *shape) or None; ``place`` is an array of the library, device and type of the points.
-    """
-
-    count: int
-    shape: tuple[int, ...]
-    f: Any
-    K: Any
-    x0: Array | None
-    place: Array
+from .many_arguments import Problems, as_problems
 
 
 @checked(
@@ -105,8 +83,9 @@ def minimize_many(
         Feasible starting points, or one for all.
     method : str
         "projected" solves all problems at once, by accelerated projected gradient steps and, for
-        quadratics over bounds, a search of their faces. "auto" does the same where f and K have a
-        batched form, and runs ``minimize(method="auto")`` for each problem elsewhere. Other names
+        quadratics over bounds, a search of their faces. "anytime" solves them at once as well, by
+        accelerated Frank-Wolfe steps without projections. "auto" is "projected" where f and K have
+        a batched form, and runs ``minimize(method="auto")`` for each problem elsewhere. Other names
         are methods of `minimize`, which run for each problem.
     tol, rtol : float
         A problem ends when its certified gap is at most ``tol``, or ``rtol * |f(x)|``.
@@ -128,7 +107,9 @@ def minimize_many(
         Test functions of your own, as `minimize` does: the gradients of a callable on a batch at
         the start, and gradients and convexity at the answers. ``res.message`` tells what was found.
     **options
-        Options of the method, for problems that are solved one by one.
+        Options of the method. "anytime" takes all problems at once with ``m`` (answers a round, or
+        "auto", "exact", "theory"), ``kappa`` and ``noise``; other options, and other methods, run
+        for each problem.
 
     Returns
     -------
@@ -148,26 +129,23 @@ def minimize_many(
     began = time.perf_counter()
     limits = Limits(tol, rtol, max_rounds, max_seconds, max_lmo)
     with without_graphs(_some_array(f, x0)):
-        problems = _problems(f, K, x0)
-        at_once = None
-        reason = f"method {method!r} takes one problem at a time"
-        if method in ("auto", NAME):
-            at_once = _together(problems)
-            reason = at_once if isinstance(at_once, str) else ""
-        if at_once is not None and not isinstance(at_once, str):
-            _refuse_options(options)
-            run = _batch_run(*at_once, problems, limits, began, checks)
-            result = _follow(run, at_once[0], problems, callback, progress)
+        problems = as_problems(f, K, x0)
+        steps = _batched_method(method, options, seed)
+        parts = steps if isinstance(steps, str) else _together(problems)
+        if not isinstance(parts, str):
+            assert not isinstance(steps, str)
+            run = _batch_run(steps, *parts, problems, limits, began, checks)
+            result = _follow(run, parts[0], problems, callback, progress)
         else:
             if not isinstance(problems.f, Stacked | list):
                 raise TypeError(
-                    f"f is a callable on a batch, which needs sets with a batched form: {reason}; "
-                    "pass a list of callables, one for each problem"
+                    f"f is a callable on a batch, which needs a batched form: {parts}; pass a "
+                    "list of callables, one for each problem"
                 )
             settings = {"tol": tol, "rtol": rtol, "seed": seed, "max_rounds": max_rounds}
             settings |= {"max_lmo": max_lmo, "method": method, "checks": checks, **options}
             result = solve_one_by_one(
-                problems, settings, engine, max_seconds, began, callback, progress, reason
+                problems, settings, engine, max_seconds, began, callback, progress, parts
             )
     if raise_on_failure and not result.success.all():
         raise ConvergenceError(result)
@@ -179,183 +157,24 @@ def _some_array(f: Any, x0: Any) -> Array | None:
     return next((value for value in values if is_foreign(value)), None)
 
 
-def _refuse_options(options: dict[str, Any]) -> None:
-    if options:
-        raise TypeError(
-            f"method {NAME!r} of minimize_many has no options, found {sorted(options)}: leave them "
-            "out, or name a method of minimize, which then runs for each problem"
-        )
-
-
-def _problems(given_f: Any, given_K: Any, x0: Any) -> Problems:
-    """Return the arguments in one form, after checks of everything that they share."""
-    f: Any = [*given_f] if isinstance(given_f, list | tuple) else given_f
-    region: Any = [*given_K] if isinstance(given_K, list | tuple) else given_K
-    _check_kinds(f, region)
-    shape = _shape(f, region)
-    f, region = _stacked_as(f, shape), _sets_as(region, shape)
-    x0 = None if x0 is None else as_float_array(x0, "x0")
-    counts: dict[str, int] = {}
-    for name, value in (("f", f), ("K", region)):
-        if isinstance(value, Stacked | list):
-            counts[name] = _length(value)
-    if x0 is not None and x0.ndim == len(shape) + 1:
-        counts["x0"] = x0.shape[0]
-    if not counts:
-        raise TypeError(
-            "the number of problems is unknown: f is one callable, K one set and x0 no batch; pass "
-            f"x0 of shape (B, {', '.join(map(str, shape))})"
-        )
-    (first, count), *others = counts.items()
-    for name, other in others:
-        if other != count:
-            raise ArgumentError(
-                f"{name} must hold {count} problems, as {first} does, found {other}"
+def _batched_method(method: str, options: dict[str, Any], seed: int) -> BatchedMethod | str:
+    """Return the method that takes steps of all problems, or why they are solved one by one."""
+    name = "projected" if method == "auto" else method
+    if name not in BATCHED_METHODS:
+        return f"method {method!r} takes one problem at a time"
+    if name == "projected":
+        if options:
+            raise TypeError(
+                f"method {name!r} of minimize_many has no options, found {sorted(options)}: leave "
+                "them out, or name a method of minimize, which then runs for each problem"
             )
-    if count == 0:
-        raise ArgumentError(f"{first} must hold at least one problem, found none")
-    place = _place(f, x0)
-    if x0 is not None:
-        x0 = _start_given(x0, count, shape, place)
-    return Problems(count, shape, f, region, x0, place)
-
-
-def _length(value: Any) -> int:
-    return len(value)
-
-
-def _check_kinds(f: Any, K: Any) -> None:
-    for name, value, kind, what in (
-        ("f", f, Objective, "objectives"),
-        ("K", K, Set, "sets"),
-    ):
-        if is_sequence(value):
-            if not value:
-                raise ArgumentError(f"{name} must hold at least one problem, found an empty list")
-            for i, part in enumerate(value):
-                if not (isinstance(part, kind) or (name == "f" and callable(part))):
-                    raise ArgumentError(
-                        f"{name} must be a list of {what}, found {shown(part)} at {name}[{i}]"
-                    )
-        elif name == "K" and not (
-            isinstance(value, Set) or (isinstance(value, Stacked) and issubclass(value.kind, Set))
-        ):
-            raise ArgumentError(f"K must be a set, or a list of them, found {shown(value)}")
-        elif name == "f" and not (callable(value) or isinstance(value, Stacked)):
-            raise ArgumentError(
-                "f must be an objective with stacked data, a list of objectives or a callable on "
-                f"a batch, found {shown(value)}"
-            )
-
-
-def _shape(f: Any, K: Any) -> tuple[int, ...]:
-    """Return the shape of one point, from the objectives or else from the sets."""
-    known = _shape_of(f, "f")
-    found = _shape_of(K, "K")
-    assert found is not None
-    alike = known == found and isinstance(f, Objective) and not isinstance(f, Function)
-    if alike and isinstance(K, Box | ConvexHull) and len(found) > 1:
-        return found[1:]  # data and bounds alike have a leading axis
-    if known is None or known == found:
-        return found
-    if isinstance(K, Box | ConvexHull) and len(found) == len(known) + 1 and found[1:] == known:
-        return known  # a leading axis of bounds or points
-    if isinstance(f, Objective) and len(known) == len(found) + 1:
-        return found  # a leading axis of data
-    raise ArgumentError(f"f takes x of shape {known}, K has shape {found}")
-
-
-def _shape_of(value: Any, name: str) -> tuple[int, ...] | None:
-    if is_sequence(value):
-        shapes = [_shape_of(part, name) for part in value]
-        known = next((shape for shape in shapes if shape is not None), None)
-        for i, shape in enumerate(shapes):
-            if shape not in (None, known):
-                raise ArgumentError(
-                    f"{name}[{i}] must have points of shape {known}, as {name}[0] has, found "
-                    f"{shape}: the problems of one call have one shape"
-                )
-        return known
-    if isinstance(value, Stacked):
-        return _stack_shape(value)
-    return tuple(value.shape) if getattr(value, "shape", None) is not None else None
-
-
-def _stack_shape(value: Any) -> tuple[int, ...]:
-    """Return the shape of the points of a stack, without making an objective."""
-    if issubclass(value.kind, Set):
-        return tuple(value[0].shape)
-    kind: Any = value.kind
-    matrix = value.arguments[next(iter(kind.stack_axes))]
-    if kind is Quadratic:
-        c = value.arguments["c"]
-        shape = tuple(c.shape) if hasattr(c, "shape") else np.shape(c)
-        return shape[1:] if "c" in value.varying else shape
-    return (matrix.shape[-1],) if kind.row_data else tuple(value[0].shape)
-
-
-def _stacked_as(f: Any, shape: tuple[int, ...]) -> Any:
-    """Return data that were read as those of matrices x as data of many problems."""
-    own: Any = f.shape if isinstance(f, Objective) else None
-    if isinstance(f, LeastSquares | SignLoss) and len(own) == 2 and len(shape) == 1:
-        name = f.row_data
-        data = getattr(f, name)
-        if data.shape[0] != data.shape[1]:
-            raise ArgumentError(
-                f"{name} must have shape (B, {f.n}), one row for each problem, found "
-                f"{tuple(data.shape)}"
-            )
-        matrix = next(iter(f.stack_axes))
-        reduction = "mean" if f.weight != 1.0 or f.n == 1 else "sum"
-        arguments = {matrix: f.A, name: data, "reduction": reduction}
-        return Stacked(type(f), arguments, (name,))
-    if isinstance(f, Quadratic) and isinstance(f.Q, float) and len(own) == len(shape) + 1:
-        return Stacked(Quadratic, {"Q": f.Q, "c": f.c, "r": f.r}, ("c",))
-    if isinstance(f, Objective) and not isinstance(f, Function):
-        raise ArgumentError(
-            f"f must have data with a leading axis, one entry for each problem, found one "
-            f"{type(f).__name__} for x of shape {f.shape}: use minimize for one problem"
-        )
-    return f
-
-
-def _sets_as(K: Any, shape: tuple[int, ...]) -> Any:
-    """Return a set whose parameters have a leading axis as a stack."""
-    if isinstance(K, Box) and len(K.shape) > len(shape):
-        return Stacked(Box, {"lower": K.lower, "upper": K.upper}, ("lower", "upper"))
-    if isinstance(K, ConvexHull) and len(K.shape) > len(shape):
-        return Stacked(ConvexHull, {"points": K.points}, ("points",))
-    return K
-
-
-def _place(f: Any, x0: Array | None) -> Array:
-    """Return an array of the library, device and type that points must have."""
-    given: dict[str, Array] = {}
-    if isinstance(f, Stacked):
-        given = {name: value for name, value in f.arguments.items() if hasattr(value, "dtype")}
-    elif is_sequence(f) and isinstance(f[0], Objective) and f[0].like is not None:
-        for i, part in enumerate(f):
-            same_place(**{"the data of f[0]": f[0].like, f"the data of f[{i}]": part.like})
-        given = {"the data of f": f[0].like}
-    found = [value for value in given.values() if np.ndim(value) > 0 or is_foreign(value)]
-    if x0 is not None:
-        if found and (is_foreign(found[0]) or is_foreign(x0)):
-            same_place(**{"the data of f": found[0], "x0": x0})
-        return found[0] if found else x0
-    return found[0] if found else np.zeros(0)
-
-
-def _start_given(x0: Array, count: int, shape: tuple[int, ...], place: Array) -> Array:
-    if tuple(x0.shape) not in (shape, (count, *shape)):
-        raise ArgumentError(
-            f"x0 must have shape {(count, *shape)}, or {shape} for all problems, found "
-            f"{tuple(x0.shape)}"
-        )
-    check_finite(x0, "x0")
-    xp = namespace(x0)
-    if not is_foreign(x0) and not is_foreign(place):
-        x0 = x0.astype(place.dtype, copy=False)
-    return xp.broadcast_to(x0, (count, *shape)) if tuple(x0.shape) == shape else x0
+        return BatchedProjected()
+    others = sorted(set(options) - {"m", "kappa", "noise"})
+    if others:
+        return f"option {others[0]!r} takes one problem at a time"
+    noise = options.get("noise")
+    law = None if noise is None else get_noise(noise)
+    return BatchedAnytime(options.get("m", "auto"), options.get("kappa", "auto"), law, seed)
 
 
 def _together(problems: Problems) -> tuple[BatchedObjective, BatchedSet] | str:
@@ -417,6 +236,7 @@ def _repeated(values: list[float], count: int, K: BatchedSet) -> Array:
 
 
 def _batch_run(
+    method: BatchedMethod,
     model: BatchedObjective,
     K: BatchedSet,
     problems: Problems,
@@ -429,7 +249,7 @@ def _batch_run(
     audit = None
     if checks and not model.tested:
         audit = BatchAudit(model, K, parts_of(problems.K, problems.count))
-    return BatchRun(model, K, x, limits, began, audit)
+    return BatchRun(method, model, K, x, limits, began, audit)
 
 
 def _follow(
@@ -447,14 +267,14 @@ def _follow(
 
     def tell() -> None:
         assert callback is not None
-        callback(run.result(shaped(), NAME, "so far"))
+        callback(run.result(shaped(), "so far"))
 
     try:
         run.run(bar, None if callback is None else tell)
     finally:
         bar.close()
-    result = run.result(shaped(), NAME, "")
-    text = summary(result, f"solved at once by {NAME!r}", model.convex is None)
+    result = run.result(shaped(), "")
+    text = summary(result, f"solved at once by {run.method.name!r}", model.convex is None)
     result.message = " ".join([text, *run.remarks])
     return result
 

@@ -29,7 +29,7 @@ from ..arrays import (
 from ..checks import BatchAudit, Verdict
 from ..problem import accumulation, sum_unit, underflow
 from ..problem.rounding import UNIT
-from ..solvers.batched import Motion, advance, face_steps, first_motion
+from ..solvers.batched import BatchedMethod, face_steps
 from .many_result import ManyResult, as_statuses
 from .monitor import CLAIMS
 from .progress import Progress
@@ -135,8 +135,9 @@ class Ledger:
 
 
 class BatchRun:
-    """B problems, their motions, and the ledger.
+    """B problems, their states, and the ledger.
 
+    ``method`` takes the steps (`wolfpack.solvers.batched`).
     ``model`` and ``K`` are batches (`wolfpack.objectives.batched`, `wolfpack.sets.batched`) of the
     problems that are still in the batch; ``ids`` are their numbers. ``audit`` tests a function of
     the user's own; ``remarks`` are what it says, and ``disproved`` of which problems.
@@ -144,6 +145,7 @@ class BatchRun:
 
     def __init__(
         self,
+        method: BatchedMethod,
         model: Any,
         K: Any,
         x: Array,
@@ -151,7 +153,8 @@ class BatchRun:
         began: float,
         audit: BatchAudit | None = None,
     ) -> None:
-        self.limits, self.began, self.audit = limits, began, audit
+        self.method, self.audit = method, audit
+        self.limits, self.began = limits, began
         self.remarks: list[str] = []
         self.disproved = np.zeros(len(x), dtype=bool)
         self.ledger = Ledger(len(x), limits)
@@ -160,15 +163,21 @@ class BatchRun:
         self.ids = np.arange(len(x))
         self.best = x
         self.faces = 0
+        self._counted = 0  # rounds whose oracle calls are in the counts
         self._prepare()
         self.ledger.end(self.ids[~model.finite()], Status.NONFINITE)
         self._compact(always=True)
 
     def _prepare(self) -> None:
         """Make the function that takes a round of the problems in the batch."""
-        model, K = self.model, self.K
-        recordable = model.recordable and K.recordable
-        self._advance = Repeated(lambda *motion: advance(model, K, Motion(*motion)), recordable)
+        method, model, K = self.method, self.model, self.K
+        recordable = model.recordable and K.recordable and method.records(K)
+
+        def advance(*arrays: Array) -> Any:
+            size = len(method.state._fields)  # random numbers follow, if any
+            return method.advance(model, K, method.state(*arrays[:size]), *arrays[size:])
+
+        self._advance = Repeated(advance, recordable)
 
     def run(self, progress: Progress, callback: Callable[[], object] | None) -> None:
         """Take rounds until every problem has ended."""
@@ -182,7 +191,7 @@ class BatchRun:
             return
         k, due = 0, 1 if self.model.isotropic else EVERY
         try:
-            motion = self._begin()
+            state = self._begin()
             while True:
                 progress.share(ledger.count - int(ledger.open.sum()), ledger.count, k)
                 if callback is not None:
@@ -192,11 +201,13 @@ class BatchRun:
                     ledger.end(self.ids, reached)
                 if not ledger.open[self.ids].any():
                     return self._conclude()
-                motion = self._compacted(motion)
+                state = self._compacted(state)
                 while k < due and self._limit(k) is None:
-                    motion = Motion(*self._advance(*motion))
+                    noises = self.method.noises(k, self.K)
+                    given = state if noises is None else (*state, noises)
+                    state = self.method.state(*self._advance(*given))
                     k += 1
-                motion = self._check(motion, k)
+                state = self._check(state, k)
                 due = k - k % EVERY + max(EVERY, k // 8)
         except StopIteration:
             ledger.end(self.ids, Status.CALLBACK_STOP)
@@ -205,17 +216,19 @@ class BatchRun:
 
     def _limit(self, k: int) -> Status | None:
         """Return the limit that is reached; oracle calls are counted for each problem."""
-        calls = int(self.ledger.counts["nlmo"][self.ids].max(initial=0))
+        counts = self.ledger.counts
+        calls = int(counts["nlmo"][self.ids].max(initial=0))
+        calls += self.method.calls(k, self.K) - self.method.calls(self._counted, self.K)
         return self.limits.exceeded(k, time.perf_counter() - self.began, calls)
 
-    def _begin(self) -> Motion:
+    def _begin(self) -> Any:
         """Certify the starting points and return the state there."""
         if self.audit is not None:
             self._take(self.audit, self.audit.begin(self.x), self.ledger.open)
         f, g = self._certify(self.x, 0)
         if g.dtype != self.x.dtype:  # certificates of single precision are in double
             f, g = self.model.evaluate(self.x)
-        return first_motion(self.model, self.x, f, g, self.K.diameter)
+        return self.method.begin(self.model, self.K, self.x, f, g)
 
     def _conclude(self) -> None:
         """Check the user's function at the best points, before gaps are handed out."""
@@ -241,27 +254,34 @@ class BatchRun:
             self.ledger.open[found.wrong] = False
             self.remarks.append(str(found))
 
-    def _check(self, motion: Motion, k: int) -> Motion:
+    def _check(self, state: Any, k: int) -> Any:
         """Search the faces, certify, and begin anew from the gradients that are accurate."""
-        x, bounds, H = motion.x, self.K.bounds(), self.model.hessian
-        moved = False
-        if bounds is not None and H is not None and k >= FACE_FROM[is_foreign(x)]:
-            steps = min(12 * 2**self.faces, 4 * self.K.dimension)
-            found = face_steps(H, x, motion.g, bounds, steps)
-            self.faces += 1
-            good = namespace(x).all(namespace(x).isfinite(found), axis=1)
-            x = namespace(x).where(good[:, None], self.K.project(found), x)
-            moved = True
+        x, moved = self._searched(state, k)
         values, slopes = self._certify(x, k)
+        other = self.method.second(state)
+        if other is not None:
+            self._certify(other, k)
         if not self.model.affine:
-            return motion
+            return state
         if slopes.dtype != x.dtype:
             slopes = namespace(x).astype(slopes, x.dtype)
             values = namespace(x).astype(values, x.dtype)
         if moved:
-            return motion.at_rest(x, values, slopes, namespace(x).isfinite(values))
+            return state.at_rest(x, values, slopes, namespace(x).isfinite(values))
         # gradients of quadratics were added up along the way; the certificate has an accurate one
-        return motion._replace(g=slopes, g_before=motion.g_before + (slopes - motion.g))
+        return self.method.refreshed(state, values, slopes)
+
+    def _searched(self, state: Any, k: int) -> tuple[Array, bool]:
+        """Return the points after a search of the faces, and whether there was one."""
+        x, bounds, H = state.x, self.K.bounds(), self.model.hessian
+        searched = self.method.searches_faces and k >= FACE_FROM[is_foreign(x)]
+        if not searched or bounds is None or H is None:
+            return x, False
+        steps = min(12 * 2**self.faces, 4 * self.K.dimension)
+        found = face_steps(H, x, state.g, bounds, steps)
+        self.faces += 1
+        good = namespace(x).all(namespace(x).isfinite(found), axis=1)
+        return namespace(x).where(good[:, None], self.K.project(found), x), True
 
     def _certify(self, x: Array, k: int) -> tuple[Array, Array]:
         """Enter values and bounds at some points into the ledger; return values and gradients."""
@@ -281,7 +301,8 @@ class BatchRun:
         here = self.ids[ledger.open[self.ids]]
         rounds = k - counts["nit"][here]
         counts["nit"][here] = k
-        counts["nlmo"][here] += 1
+        counts["nlmo"][here] += 1 + self.method.calls(k, K) - self.method.calls(self._counted, K)
+        self._counted = k
         counts["nfev"][here] += 1 + (0 if self.model.affine else 2) * rounds
         counts["njev"][here] += 1 + (1 if self.model.affine else 2) * rounds
         better = ledger.enter(self.ids, tuple(host.astype(np.float64)))
@@ -290,17 +311,17 @@ class BatchRun:
             self.best = namespace(x).where(chosen[:, None], x, self.best)
         return found.values, slopes
 
-    def _compacted(self, motion: Motion) -> Motion:
-        """Return the motion without the problems that have ended, if they are many."""
+    def _compacted(self, state: Any) -> Any:
+        """Return the state without the problems that have ended, if they are many."""
         open_ = self.ledger.open[self.ids]
         share = 1.0 - open_.mean()
         if share == 0.0 or not self.model.compacts or share < _LEAVING[is_foreign(self.best)]:
-            return motion
+            return state
         if self._advance.is_recorded and len(self.ids) * self.K.dimension**2 < _LARGE:
-            return motion
+            return state
         kept = np.flatnonzero(open_)
         self._compact()
-        return Motion(*(rows(part, kept) for part in motion))
+        return self.method.state(*(rows(part, kept) for part in state))
 
     def _compact(self, always: bool = False) -> None:
         open_ = self.ledger.open[self.ids]
@@ -318,7 +339,7 @@ class BatchRun:
         order = np.argsort(np.concatenate([ids for ids, _ in parts]), kind="stable")
         return rows(concat([x for _, x in parts]), order)
 
-    def result(self, x: Array, method: str, message: str) -> ManyResult:
+    def result(self, x: Array, message: str) -> ManyResult:
         """Return what is known, with the answers in the shape of the problems."""
         ledger = self.ledger
         fun = np.where(np.isfinite(ledger.fun), ledger.fun, np.nan)
@@ -329,7 +350,7 @@ class BatchRun:
             lower_bound=ledger.lower_bound,
             status=as_statuses([*ledger.status]),
             **ledger.counts,
-            method=method,
+            method=self.method.name,
             message=message,
             seconds=time.perf_counter() - self.began,
         )

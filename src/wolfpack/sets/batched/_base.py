@@ -10,6 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...arrays import Array, eye, like, namespace, rows, sum_last
+from ...noise import Noise
+from ...noise import get as get_noise
 from ...problem import CapabilityError, Stacked
 from .._base import Set
 
@@ -17,7 +19,8 @@ from .._base import Set
 class BatchedSet(ABC):
     """B sets of one kind; points are the rows of a matrix, flattened.
 
-    A subclass gives `project`, `lowest` and `violation`. Constants that differ from set to set are
+    A subclass gives `project`, `vertices`, `lowest` and `violation`, and `closes` and `smoothed`
+    where the smoothed argmax is known. Constants that differ from set to set are
     arrays with a leading axis of length B; their names are in ``varying``.
 
     Attributes
@@ -41,7 +44,7 @@ class BatchedSet(ABC):
     def __init__(self, parts: list[Set], place: Array, count: int) -> None:
         self.shape = parts[0].shape
         self.dimension = math.prod(self.shape)
-        self.place, self.count = place, count
+        self.place, self.count, self.parts = place, count, parts
         self.radius = self.numbers([K.radius for K in parts])
         self.diameter = self.numbers([K.diameter for K in parts])
 
@@ -57,7 +60,35 @@ class BatchedSet(ABC):
         other = copy.copy(self)
         for name in ("radius", "diameter", *self.varying):
             setattr(other, name, rows(getattr(self, name), index))
+        other.count = len(index)
+        if len(self.parts) > 1:
+            other.parts = [self.parts[i] for i in index]
         return other
+
+    @property
+    def law(self) -> Noise:
+        """The law of perturbations when none is named."""
+        return get_noise(self.parts[0].default_noise)
+
+    def closes(self, law: Noise | None) -> bool:
+        """Tell whether `smoothed` is known for a law, or for the set's own, which None means."""
+        return False
+
+    def smoothed(self, U: Array, alpha: Array, law: Noise | None) -> tuple[Array, Array]:
+        """Return the means of the answers to U perturbed with scales alpha, and s_alpha(U)."""
+        raise NotImplementedError
+
+    def need_closed_form(self, law: Noise | None) -> None:
+        """Raise because there is no closed form."""
+        noise = "its own" if law is None else law.name
+        raise CapabilityError(
+            f"m='exact' needs a closed form of the smoothed argmax, and {self.parts[0]} has none "
+            f"for {noise} noise where many problems are solved at once: pass a number of answers m"
+        )
+
+    @abstractmethod
+    def vertices(self, Y: Array) -> Array:
+        """Return points with the least <y, v> over each set."""
 
     @abstractmethod
     def project(self, X: Array) -> Array:

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...arrays import Array, arange, clip, cumsum, epsilon, eye, namespace, reshape, sum_last
+import numpy as np
+
+from ...arrays import (
+    Array,
+    arange,
+    clip,
+    cumsum,
+    epsilon,
+    eye,
+    like,
+    namespace,
+    reshape,
+    sum_last,
+    to_host,
+)
 from .._spectral_bounds import _gamma
 from ..birkhoff import Birkhoff
 from ..spectrahedron import Spectrahedron
@@ -82,6 +96,10 @@ class TraceNormBalls(Matrices):
         missing = xp.zeros_like(M[:, :1, :] if p < q else M[:, :, :1])
         return xp.concat([M] + [missing] * abs(p - q), axis=1 if p < q else 2)
 
+    def vertices(self, Y: Array) -> Array:
+        U, _, Vt = namespace(Y).linalg.svd(self.matrices(Y), full_matrices=False)
+        return -column(self.r, Y) * self.flat(U[:, :, :1] * Vt[:, :1, :])
+
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         # ||Y|| <= ||U|| s_1 ||V|| + ||Y - U S V'||, as in `_spectral_bounds.fitted_ceiling`
         xp, M = namespace(Y), self.matrices(Y)
@@ -147,6 +165,14 @@ class Spectrahedra(Matrices):
         symmetric = 0.5 * (eye(n * n, X) + _swap(one))
         return basis @ middle @ basis.mT @ symmetric
 
+    def vertices(self, Y: Array) -> Array:
+        values, V = self._decomposed(Y)
+        first = V[:, :, :1]
+        answers = column(self.r, Y) * self.flat(first * first.mT)
+        if self.equality:
+            return answers
+        return namespace(Y).where((values[:, 0] < 0)[:, None], answers, 0.0 * answers)
+
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         # with z = V'x: x'Yx >= min(lambda) ||z||^2 - ||Y - V L V'||, and ||z||^2 is near 1
         values, V = self._decomposed(Y)
@@ -209,6 +235,11 @@ class Birkhoffs(Matrices):
         # the equations of rows and columns depend on each other, hence the pseudoinverse
         inverse = xp.linalg.pinv(A @ A.mT, rtol=1e3 * n * epsilon(X))
         return diagonal(free) - A.mT @ inverse @ A
+
+    def vertices(self, Y: Array) -> Array:
+        single = self.parts[0]
+        costs = np.nan_to_num(to_host(self.matrices(Y)).astype(np.float64))
+        return self.flat(like(single._lmo(costs).to_dense(), Y))
 
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         xp, M = namespace(Y), self.matrices(Y)

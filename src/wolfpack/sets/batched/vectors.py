@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, clip, epsilon, namespace, sum_last, take_along
+from ...arrays import Array, arange, clip, epsilon, namespace, sum_last, take_along
+from ...noise import LAWS, Gaussian, Gumbel, Noise
 from ..box import Box
 from ..capped_simplex import CappedSimplex
 from ..k_sparse import KSparse
@@ -34,6 +35,18 @@ class Simplices(BatchedSet):
 
     def jacobian(self, Z: Array, X: Array) -> Array:
         return along(ones_where(X > 0, X), namespace(X).ones_like(X))
+
+    def vertices(self, Y: Array) -> Array:
+        return _one_hot(namespace(Y).argmin(Y, axis=1), self.r, Y)
+
+    def closes(self, law: Noise | None) -> bool:
+        return law is None or (isinstance(law, Gumbel) and isinstance(law.scale, float))
+
+    def smoothed(self, U: Array, alpha: Array, law: Noise | None) -> tuple[Array, Array]:
+        alpha = alpha if law is None else alpha * law.scale
+        weights, total, top = _exponentials([U], alpha)
+        answers = column(self.r / total, U) * weights[0]
+        return answers, self.r * (top + alpha * namespace(U).log(total))
 
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         least = self.r * namespace(Y).min(Y, axis=1)
@@ -68,8 +81,11 @@ class CappedSimplices(BatchedSet):
     def jacobian(self, Z: Array, X: Array) -> Array:
         return along(ones_where((X > 0) & (self.caps > X), X), namespace(X).ones_like(X))
 
+    def vertices(self, Y: Array) -> Array:
+        return _filled(Y, self.caps, self.total)
+
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
-        least = sum_last(Y * _filled(Y, self.caps, self.total), 1)
+        least = sum_last(Y * self.vertices(Y), 1)
         return least, zero_errors(least)
 
     def violation(self, X: Array) -> Array:
@@ -102,9 +118,21 @@ class Boxes(BatchedSet):
     def jacobian(self, Z: Array, X: Array) -> Array:
         return diagonal(ones_where((self.lower < Z) & (self.upper > Z), X))
 
+    def vertices(self, Y: Array) -> Array:
+        return namespace(Y).where(Y < 0, self.upper, self.lower)
+
+    def closes(self, law: Noise | None) -> bool:
+        return law is None or type(law) in LAWS.values()
+
+    def smoothed(self, U: Array, alpha: Array, law: Noise | None) -> tuple[Array, Array]:
+        law, width = law or Gaussian(), self.upper - self.lower
+        quotients = U / column(alpha, U)
+        answers = self.lower + width * (1.0 - law.cdf(-quotients))
+        rise = column(alpha, U) * law.positive_part(quotients)
+        return answers, sum_last(self.lower * U + width * rise, 1)
+
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
-        corner = namespace(Y).where(Y < 0, self.upper, self.lower)
-        least = sum_last(Y * corner, 1)
+        least = sum_last(Y * self.vertices(Y), 1)
         return least, zero_errors(least)
 
     def violation(self, X: Array) -> Array:
@@ -153,6 +181,19 @@ class L1Balls(BatchedSet):
         face = along(ones_where(X != 0, X), xp.sign(X) / self.reach)
         return xp.where(inside, diagonal(xp.ones_like(X)), face)
 
+    def vertices(self, Y: Array) -> Array:
+        largest = _one_hot(namespace(Y).argmax(abs(Y) * self.reach, axis=1), None, Y)
+        return namespace(Y).where(Y > 0, -self.reach, self.reach) * largest
+
+    def closes(self, law: Noise | None) -> bool:
+        return law is None  # noise on the scores of the vertices
+
+    def smoothed(self, U: Array, alpha: Array, law: Noise | None) -> tuple[Array, Array]:
+        scores = U * self.reach
+        (up, down), total, top = _exponentials([scores, -scores], alpha)
+        answers = self.reach * (up - down) / column(total, U)
+        return answers, top + alpha * namespace(U).log(total)
+
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         least = -namespace(Y).max(abs(Y) * self.reach, axis=1)
         return least, abs(least) * epsilon(Y)
@@ -179,6 +220,11 @@ class L2Balls(BatchedSet):
         n = Z / column(xp.maximum(length, self.radius), Z)
         factor = column(self.radius / xp.maximum(length, self.radius), X)[:, :, None]
         return xp.where(inside, one, factor * (one - n[:, :, None] * n[:, None, :]))
+
+    def vertices(self, Y: Array) -> Array:
+        length = _lengths(Y)
+        xp = namespace(Y)
+        return -column(self.radius / xp.where(length > 0, length, xp.ones_like(length)), Y) * Y
 
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         least = -self.radius * _lengths(Y)
@@ -211,6 +257,12 @@ class KSparses(BatchedSet):
         inside = row_sums(xp.minimum(abs(Z), r)) <= self.k * self.r
         face = along(ones_where((X != 0) & (abs(X) < r), X), xp.sign(X))
         return xp.where(inside[:, None, None], diagonal(ones_where(abs(Z) < r, X)), face)
+
+    def vertices(self, Y: Array) -> Array:
+        xp, sizes = namespace(Y), abs(Y)
+        order = xp.argsort(-sizes, axis=1, stable=True)
+        ranks = xp.argsort(order, axis=1, stable=True)
+        return ones_where(ranks < self.k, Y) * xp.copysign(column(self.r, Y) + 0.0 * Y, -Y)
 
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         falling = -namespace(Y).sort(-abs(Y), axis=1)
@@ -254,6 +306,16 @@ class Products(BatchedSet):
             rows.append(xp.concat([left, block, right], axis=2))
         return xp.concat(rows, axis=1)
 
+    def vertices(self, Y: Array) -> Array:
+        return self._joined([K.vertices(Y[:, part]) for K, part in self._pairs()])
+
+    def closes(self, law: Noise | None) -> bool:
+        return all(block.closes(law) for block in self.blocks)
+
+    def smoothed(self, U: Array, alpha: Array, law: Noise | None) -> tuple[Array, Array]:
+        found = [K.smoothed(U[:, part], alpha, law) for K, part in self._pairs()]
+        return self._joined([answers for answers, _ in found]), sum(values for _, values in found)
+
     def lowest(self, Y: Array, X: Array) -> tuple[Array, Array]:
         found = [K.lowest(Y[:, part], X[:, part]) for K, part in self._pairs()]
         return sum(least for least, _ in found), sum(error for _, error in found)
@@ -275,6 +337,22 @@ class Products(BatchedSet):
     @staticmethod
     def _joined(blocks: list[Array]) -> Array:
         return namespace(blocks[0]).concat(blocks, axis=1)
+
+
+def _one_hot(index: Array, value: Array | None, Y: Array) -> Array:
+    """Return rows like those of Y that are 0 but for one entry, which is 1 or the value given."""
+    places = arange(Y.shape[1], Y)[None, :]
+    ones = ones_where(places == index[:, None], Y)
+    return ones if value is None else column(value, Y) * ones
+
+
+def _exponentials(scores: list[Array], alpha: Array) -> tuple[list[Array], Array, Array]:
+    """Return exp((scores - top)/alpha) for each matrix, the sums of the rows, and the tops."""
+    xp = namespace(alpha)
+    tops = [xp.max(part, axis=1) for part in scores]
+    top = tops[0] if len(tops) == 1 else xp.maximum(*tops)
+    weights = [xp.exp((part - column(top, part)) / column(alpha, part)) for part in scores]
+    return weights, sum(row_sums(part) for part in weights), top
 
 
 def _filled(Y: Array, caps: Array, total: Array) -> Array:

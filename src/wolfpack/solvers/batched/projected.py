@@ -32,6 +32,7 @@ import math
 from typing import Any, NamedTuple
 
 from ...arrays import Array, epsilon, namespace, row_norms, sum_last
+from ._base import BatchedMethod
 
 _RISE = 2.0
 _FALL = 0.9
@@ -134,6 +135,23 @@ def advance(model: Any, K: Any, motion: Motion) -> Motion:
         xp.where(fits, xp.where(uphill, xp.ones_like(t), t_next), t),
         L_next,
     )
+
+
+class BatchedProjected(BatchedMethod):
+    """Accelerated projected gradient steps of many problems."""
+
+    name = "projected"
+    state = Motion
+    searches_faces = True
+
+    def begin(self, model: Any, K: Any, x: Array, f: Array, g: Array) -> Motion:
+        return first_motion(model, x, f, g, K.diameter)
+
+    def advance(self, model: Any, K: Any, state: Motion, noises: Array | None = None) -> Motion:
+        return advance(model, K, state)
+
+    def refreshed(self, state: Motion, values: Array, slopes: Array) -> Motion:
+        return state._replace(g=slopes, g_before=state.g_before + (slopes - state.g))
 
 
 def _excess(f_y: Array, g_y: Array, f_next: Array, g_next: Array, d: Array) -> tuple[Array, Array]:
