@@ -6,6 +6,7 @@ import re
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,9 +38,19 @@ def code_blocks() -> ModuleType:
     return code_blocks
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in ALL if "```python" in p.read_text("utf-8")], ids=name_of
-)
+SLOW = ("docs/tutorial/6-cluster.md",)  # starts processes
+
+
+def runnable() -> list[Any]:
+    """Return the pages with code; those that take more than a few seconds are marked."""
+    pages = [path for path in ALL if "```python" in path.read_text("utf-8")]
+    return [
+        pytest.param(path, marks=pytest.mark.slow) if name_of(path) in SLOW else path
+        for path in pages
+    ]
+
+
+@pytest.mark.parametrize("path", runnable(), ids=name_of)
 def test_code_runs_and_prints_what_the_page_says(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code_blocks: ModuleType
 ) -> None:
@@ -98,6 +109,17 @@ def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
     for page in PAGES:
         assert page.relative_to(DOCS).as_posix() in navigation
+
+
+def test_troubleshooting_has_every_status_warning_and_error() -> None:
+    page = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
+    headings = set(HEADING.findall(page))
+    assert {str(status) for status in wolfpack.Status} <= headings
+    raised = {"CapabilityError", "ConvergenceError", "OracleError", "EngineFailure", "ProblemError"}
+    source = "".join(p.read_text("utf-8") for p in (ROOT / "src").rglob("*.py"))
+    warned = set(re.findall(r"warnings\.warn\([^)]*?(\w+Warning)\b", source))
+    assert len(warned) >= 3
+    assert raised | warned | {"ConvergenceWarning"} <= headings
 
 
 def test_pictures_are_small_and_used() -> None:

@@ -70,8 +70,10 @@ class Name:
         parent = package()[self.area] if self.area else package()
         if self.name in parent.members:
             return self.path
-        value = getattr(importlib.import_module(f"wolfpack.{self.area}".rstrip(".")), self.name)
-        return f"{value.__module__}.{value.__qualname__}"
+        # nothing is imported here, because what an estimator needs may not be installed
+        inside = [module.members.get(self.name) for module in parent.modules.values()]
+        (found,) = [member for member in inside if member is not None and not member.is_alias]
+        return found.path
 
     @property
     def summary(self) -> str:
