@@ -6,8 +6,9 @@ The command runs the blocks of each page in order and writes what they print bel
 that leaves a figure of Matplotlib open is followed by an image, ``![what it shows](path.png)``; the
 figure is written there. `tests/test_docs.py` runs the pages and compares.
 
-Marks in a page: ``<!-- no-run -->`` before a block leaves it out; ``<!-- about -->`` before an
-output says that its numbers differ from machine to machine.
+Marks in a page: ``<!-- no-run -->`` before a block leaves it out, ``<!-- needs torch -->`` where
+that package is missing. ``<!-- about -->`` before an output says that its numbers differ from
+machine to machine.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 BLOCK = re.compile(
-    r"^(?P<skip><!-- no-run -->\n)?```python\n(?P<code>.*?)^```$"
+    r"^(?:<!-- (?P<skip>no-run|needs (?P<needs>\w+)) -->\n)?```python\n(?P<code>.*?)^```$"
     r"(?:\n\n(?P<about><!-- about -->\n)?```(?:text)?\n(?P<output>.*?)^```$)?"
     r"(?:\n\n!\[(?P<alt>[^\]]*)\]\((?P<picture>[^)]+)\))?",
     re.M | re.S,
@@ -53,7 +55,7 @@ def run(path: Path) -> Iterator[Ran]:
     space: dict[str, object] = {"__name__": "__main__"}
     with look():
         for block in BLOCK.finditer(text):
-            if block["skip"]:
+            if block["skip"] and not (block["needs"] and find_spec(block["needs"])):
                 continue
             tree = ast.parse(block["code"], filename=str(path))
             ast.increment_lineno(tree, text.count("\n", 0, block.start("code")))
