@@ -20,8 +20,8 @@ from ..objectives import Objective, as_objective
 from ..problem import CapabilityError, Counts, Problem
 from ..problem.checks import checked, flag, nonnegative, optional, positive, shown, whole
 from ..problem.checks import seed as seed_kind
-from ..sets import MixedInteger, Set
-from ..sets._integer import IntegerHull
+from ..sets import Set
+from ..sets._integer import IntegerHull, own_integer
 from ..solvers.integer import BranchAndBound, TreeJob, TreeOracles
 from .choose import as_set
 from .config import Config, ConstrainedSettings, as_checkpoint
@@ -94,8 +94,9 @@ def minimize_integer(
         simplices, capped simplices, hypersimplices, Birkhoff and transport polytopes, flows, linear
         programs, and products of these.
     integrality : 0/1 or array of 0/1, optional
-        Which entries are integers. By default they are those of a `MixedInteger`, and all entries
-        of other sets.
+        Which entries are integers. By default they are those of a `MixedInteger`, also as a factor
+        of a product, and all entries of other sets. Factors of a product of which no entry is
+        marked may be any sets.
     gap, rtol : float
         Stop when ``res.fun - res.lower_bound`` is at most ``gap``, or ``rtol * |res.fun|``.
     max_nodes, max_seconds, max_lmo : optional
@@ -262,10 +263,8 @@ def prepare_integer(
 
 def _positions(integrality: ArrayLike | None, K: Set) -> tuple[int, ...]:
     """Return the positions of the integer entries, flat."""
-    if integrality is None:
-        flags = K.integer if isinstance(K, MixedInteger) else np.ones(K.dimension, dtype=bool)
-    else:
-        flags = _flags(integrality, K)
+    unsaid = integrality is None
+    flags = own_integer(K, otherwise=True) if unsaid else _flags(integrality, K)
     if not flags.any():
         raise ValueError(
             f"integrality must mark an entry of x, found none for K = {K!r}: without integers use "
@@ -282,9 +281,8 @@ def _flags(integrality: ArrayLike, K: Set) -> Array:
             f"integrality must be 0 or 1, or an array of them of shape {K.shape}, found "
             f"{shown(integrality)}"
         )
-    marked = np.broadcast_to(marked, K.shape)
-    flags = marked.reshape(-1) == 1.0
-    return flags | K.integer if isinstance(K, MixedInteger) else flags
+    flags = np.broadcast_to(marked, K.shape).reshape(-1) == 1.0
+    return flags | own_integer(K, otherwise=False)
 
 
 def _checked_sigma(sigma: float | None, f: Objective) -> float:

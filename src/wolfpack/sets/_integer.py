@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Protocol
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment
 
 from ..arrays import Array
 from ..atoms import Atoms, Bounded
@@ -16,40 +14,29 @@ from ..problem import CapabilityError
 from ..problem.polyhedron import Matrix, Rows
 from ._base import Set
 from ._batch import map_batch
-from ._highs import COST
+from ._integer_oracles import (
+    Assignment,
+    Blocks,
+    FixedTotal,
+    IntegerOracle,
+    LargestTotal,
+    Separable,
+    Unbranched,
+)
+from ._integer_programs import Branching, Network, is_network
 from ._linear import ProgramAnswer
 from .birkhoff import Birkhoff
 from .box import Box
 from .capped_simplex import CappedSimplex
 from .matching import Matching
 from .mixed_integer import MixedInteger
+from .product import Product
 from .simplex import Simplex
 from .unit_hypersimplex import UnitHypersimplex
 from .unit_simplex import UnitSimplex
 
 _NEAR = 1e-9
 """How far a bound may be from an integer and still count as one."""
-
-
-class IntegerOracle(Protocol):
-    """Minimises <c, x> over the integer points of one set, for flat c and bounds that change."""
-
-    def answer(self, c: Array, low: Array, high: Array, known: Array) -> ProgramAnswer:
-        """Return a minimiser within the bounds, and a proved lower bound.
-
-        ``known`` is a point within the bounds, the answer of a solver that finds none in time.
-        """
-        ...
-
-    def some_point(self, low: Array, high: Array) -> Array | None:
-        """Return an integer point of the set within the bounds, None if there is none."""
-        ...
-
-    def prices(self, c: Array, low: Array, high: Array) -> tuple[float, Array] | None:
-        """Return a level and prices r with <c, x> >= level + sum of r_j (x_j - end_j) for all x,
-        where end_j is the lower bound if r_j > 0 and the upper one otherwise; None if unknown.
-        """
-        ...
 
 
 class IntegerHull(Set):
@@ -65,8 +52,9 @@ class IntegerHull(Set):
     Notes
     -----
     Boxes, simplices with whole caps and totals, and the Birkhoff polytope keep integer vertices
-    when bounds change, and their oracles need no program. All other sets become a mixed-integer
-    program.
+    when bounds change, and their oracles need no program. Transport plans, flows and other networks
+    with whole data need a linear program. The factors of a product have oracles of their own; one
+    without marked entries keeps its own. All other sets become a mixed-integer program.
     """
 
     polytope = True
@@ -141,160 +129,31 @@ class IntegerHull(Set):
         return f"integer points of {self.K!r}"
 
 
-class _Separable:
-    """Every entry by itself."""
-
-    def answer(self, c: Array, low: Array, high: Array, known: Array) -> ProgramAnswer:
-        x = np.where(c < 0, high, low)
-        return ProgramAnswer(x, float(c @ x))
-
-    def some_point(self, low: Array, high: Array) -> Array | None:
-        return low.copy()
-
-    def prices(self, c: Array, low: Array, high: Array) -> tuple[float, Array] | None:
-        return float(np.minimum(c * low, c * high).sum()), c
-
-
-class _FixedTotal:
-    """Entries with a whole sum: the cheapest are filled first."""
-
-    def __init__(self, total: float) -> None:
-        self.total = round(total)
-
-    def answer(self, c: Array, low: Array, high: Array, known: Array) -> ProgramAnswer:
-        order = np.argsort(c, kind="stable")
-        room = (high - low)[order]
-        left = self.total - low.sum()
-        x = low.copy()
-        x[order] += np.clip(left - (np.cumsum(room) - room), 0.0, room)
-        return ProgramAnswer(x, float(c @ x))
-
-    def some_point(self, low: Array, high: Array) -> Array | None:
-        if low.sum() > self.total or high.sum() < self.total:
-            return None
-        return self.answer(np.zeros(len(low)), low, high, low).x
-
-    def prices(self, c: Array, low: Array, high: Array) -> tuple[float, Array] | None:
-        multiplier = self._multiplier(c, low, high)
-        r = c - multiplier
-        level = multiplier * self.total + float(np.minimum(r * low, r * high).sum())
-        return level, r
-
-    def _multiplier(self, c: Array, low: Array, high: Array) -> float:
-        """Return the price of one more unit of the total: the cost of the last unit filled in."""
-        filled = self.answer(c, low, high, low).x > low
-        return float(c[filled].max()) if filled.any() else float(c.min())
-
-
-class _LargestTotal(_FixedTotal):
-    """Entries with a whole sum at most: of negative costs, the cheapest are filled first."""
-
-    def answer(self, c: Array, low: Array, high: Array, known: Array) -> ProgramAnswer:
-        return super().answer(c, low, np.where(c < 0, high, low), known)
-
-    def some_point(self, low: Array, high: Array) -> Array | None:
-        return low.copy() if low.sum() <= self.total else None
-
-    def _multiplier(self, c: Array, low: Array, high: Array) -> float:
-        used_up = self.answer(c, low, high, low).x.sum() >= self.total
-        return super()._multiplier(c, low, high) if used_up else 0.0
-
-
-class _Assignment:
-    """Permutation matrices with entries that are forbidden or demanded."""
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-
-    def answer(self, c: Array, low: Array, high: Array, known: Array) -> ProgramAnswer:
-        x = self._assign(c, low, high)
-        assert x is not None  # bounds without an assignment are empty
-        error = 4.0 * np.finfo(np.float64).eps * self.n * float(abs(c).max(initial=0.0))
-        return ProgramAnswer(x, float(c @ x) - self.n * error)
-
-    def some_point(self, low: Array, high: Array) -> Array | None:
-        return self._assign(np.zeros(self.n**2), low, high)
-
-    def prices(self, c: Array, low: Array, high: Array) -> tuple[float, Array] | None:
-        return None
-
-    def _assign(self, c: Array, low: Array, high: Array) -> Array | None:
-        square = (self.n, self.n)
-        costs, demanded = c.reshape(square).copy(), low.reshape(square) > 0.5
-        costs[demanded.any(axis=1)] = np.inf
-        costs[:, demanded.any(axis=0)] = np.inf
-        costs[demanded] = c.reshape(square)[demanded]
-        costs[high.reshape(square) < 0.5] = np.inf
-        try:
-            rows, columns = linear_sum_assignment(costs)
-        except ValueError:  # no assignment without infinite costs
-            return None
-        x = np.zeros(square)
-        x[rows, columns] = 1.0
-        return x.reshape(-1) if x[demanded].all() else None  # two demands in one row exclude it
-
-
-class _Program:
-    """A mixed-integer program, solved by HiGHS."""
-
-    def __init__(self, program: MixedInteger) -> None:
-        self.program = program
-
-    def answer(self, c: Array, low: Array, high: Array, known: Array) -> ProgramAnswer:
-        inside = self._within(low, high)
-        inside._known = known
-        return inside._minimise(c)
-
-    def some_point(self, low: Array, high: Array) -> Array | None:
-        found = self.program.system.solve_within(np.zeros(len(low)), low, high)
-        if found.status == "Infeasible":
-            return None  # already without integrality, which is found out faster
-        try:
-            return self._within(low, high)._some_point()
-        except ValueError:
-            return None
-
-    def prices(self, c: Array, low: Array, high: Array) -> tuple[float, Array] | None:
-        system, largest = self.program.system, float(abs(c).max()) or 1.0
-        found = system.solve_within(c * (COST / largest), low, high)
-        if found.status != "Optimal":
-            return None
-        r, level = c.copy(), 0.0
-        for A, b, y in system.with_multipliers(found):
-            if A is not None and b is not None:
-                price = y * (largest / COST)
-                r, level = r - A.T @ price, level + float(b @ price)
-        return level + float(np.minimum(r * low, r * high).sum()), r
-
-    def _within(self, low: Array, high: Array) -> MixedInteger:
-        """Return the program with other bounds."""
-        program = self.program
-        inside = copy.copy(program)
-        inside.system = program.system.within(low, high)
-        inside._program = inside.system.program(program.integer, **program._program.options)
-        return inside
-
-
 def _oracle_of(K: Set, integer: Array) -> tuple[IntegerOracle, Array, Array]:
     """Return the oracle of the integer points of K, and the bounds of K."""
     n, every = K.dimension, bool(integer.all())
     if isinstance(K, MixedInteger):
         program = K if (integer == K.integer).all() else _marked(K, integer | K.integer)
-        return _Program(program), program.system.low, program.system.high
+        return _program_oracle(program)
+    if isinstance(K, Product):
+        return _blocks(K, integer)
+    if not integer.any() and not K.has("polyhedron"):
+        radius = np.full(n, K.radius)
+        return Unbranched(K), -radius, radius
     if isinstance(K, Box):
-        return _Separable(), K.lower.reshape(-1), K.upper.reshape(-1)
+        return Separable(), K.lower.reshape(-1), K.upper.reshape(-1)
     if isinstance(K, Simplex) and every and _is_whole(K.r):
-        return _FixedTotal(K.r), np.zeros(n), np.full(n, K.r)
+        return FixedTotal(K.r), np.zeros(n), np.full(n, K.r)
     if isinstance(K, CappedSimplex) and every and _is_whole(K.total):
-        return _FixedTotal(K.total), np.zeros(n), K.caps.reshape(-1)
+        return FixedTotal(K.total), np.zeros(n), K.caps.reshape(-1)
     if isinstance(K, UnitSimplex) and every and _is_whole(K.r):
-        return _LargestTotal(K.r), np.zeros(n), np.full(n, K.r)
+        return LargestTotal(K.r), np.zeros(n), np.full(n, K.r)
     if isinstance(K, UnitHypersimplex) and every:
-        return _LargestTotal(K.k), np.zeros(n), np.ones(n)
+        return LargestTotal(K.k), np.zeros(n), np.ones(n)
     if isinstance(K, Matching) and K.program is not None:
         return _oracle_of(K.program, integer)
     if isinstance(K, Birkhoff) and every:
-        return _Assignment(K.shape[0]), np.zeros(n), np.ones(n)
+        return Assignment(K.shape[0]), np.zeros(n), np.ones(n)
     if not K.has("polyhedron"):
         raise CapabilityError(_no_bounds(K))
     described = K.polyhedron()
@@ -307,7 +166,34 @@ def _oracle_of(K: Set, integer: Array) -> tuple[IntegerOracle, Array, Array]:
         bounds=list(zip(described.low, described.high, strict=True)),
         integrality=integer.astype(float),
     )
-    return _Program(program), program.system.low, program.system.high
+    return _program_oracle(program)
+
+
+def _blocks(K: Product, integer: Array) -> tuple[IntegerOracle, Array, Array]:
+    """Return the oracle of a product, which asks each factor by itself, and the bounds."""
+    sizes = [part.dimension for part in K.parts]
+    flags = np.split(integer, np.cumsum(sizes)[:-1])
+    found = [_oracle_of(part, own) for part, own in zip(K.parts, flags, strict=True)]
+    oracles, low, high = zip(*found, strict=True)
+    return Blocks(oracles, sizes), np.concatenate(low), np.concatenate(high)
+
+
+def _program_oracle(program: MixedInteger) -> tuple[IntegerOracle, Array, Array]:
+    system = program.system
+    kind = Network if is_network(system) else Branching
+    return kind(program), system.low, system.high
+
+
+def own_integer(K: Set, otherwise: bool) -> Array:
+    """Return which entries a set itself says to be integers, flat.
+
+    A `MixedInteger` says it of each entry; those of other sets are what ``otherwise`` says.
+    """
+    if isinstance(K, MixedInteger):
+        return K.integer
+    if isinstance(K, Product):
+        return np.concatenate([own_integer(part, otherwise) for part in K.parts])
+    return np.full(K.dimension, otherwise)
 
 
 def _rows(rows: Rows | None) -> tuple[Matrix, Array | None]:

@@ -144,9 +144,21 @@ class LinearSystem:
         largest = float(abs(c).max())
         unit = c / (largest or 1.0)
         found = self._program.solve(COST * unit) if largest else self._program.solve_anew(c)
+        return self._proved(found, unit, largest, self.low, self.high)
+
+    def minimise_within(self, c: Array, low: Array, high: Array) -> ProgramAnswer:
+        """Return the same with other bounds on the variables, by a search from nothing."""
+        largest = float(abs(c).max())
+        unit = c / (largest or 1.0)
+        return self._proved(self.solve_within(COST * unit, low, high), unit, largest, low, high)
+
+    def _proved(
+        self, found: Solution, unit: Array, largest: float, low: Array, high: Array
+    ) -> ProgramAnswer:
+        """Return a solution of costs ``largest * unit`` with the bound that its duals prove."""
         if found.status != "Optimal":
             raise RuntimeError(f"HiGHS found no minimiser: {found.status}")
-        x = self._inside(found)
+        x = np.clip(found.x, low, high)
         if largest == 0.0:
             return ProgramAnswer(x, 0.0)
         rest, size, value, error = unit, abs(unit), 0.0, 0.0
@@ -154,8 +166,8 @@ class LinearSystem:
             if A is not None and b is not None:
                 rest, size = rest - A.T @ y, size + abs(A).T @ abs(y)
                 value, error = value + b @ y, error + abs(b) @ abs(y)
-        value += np.minimum(rest * self.low, rest * self.high).sum()
-        error += size @ np.maximum(abs(self.low), abs(self.high))
+        value += np.minimum(rest * low, rest * high).sum()
+        error += size @ np.maximum(abs(low), abs(high))
         rounding = _EPS * (self.n + len(found.duals) + 8) * error
         return ProgramAnswer(x, largest * float(value - rounding))
 

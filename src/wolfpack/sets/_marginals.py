@@ -53,7 +53,7 @@ class Marginals(Set):
         size = float(abs(g).max())
         total = max(float(self.a.sum()), float(self.b.sum()))
         best = -np.inf
-        for rows, columns in _potentials(g, vertex.to_dense(), size):
+        for rows, columns in potentials(g, vertex.to_dense(), size):
             terms = np.concatenate([self.b * columns, -self.a * rows])
             # rounding may have raised rows + g, hence a column, and the products are rounded too
             reach = total * (size + float(abs(rows).max())) + float(abs(terms).sum())
@@ -99,7 +99,7 @@ class Marginals(Set):
         return _project_near(z, a, b)
 
 
-def _potentials(g: Array, plan: Array, size: float) -> list[tuple[Array, Array]]:
+def potentials(g: Array, plan: Array, size: float) -> list[tuple[Array, Array]]:
     """Return the distances of rows and columns after each sweep; ``size`` is the largest |g_ij|."""
     i, j = np.nonzero(plan)
     back = g[i, j]
@@ -127,7 +127,7 @@ def _bring_near(z: Array, plan: Array, total: float) -> Array:
     sum_f (X_f - z_f) <= sum_b (X_b - z_b) = sum_b X_b < total. So X_ij > 0 only where
     z_ij > -total, and cutting z off there does not change X.
     """
-    rows, columns = _potentials(-z, plan, float(abs(z).max()))[-1]
+    rows, columns = potentials(-z, plan, float(abs(z).max()))[-1]
     # -rows_i + columns_j <= -z_ij, with equality where the plan is positive
     slack = np.minimum((z - rows[:, None]) + columns, 0.0)
     slack[plan > 0] = 0.0  # exactly: the rounding errors of a large z are large

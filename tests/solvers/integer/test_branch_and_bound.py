@@ -184,6 +184,32 @@ def test_at_most_k_assets():
     assert np.array_equal(res.x[n:], np.round(res.x[n:]))
 
 
+def test_factors_without_integers_may_be_any_set():
+    rng = np.random.default_rng(4)
+    choice, ball = wp.sets.Hypersimplex(4, 2), wp.sets.L2Ball(2, radius=0.7)
+    A, b = rng.standard_normal((7, 6)), 2.0 * rng.standard_normal(7)
+    best = math.inf
+    for p in grid(0, 1, 4):
+        if p.sum() == 2:
+            g = wp.objectives.LeastSquares(A[:, 4:], b - A[:, :4] @ p)
+            best = min(best, wp.minimize(g, ball, tol=1e-9).fun)
+    f, K = wp.objectives.LeastSquares(A, b), wp.sets.Product(choice, ball)
+    res = wp.minimize_integer(f, K, [1, 1, 1, 1, 0, 0], gap=1e-5)
+    assert res.success
+    assert abs(res.fun - best) <= 1e-5
+    assert res.lower_bound <= best + 1e-9
+    assert np.array_equal(res.x[:4], np.round(res.x[:4]))
+
+
+def test_a_product_has_the_integers_of_its_factors():
+    program = wp.sets.MixedInteger([[1.0, 1.0]], [2.5], bounds=(0, 2), integrality=[1, 0])
+    K = wp.sets.Product(program, wp.sets.Box([0.0], [1.0]))
+    f = wp.objectives.Quadratic(1.0, -np.array([1.3, 0.6, 0.8]))
+    assert wp.minimize_integer(f, K, gap=1e-9).x == pytest.approx([1.0, 0.6, 1.0], abs=1e-4)
+    marked = wp.minimize_integer(f, K, [0, 0, 0], gap=1e-9)  # the first remains what it is
+    assert marked.x == pytest.approx([1.0, 0.6, 0.8], abs=1e-4)
+
+
 def test_functions_with_a_domain():
     V = np.random.default_rng(0).standard_normal((6, 2))
     f = wp.objectives.DOptimal(V)
