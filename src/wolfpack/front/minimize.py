@@ -40,6 +40,7 @@ from ..problem.checks import seed as seed_kind
 from ..sets import Set, TraceNormBall
 from ..smoothing import SAMPLINGS, SMOOTHINGS
 from ..solvers import Descending, LowRankCorrective, StochasticComposite
+from ..solvers.parts.decomposition import begun_apart
 from ..solvers.parts.warm import begun_with, kept_hull, with_weight
 from .choose import as_set, choose
 from .config import Config, ConstrainedSettings, as_checkpoint
@@ -108,9 +109,11 @@ def minimize(
         A set of `wolfpack.sets`; `wolfpack.sets.Oracle` wraps a linear oracle of your own.
     x0 : array or Result, optional
         Feasible starting point, at which f is finite. With the `Result` of an earlier run, methods
-        that keep vertices begin with those of that run, if they are in K. By default it is the
-        set's own or, if f is not finite there, a point inside K that is searched for. It is never
-        written to. Integers become float64; float32 and float64 are kept.
+        that keep vertices begin with those of that run, if they are in K. "away", "pairwise" and
+        "bpcg" write a point of a set of the library as a mixture of vertices first, in at most 256
+        oracle calls, and weigh them for f. By default it is the set's own or, if f is not finite
+        there, a point inside K that is searched for. It is never written to. Integers become
+        float64; float32 and float64 are kept.
     method : str or solver object
         "auto" (see `wolfpack.explain`), "anytime" (accelerated, nothing to choose), "corrective"
         (keeps vertices and weighs them), "projected" (accelerated projected gradient), "conic"
@@ -250,6 +253,8 @@ def minimize(
         objective.factored and isinstance(solver, LowRankCorrective)
     ):
         start = start.to_dense()
+    if x0 is not None and view.begin is None and _is_decomposed(solver, region):
+        view = replace(view, begin=begun_apart)
     if declared is False:
         solver = Descending(solver)
     config = Config(
@@ -293,6 +298,14 @@ def _taken_over(
     if hull is None:
         return earlier.x, view
     return hull.point(), replace(view, begin=partial(begun_with, known=hull))
+
+
+def _is_decomposed(solver: object, K: Set) -> bool:
+    """Tell whether a starting point is written as a mixture of vertices first.
+
+    Oracles of the user's own are spared: they may know no answer to what is not a gradient of f.
+    """
+    return getattr(solver, "moves_weights", False) and K.tested
 
 
 def _settings(

@@ -104,7 +104,7 @@ class Options:
     search: Callable[[], tuple[Array, str]] | None = None
     checks: bool = True
     verbose: bool = False
-    begin: Callable[[Problem, Any], Any] | None = None
+    begin: Callable[[Problem, Any, Oracles], Any] | None = None
 
     def __post_init__(self) -> None:
         optional(function)(self.callback, "callback")
@@ -360,7 +360,8 @@ class Course:
             if begin is None:
                 return state
             assert isinstance(self.problem, Problem)
-            return begin(self.problem, state)
+            assert isinstance(self.oracles, Oracles)
+            return begin(self.problem, state, self.oracles)
         except NonFiniteError:
             if self.options.search is None:
                 raise

@@ -49,6 +49,7 @@ class AwayStep(ActiveSetMethod):
     """Frank-Wolfe steps to the best vertex of K, or away from the worst active one."""
 
     name: ClassVar[str] = "away"
+    moves_weights: ClassVar[bool] = True
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         g, active, vertex = state.at.gradient, state.active, state.vertex

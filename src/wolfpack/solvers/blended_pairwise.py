@@ -66,6 +66,7 @@ class BlendedPairwise(ActiveSetMethod):
     lazy: bool = False
     J: float = 2.0
     name: ClassVar[str] = "bpcg"
+    moves_weights: ClassVar[bool] = True
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         return super().init(problem, x0, oracles)._replace(phi=math.inf)

@@ -45,6 +45,7 @@ class Pairwise(ActiveSetMethod):
     """Steps from the worst active vertex to the best vertex of K."""
 
     name: ClassVar[str] = "pairwise"
+    moves_weights: ClassVar[bool] = True
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         g, active, vertex = state.at.gradient, state.active, state.vertex

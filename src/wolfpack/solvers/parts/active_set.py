@@ -83,15 +83,7 @@ class ActiveSetMethod(Solver[State]):
 
     def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
         as_rule(self.rule).check(problem)
-        carrier, carried = problem.objective.carrier(x0), None
-        if carrier is None:
-            at = problem.evaluate(x0)
-        else:
-            at, carried = begin(problem, carrier, x0)
-        stall = Stall(at.value, -math.inf)
-        hull = Hull.start(x0)
-        state = State(0, x0, at, None, stall.bound, hull, None, stall, carried=carried)
-        return ask_oracle(problem, state, oracles)
+        return first_state(problem, Hull.start(x0), oracles)
 
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the lower bound that the oracle's answers give."""
@@ -129,6 +121,19 @@ class ActiveSetMethod(Solver[State]):
             return state.at_point(x_next, at, carried, hull, memory, state.k + 1)
 
         return shortened(moved, gamma, x, end=max_step)[1]
+
+
+def first_state(problem: Problem, hull: Hull, oracles: Oracles) -> State:
+    """Return the state of round 0 at the point of a hull."""
+    x = hull.point()
+    carrier, carried = problem.objective.carrier(x), None
+    if carrier is None:
+        at = problem.evaluate(x)
+    else:
+        at, carried = begin(problem, carrier, x)
+    stall = Stall(at.value, -math.inf)
+    state = State(0, x, at, None, stall.bound, hull, None, stall, carried=carried)
+    return ask_oracle(problem, state, oracles)
 
 
 def ask_oracle(problem: Problem, state: State, oracles: Oracles) -> State:

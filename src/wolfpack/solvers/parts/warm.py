@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...problem import Problem, Region
+from ...smoothing import Oracles
 from .correction import Corrected, extended, metric_of
 from .hull import Hull
 
@@ -32,14 +33,14 @@ def with_weight(hull: Hull, K: Region) -> Hull | None:
     return hull if all(K.violation(hull.vertex(int(i))) <= most for i in used) else None
 
 
-def begun_with(problem: Problem, state: Any, *, known: Hull) -> Any:
+def begun_with(problem: Problem, state: Any, oracles: Oracles, *, known: Hull) -> Any:
     """Return a method's first state, at the point of ``known``, with its vertices.
 
     Methods that correct weights take the vertices into their pools. Methods that move weights take
     the active set as it is. States of other methods are returned unchanged.
     """
     if hasattr(state, "with_inner"):
-        return state.with_inner(begun_with(problem, state.inner, known=known))
+        return state.with_inner(begun_with(problem, state.inner, oracles, known=known))
     if known.atoms is None:
         return state
     if isinstance(getattr(state, "hull", None), Hull):
