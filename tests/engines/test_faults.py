@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -113,6 +114,28 @@ def test_an_oracle_that_misbehaves_is_named(kind, cause, message, engine, proces
     assert "block" in text
 
 
+def test_an_oracle_that_raises_on_one_worker_is_asked_on_another(
+    processes, healthy, tmp_path, caplog
+):
+    caplog.set_level("INFO", "wolfpack")
+    result = run(cube(Flaky("raise", tmp_path / "flag", after=5)), engine=processes)
+    assert (tmp_path / "flag").exists()
+    assert digest(result) == healthy
+    assert result.engine["recomputed"].sum() > 0
+    assert set(result.engine["workers"]) == {2}
+    (line,) = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert line.startswith("process ")
+    assert "tried on another worker after ZeroDivisionError: the oracle divides by zero" in line
+
+
+def test_an_oracle_that_always_raises_names_the_worker(processes, tmp_path):
+    with pytest.raises(OracleError, match=r"divides by zero.*, round 0.*, on process [0-9]+") as e:
+        run(cube(Flaky("raise", tmp_path / "flag", always=True)), engine=processes)
+    assert e.value.worker in str(e.value)
+    assert "On the worker:\nTraceback" in str(e.value)
+    assert pickle.loads(pickle.dumps(e.value)).worker == e.value.worker
+
+
 @pytest.mark.parametrize("engine", ["threads:2", "processes"])
 def test_an_oracle_that_hangs_once_is_asked_elsewhere(engine, processes, healthy, tmp_path):
     engine = processes if engine == "processes" else engine
@@ -175,7 +198,7 @@ def test_a_job_that_workers_cannot_read_is_said():
 @pytest.mark.parametrize("end", ["normal", "raise", "interrupt"])
 def test_no_process_is_left_after_any_end(end, tmp_path):
     before = children()
-    oracle = Flaky("raise", tmp_path / "flag", after=30) if end == "raise" else Corner()
+    oracle = Flaky("raise", tmp_path / "flag", True, after=30) if end == "raise" else Corner()
 
     def stop(intermediate_result: wp.Result) -> None:
         assert len(children() - before) == 3  # two workers and the process that forks them

@@ -94,11 +94,19 @@ def test_kill_9_of_every_worker_between_rounds(processes, method):
 
 @pytest.mark.parametrize(
     ("kind", "message"),
-    [("raise", r"block 4 \(Loader\(4\)|block 4 \(loader\(4\).*OSError: the disk is gone")],
+    [("raise", r"block 4 \(loader\(4\)\) .*OSError: the disk is gone \(on process [0-9]+\)")],
 )
 def test_a_loader_that_raises_on_a_worker_is_named(processes, kind, message):
     with pytest.raises(BlockError, match=message):
         solve("fw", processes, loaded(kind))
+
+
+def test_a_block_that_is_missing_on_one_worker_moves_to_another(processes, tmp_path):
+    result = solve("fw-ls", processes, loaded("missing", tmp_path / "flag"))
+    assert digest(result) == reference("fw-ls")
+    # once: who has it keeps it
+    assert len((tmp_path / "flag").read_text().split()) == 2
+    assert result.engine["recomputed"].sum() <= CUTS
 
 
 def test_a_loader_that_returns_nan_on_a_worker_is_named(processes):

@@ -1,13 +1,15 @@
 """How a round is cut into messages, and who gets them when."""
 
+import time
 from collections import deque
 
 import numpy as np
 import pytest
 
+from wolfpack.engines._homes import Homes
 from wolfpack.engines._messages import Reply
 from wolfpack.engines._pace import shares
-from wolfpack.engines._tickets import Received, Worker
+from wolfpack.engines._tickets import Received, Ticket, Worker
 from wolfpack.engines._worker_pool import WorkerPool
 from wolfpack.smoothing.job import Question
 
@@ -97,3 +99,26 @@ def test_nothing_waits_behind_a_block_that_may_take_long(need):
         worker.queue.clear()
     pool.round(need)
     assert set(pool.waiting) == {1}
+
+
+def test_a_worker_that_is_silent_about_what_is_done_does_not_count():
+    pool = Clockwork([1.0])
+    question = Question(3, None, 0.0, 1)
+    long_ago = Ticket(0, question, range(1), began=time.perf_counter() - 60.0)
+    pool.workers[0].queue[0] = long_ago
+    assert pool._answering() == 2  # the round still waits for it
+    long_ago.done = True
+    assert pool._answering() == 1
+    long_ago.began = time.perf_counter()
+    assert pool._answering() == 2
+
+
+def test_blocks_that_raised_on_a_worker_do_not_go_back_to_it():
+    homes = Homes(np.ones(6))
+    homes.assign(["a", "b"])
+    homes.move(range(3), "b", refused_by="a")
+    homes.assign(["a", "b"])
+    assert homes.owners[:3] == ["b"] * 3
+    assert "a" in homes.owners  # it takes others
+    homes.assign(["a"])
+    assert homes.owners == ["a"] * 6  # where nobody else is left

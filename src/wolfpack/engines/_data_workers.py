@@ -111,7 +111,7 @@ def _as_raised(error: OracleError) -> Exception:
     """Return what a block raised on its worker, as it would have been raised in this process."""
     cause = error.__cause__
     if isinstance(cause, BlockError):
-        return cause
+        return BlockError(f"{cause} (on {error.worker})") if error.worker else cause
     if isinstance(cause, Exception):
         cause.add_note(str(error))
         return cause

@@ -21,6 +21,7 @@ class Homes:
     def __init__(self, weights: np.ndarray) -> None:
         self.weights = weights
         self.owners: list[Any] = [None] * len(weights)
+        self._refused: set[tuple[int, int]] = set()  # blocks that cannot be loaded on a worker
 
     def assign(self, workers: Sequence[Any]) -> list[tuple[Any, range]]:
         """Return runs of blocks with their workers, all of which are in ``workers``."""
@@ -37,6 +38,12 @@ class Homes:
         found = [list(run) for _, run in runs]
         return [(self.owners[run[0]], range(run[0], run[-1] + 1)) for run in found]
 
+    def move(self, blocks: Sequence[int], owner: Any, refused_by: Any) -> None:
+        """Give blocks that raised on one worker to another one, which has computed them."""
+        for i in blocks:
+            self.owners[i] = owner
+            self._refused.add((i, id(refused_by)))
+
     def _divide(self, workers: Sequence[Any]) -> None:
         """Give consecutive blocks of about equal weight to each worker."""
         middle = np.cumsum(self.weights) - 0.5 * self.weights
@@ -47,7 +54,8 @@ class Homes:
         """Give blocks without a worker to those that have least."""
         load = self._load(workers)
         for i in orphans:
-            least = min(workers, key=lambda worker: load[id(worker)])
+            fit = [worker for worker in workers if (i, id(worker)) not in self._refused]
+            least = min(fit or workers, key=lambda worker: load[id(worker)])
             self.owners[i] = least
             load[id(least)] += float(self.weights[i])
 
@@ -61,7 +69,9 @@ class Homes:
                 own = [i for i, owner in enumerate(self.owners) if owner is most]
                 if load[id(most)] <= _UNEVEN * share or len(own) < 2:
                     break
-                taken = own[len(own) // 2 :]
+                taken = [i for i in own[len(own) // 2 :] if (i, id(worker)) not in self._refused]
+                if not taken:
+                    break
                 for i in taken:
                     self.owners[i] = worker
                 moved = float(self.weights[taken].sum())

@@ -170,7 +170,7 @@ class EngineLog(Columns):
                 self._workers[span.worker] = tally
             tally.ends[span.status] += 1
             tally.last = max(tally.last, span.end)
-            if span.status != "failed":
+            if span.status in ("ok", "recomputed"):
                 tally.blocks += span.last - span.first + 1
                 tally.busy += span.end - span.begin
             self._spans.append(span)
@@ -196,9 +196,10 @@ class EngineLog(Columns):
     def per_worker(self) -> np.ndarray:
         """What each worker did in the whole run: a structured array, a row per worker.
 
-        Fields ``worker``, ``name`` (process number, address, rank), ``blocks`` computed, ``busy_s``
-        seconds in oracles, ``first_s`` and ``last_s`` (when it began its first and ended its last
-        message), and how many messages ended ``ok``, ``recomputed``, ``late`` and ``failed``.
+        Fields ``worker``, ``name`` (process number, address, rank), ``blocks`` whose answers were
+        used and ``busy_s``, the seconds that these took, ``first_s`` and ``last_s`` (when it began
+        its first and ended its last message), and how many messages ended ``ok``, ``recomputed``,
+        ``late`` and ``failed``.
         """
         zero, width = self._began, max(map(len, self._workers), default=1)
         kind: list[tuple[str, type | str]]

@@ -21,10 +21,11 @@ class Loaded(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """An oracle's exception, None if it cannot be pickled, and its text with the traceback."""
+    """An oracle's exception, None if it cannot be pickled, its text, and the traceback."""
 
     cause: BaseException | None
     text: str
+    lines: str = ""
 
 
 class Reply(NamedTuple):
@@ -43,10 +44,12 @@ class Reply(NamedTuple):
         """Whether the worker must be sent the job or the query point before it can compute."""
         return self.partials is None and self.error is None
 
-    def contributions(self) -> list[Partial]:
-        """Return the contributions, or raise what the oracle raised."""
+    def contributions(self, worker: str = "") -> list[Partial]:
+        """Return the contributions, or raise what the oracle raised on a worker of this name."""
         if self.error is not None:
-            raise OracleError(self.error.text) from self.error.cause
+            where = f", on {worker}" if worker else ""
+            text = f"{self.error.text}{where}\n\nOn the worker:\n{self.error.lines}"
+            raise OracleError(text, worker) from self.error.cause
         assert self.partials is not None
         return self.partials
 

@@ -12,7 +12,14 @@ class EngineFailure(RuntimeError):
 
 
 class OracleError(RuntimeError):
-    """The oracle raised on a worker; the message names the set, the round and the block."""
+    """The oracle raised on a worker; the message names the set, the round and the block.
+
+    ``worker`` is the name of the worker, where there are several processes or hosts.
+    """
+
+    def __init__(self, text: str, worker: str = "") -> None:
+        super().__init__(text)
+        self.worker = worker
 
 
 class Span(NamedTuple):

@@ -29,6 +29,7 @@ class Ticket:
     repeated: bool = False  # whether a second worker got it
     done: bool = False  # whether nobody waits for its answer any more
     home: Worker | None = None  # the worker that keeps the data of these blocks
+    refused_by: Worker | None = None  # the worker on which it raised, so that another one tries it
 
 
 @dataclass(eq=False, slots=True)

@@ -42,8 +42,8 @@ class BlockWorker:
 def _failure(error: BaseException) -> Failure:
     notes = "".join(f", {note}" for note in getattr(error, "__notes__", []))
     lines = "".join(traceback.format_exception(error, limit=-4))
-    text = f"{type(error).__name__}: {error}{notes}\n\nOn the worker:\n{lines}"
+    text = f"{type(error).__name__}: {error}{notes}"
     try:
-        return Failure(pickle.loads(pickle.dumps(error)), text)
+        return Failure(pickle.loads(pickle.dumps(error)), text, lines)
     except Exception:
-        return Failure(None, text)
+        return Failure(None, text, lines)

@@ -8,12 +8,10 @@ changes when a block is computed, never its bits.
 
 from __future__ import annotations
 
-import itertools
-import math
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from contextlib import AbstractContextManager, nullcontext
-from typing import ClassVar, Generic, Self
+from typing import Self
 
 from ..problem import under_way
 from ..smoothing.job import Job, Partial, Question
@@ -21,35 +19,19 @@ from ._homes import Homes
 from ._messages import Reply
 from ._pace import Deadline, Pace, shares
 from ._parts_job import PartsJob
-from ._protocol import Engine, EngineFailure, Late, Stats
+from ._protocol import EngineFailure, Late, Stats
+from ._rescue import Rescue
 from ._tickets import Address, Received, Round, Ticket, Worker
 
-_MAX_LOST_WORKERS = 5
-"""Workers that one ticket may cost before the oracle itself is suspected."""
 
-_SLOW_SECONDS = 1.0
-"""Seconds after which blocks of data may be given to a second worker, which must load them."""
-
-NO_ROUND = Question(-1, None, 0.0, 0)
-
-
-class WorkerPool(Engine, ABC, Generic[Address]):
+class WorkerPool(Rescue[Address]):
     """An engine of workers that receive tickets; subclasses say how messages travel."""
-
-    latency: ClassVar[float] = 1e-4
-    """Seconds that a message and its reply take, roughly; it determines the size of tickets."""
 
     patience: float = 30.0
     """Seconds to wait for a worker when none is left."""
 
     def __init__(self) -> None:
-        self.workers: list[Worker[Address]] = []  # those that are alive and have the job
-        self.job: Job | None = None
-        self._ids = itertools.count()
-        self._late: list[Late] = []
-        self._paces = Pace(), Pace()
-        self._homes: Homes | None = None
-        self._round = Round(NO_ROUND, needs_all=True)
+        super().__init__()
         self._stats = Stats(0)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -78,10 +60,6 @@ class WorkerPool(Engine, ABC, Generic[Address]):
     @abstractmethod
     def _maintain(self) -> None:
         """Replace lost workers and admit new ones, where the engine can."""
-
-    @abstractmethod
-    def _abandon(self, worker: Worker[Address]) -> None:
-        """End a worker that hangs or cannot be reached."""
 
     def _announce(self, question: Question) -> int:
         """Publish a round's question before its tickets; return the bytes."""
@@ -148,7 +126,7 @@ class WorkerPool(Engine, ABC, Generic[Address]):
             raise
         finally:
             dropped, seconds = len(blocks) - len(self._round.done), time.perf_counter() - began
-            self._stats = self._round.stats(len(self.workers), dropped, seconds)
+            self._stats = self._round.stats(self._answering(), dropped, seconds)
         return self._round.done
 
     def _count_handed_out(self, blocks: range) -> None:
@@ -162,14 +140,6 @@ class WorkerPool(Engine, ABC, Generic[Address]):
             kept = {block for ticket in self._round.todo for block in ticket.blocks}
             given = [block for block in blocks if block not in kept]
             counts.cut(sum(job.answers_of(question, block) for block in given))
-
-    @property
-    def _pace(self) -> Pace:
-        """How long blocks take: those of the oracle, or those of data."""
-        return self._pace_of(self._round.question)
-
-    def _pace_of(self, question: Question) -> Pace:
-        return self._paces[question.task is not None]
 
     def _cut(self, blocks: range, timeout: float | None) -> None:
         """Cut a round into tickets."""
@@ -256,6 +226,8 @@ class WorkerPool(Engine, ABC, Generic[Address]):
         """Take the next ticket that a worker may have: none whose data another worker keeps."""
         todo = self._round.todo
         for ticket in todo:
+            if ticket.refused_by is worker and len(self.workers) > 1:
+                continue
             if ticket.home is None or ticket.home is worker or not ticket.home.alive:
                 todo.remove(ticket)
                 return ticket
@@ -292,33 +264,6 @@ class WorkerPool(Engine, ABC, Generic[Address]):
         now.repeat_at = 0.0
         return True
 
-    def _late_ticket(self) -> Ticket | None:
-        """Return a ticket that a slower worker has not begun, or has had for too long."""
-        now, clock = self._round, time.perf_counter()
-        if clock < now.repeat_at:
-            return None
-        now.repeat_at = math.inf
-        # Where some blocks take much longer than others, a long block is no reason to repeat it.
-        slowest = [worker.slowest for worker in self.workers if worker.slowest]
-        slowest = slowest if now.question.task is None else []
-        pace = max(self._pace.seconds, min(slowest, default=0.0))
-        for worker in self.workers:
-            for i, ticket in enumerate(worker.queue.values()):
-                if ticket.question is not now.question or ticket.repeated or ticket.done:
-                    continue
-                expected = pace * len(ticket.blocks) + 20 * self.latency
-                if ticket.question.task is not None:
-                    # Another worker has to load the blocks first.
-                    expected = max(_SLOW_SECONDS, expected) if pace else math.inf
-                if (i > 0 and ticket.home is None) or clock - ticket.began > 3 * expected:
-                    ticket.repeated = True
-                    now.recomputed += len(ticket.blocks)
-                    now.slow += len(ticket.blocks)
-                    now.repeat_at = 0.0
-                    return ticket
-                now.repeat_at = min(now.repeat_at, ticket.began + 3 * expected)
-        return None
-
     def _accept(self, worker: Worker[Address], reply: Reply) -> None:
         """Keep what a worker has replied."""
         now, clock = self._round, time.perf_counter()
@@ -338,80 +283,18 @@ class WorkerPool(Engine, ABC, Generic[Address]):
         if ticket.question.task is None:
             worker.slowest = max(0.99 * worker.slowest, seconds)
         self._pace_of(ticket.question).update(seconds, used=not ticket.done)
-        if ticket.done:
+        if ticket.done or self._raised(worker, ticket, reply):
             return
-        pairs = zip(ticket.blocks, reply.contributions(), strict=True)
+        found = reply.contributions(worker.name if self.tries_elsewhere else "")
+        if ticket.refused_by is not None and ticket.question.task is not None and self._homes:
+            self._homes.move(ticket.blocks, worker, ticket.refused_by)
+        pairs = zip(ticket.blocks, found, strict=True)
         ticket.done = True
         now.busy += reply.busy
         if in_time:
             now.done.update(pairs)
         else:
             self._late += [Late(ticket.question.k, block, partial) for block, partial in pairs]
-
-    def _lose(self, worker: Worker[Address]) -> None:
-        """Take back the tickets of a lost worker."""
-        now = self._round
-        if worker.alive:
-            worker.alive = False
-            self.workers.remove(worker)
-            now.lost_worker = True
-        current = worker.current()
-        if current is not None:
-            now.record(worker, current, current.began, "failed")
-        for ticket in reversed(worker.queue.values()):
-            if ticket.done or ticket.question is not now.question:
-                continue
-            ticket.lost_workers += ticket is current
-            ticket.repeated = False
-            if ticket.lost_workers >= _MAX_LOST_WORKERS:
-                raise EngineFailure(
-                    "workers were lost one after the other on blocks "
-                    f"{ticket.blocks[0]} to {ticket.blocks[-1]} of round {now.question.k}: the "
-                    "oracle itself seems to hang or to end its process"
-                )
-            now.recomputed += len(ticket.blocks)
-            if ticket.home is None:
-                now.todo.appendleft(ticket)
-            else:
-                self._orphan(ticket)
-        worker.queue.clear()
-
-    def _orphan(self, ticket: Ticket) -> None:
-        """Divide a ticket about data among the workers that are left."""
-        blocks = ticket.blocks
-        step = -(-len(blocks) // max(1, len(self.workers)))
-        for first in range(0, len(blocks), step):
-            part = blocks[first : first + step]
-            piece = Ticket(next(self._ids), ticket.question, part, ticket.first_worker)
-            piece.lost_workers = ticket.lost_workers
-            self._round.todo.append(piece)
-        ticket.done = True
-
-    def _expire(self, timeout: float) -> None:
-        """End workers whose oracle hangs."""
-        now, clock = self._round, time.perf_counter()
-        for worker in list(self.workers):
-            ticket = worker.current()
-            if ticket is None or clock - ticket.began <= self._limit(ticket, timeout):
-                continue
-            self._abandon(worker)
-            if len(ticket.blocks) > 1:
-                # The usual pace raises a suspicion only. Single blocks are judged exactly.
-                ticket.done = True
-                now.recomputed += len(ticket.blocks)
-                for block in ticket.blocks:
-                    single = range(block, block + 1)
-                    now.todo.appendleft(Ticket(next(self._ids), now.question, single, worker))
-            else:
-                ticket.lost_workers += _MAX_LOST_WORKERS - 2  # One more worker may try.
-            self._lose(worker)
-
-    def _limit(self, ticket: Ticket, timeout: float) -> float:
-        """Return how long a ticket may take when a single answer may take ``timeout``."""
-        assert self.job is not None
-        count, pace = len(ticket.blocks), self._pace.seconds
-        exact = timeout * count * self.job.length(ticket.question.m)
-        return exact if count == 1 or pace == 0 else min(exact, timeout + 3 * pace * count)
 
 
 def _homes_of(job: Job) -> Homes | None:

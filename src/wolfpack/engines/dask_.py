@@ -182,7 +182,7 @@ class Dask(WorkerPool[ActorAddress]):
             if future.status == "finished":
                 with self._client.as_current():  # An actor looks for its client there.
                     work = future.result(timeout=self.patience).work
-                self.workers.append(Worker(ActorAddress(place, future, work), place))
+                self._join(Worker(ActorAddress(place, future, work), place))
             elif future.status == "error":
                 raise EngineFailure(f"a Dask worker could not read the job: {future.exception()}")
             else:

@@ -43,6 +43,7 @@ class Executor(WorkerPool[None]):
     task; `Processes` is faster on one machine.
     """
 
+    tries_elsewhere: ClassVar[bool] = False  # a task has no address
     latency: ClassVar[float] = 1e-3
 
     def __init__(

@@ -119,7 +119,7 @@ class Mpi(RankEngine):
         spans = []
         for rank, reply in sorted(replies.items()):
             share = self._share(blocks, rank)
-            done.update(zip(share, reply.contributions(), strict=True))
+            done.update(zip(share, reply.contributions(f"rank {rank}"), strict=True))
             end = asked + reply.busy
             spans.append(Span(question.k, f"rank {rank}", share[0], share[-1], asked, end))
         seconds = max(time.perf_counter() - began, 1e-9)

@@ -13,10 +13,11 @@ from ..smoothing.job import Job, Question
 from ._messages import Loaded, nbytes, read_reply, serialize, ticket_bytes
 from ._pace import Deadline
 from ._protocol import EngineFailure
+from ._rescue import NO_ROUND
 from ._shared import SLOTS, Slots
 from ._spawn import ProcessStarter, WorkerProcess
 from ._tickets import Received, Ticket, Worker
-from ._worker_pool import NO_ROUND, WorkerPool
+from ._worker_pool import WorkerPool
 
 _MAX_FAILED_STARTS = 5
 
@@ -122,7 +123,7 @@ class Processes(WorkerPool[WorkerProcess]):
         elif answer.serial == self._serial:
             self._failed_starts = 0
             self._joining.remove(worker)
-            self.workers.append(worker)
+            self._join(worker)
 
     def _announce(self, question: Question) -> int:
         assert self._slots is not None

@@ -20,9 +20,10 @@ from ._interrupts import interrupts_held
 from ._pace import Deadline
 from ._protocol import EngineFailure, missing
 from ._ray_network import loopback_only, private_folder, reachable_from_outside
+from ._rescue import NO_ROUND
 from ._tickets import Received, Ticket, Worker
 from ._worker import BlockWorker
-from ._worker_pool import NO_ROUND, WorkerPool
+from ._worker_pool import WorkerPool
 
 if TYPE_CHECKING:
     from ray import ObjectRef
@@ -232,7 +233,7 @@ class Ray(WorkerPool[ActorAddress]):
             return [Received(worker, messages.read_reply(pickle.loads(data)), len(data))]
         if worker in self._actors:
             worker.name = data
-            self.workers.append(worker)
+            self._join(worker)
             self._failed_starts = 0
         return []
 

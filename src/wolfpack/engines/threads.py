@@ -34,6 +34,7 @@ class Threads(WorkerPool[Inbox]):
     one replaces it.
     """
 
+    tries_elsewhere: ClassVar[bool] = False
     latency: ClassVar[float] = 1e-4
 
     def __init__(self, workers: int) -> None:
