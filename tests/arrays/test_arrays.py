@@ -42,6 +42,24 @@ def test_inner_products_are_taken_in_double_precision(backend: Backend):
     assert ar.norm(y) == pytest.approx(np.sqrt(len(a)))
 
 
+@pytest.mark.parametrize("n", [0, 1, 7, 2**13, 2**13 + 1])
+def test_products_of_vectors_do_not_depend_on_who_computes_them(n):
+    a, b = np.random.default_rng(n).standard_normal((2, n))
+    assert ar.inner(a, b) == pytest.approx(float((a * b).sum()), abs=1e-10)
+    assert ar.inner(a[::2], b[::2]) == pytest.approx(float((a * b)[::2].sum()), abs=1e-10)
+    assert ar.norm(a) == pytest.approx(float(np.sqrt((a * a).sum())), rel=1e-13)
+    kept = a.copy(), b.copy()
+    np.testing.assert_allclose(ar.mix(a, b, 0.25), 0.75 * a + 0.25 * b, rtol=1e-13, atol=1e-15)
+    np.testing.assert_array_equal(ar.scaled(a, 0.25), 0.25 * a)
+    np.testing.assert_array_equal((a, b), kept)  # neither is written to
+    if n:
+        b[n // 2] = np.inf
+        assert ar.inner(abs(a), b) == np.inf
+        assert not ar.all_finite(b)
+        with pytest.raises(ValueError, match=r"size|dimension|shape"):
+            ar.inner(a, np.append(b, 1.0))
+
+
 def test_fetches_several_numbers(backend: Backend):
     x = backend.array(X)
     found = ar.fetch(ar.namespace(x).sum(x), 2.0, ar.namespace(x).max(x))

@@ -15,6 +15,8 @@ from ._types import Array, Index
 
 def reshape(x: Array, shape: tuple[int, ...]) -> Array:
     """Return ``x`` in another shape, of which one size may be -1."""
+    if type(x) is np.ndarray:
+        return x.reshape(shape)
     return namespace(x).reshape(x, shape) if library(x) == "other" else x.reshape(shape)
 
 
@@ -83,7 +85,7 @@ def bincount(index: Array, weights: Array, length: int, dtype: Array) -> Array:
     """
     if type(index) is np.ndarray:
         index = index.reshape(-1)
-        if np.ndim(weights):
+        if isinstance(weights, np.ndarray) and weights.ndim:
             total = np.bincount(index, weights.reshape(-1), length)
         else:
             total = np.bincount(index, minlength=length) * weights

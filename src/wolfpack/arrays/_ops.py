@@ -11,7 +11,7 @@ from importlib import import_module
 
 import numpy as np
 from scipy import special
-from scipy.linalg.blas import daxpy
+from scipy.linalg.blas import daxpy, ddot, dscal
 
 from ._gather import reshape, sum_last, wide_dtype
 from ._place import full, library, like, namespace, to_host
@@ -24,6 +24,7 @@ _EPSILON = float(np.finfo(np.float64).eps)
 _CHUNK = 1024  # entries whose sum is taken in single precision, where there is no other
 _PIECE = 2**14  # entries of a vector that stay in the processor's cache between two operators
 _BLAS_ENTRIES = 1024  # entries from which one call of BLAS is faster than two operators
+_SHORT = 2**13  # entries of a vector up to which BLAS is called directly: NumPy's way takes longer
 _NDTR_MODULES = {"jax": "jax.scipy.special", "cupy": "cupyx.scipy.special"}
 _MAX_ROW = 10_000  # entries of a row up to which cuBLAS multiplies at full speed
 
@@ -36,6 +37,9 @@ def inner(a: Array, b: Array) -> float:
     """
     if type(a) is np.ndarray and type(b) is np.ndarray:
         if a.dtype is _DOUBLE is b.dtype:
+            shape = a.shape
+            if len(shape) == 1 and shape == b.shape and 0 < shape[0] <= _SHORT:
+                return ddot(a, b)
             return float(np.vdot(a, b))  # which, unlike `dot`, does not warn of infinite entries
         return float(np.multiply(a, b, dtype=np.float64).sum())
     if isinstance(a, Structured):
@@ -126,9 +130,20 @@ def minus_scaled(v: Array, t: float, delta: Array) -> Array:
     return v.sub(delta, alpha=t) if library(v) == "torch" else v - t * delta
 
 
+def scaled(x: Array, t: float) -> Array:
+    """Return t x as a new array; NumPy's is in the order of C."""
+    if type(x) is not np.ndarray:
+        return t * x
+    if x.dtype is _DOUBLE and x.ndim == 1 and 0 < x.size <= _SHORT:
+        return dscal(t, x.copy())
+    return np.multiply(t, x, order="C")
+
+
 def mix(a: Array, b: Array, t: float) -> Array:
     """Return (1 - t) a + t b, with as few kernels as the library allows."""
     if type(a) is np.ndarray is type(b) and a.dtype == b.dtype and a.shape == b.shape:
+        if a.dtype is _DOUBLE and a.ndim == 1 and 0 < a.size <= _SHORT:
+            return daxpy(b, dscal(1.0 - t, a.copy()), a=t)
         return _add_multiple((1 - t) * a, t, b)
     if type(a) is np.ndarray or isinstance(a, float) or library(a) != "torch":
         return (1 - t) * a + t * b
@@ -147,8 +162,6 @@ def _add_multiple(out: np.ndarray, t: float, b: np.ndarray) -> np.ndarray:
 
 def norm(a: Array) -> float:
     """Return the Euclidean (Frobenius) norm of ``a`` as a float."""
-    if type(a) is np.ndarray and a.dtype is _DOUBLE:  # the usual case, without another call
-        return math.sqrt(np.vdot(a, a))
     return math.sqrt(inner(a, a))
 
 
@@ -171,7 +184,7 @@ def all_finite(a: Array) -> bool:
     """
     if type(a) is np.ndarray:
         # <a, a> of another type would first be made double
-        quick = a.dtype is _DOUBLE and math.isfinite(np.vdot(a, a))
+        quick = a.dtype is _DOUBLE and math.isfinite(inner(a, a))
         return quick or bool(np.isfinite(a).all())
     if isinstance(a, Structured):
         return a.finite()

@@ -58,7 +58,8 @@ class Atoms(NDArrayOperatorsMixin, ABC):
     @property
     def size(self) -> int:
         """Number of entries of one vertex."""
-        return math.prod(self.vertex_shape)
+        shape = self.vertex_shape
+        return shape[0] if len(shape) == 1 else math.prod(shape)
 
     @abstractmethod
     def to_dense(self) -> Array:

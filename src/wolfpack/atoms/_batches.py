@@ -7,8 +7,8 @@ as dense rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import singledispatch
+from collections.abc import Callable, Sequence
+from functools import cache, singledispatch
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def weighted(atoms: Atoms, weights: Array, origin: Array) -> Array:
     The weights are NumPy's, wherever the points are.
     """
     here = type(origin) is np.ndarray
-    x = combine(atoms, weights[1:] if here else like(weights[1:], origin))
+    x = _combiner(type(atoms))(atoms, weights[1:] if here else like(weights[1:], origin))
     if weights[0] != 0:
         x = x + float(weights[0]) * origin
     return x if x.dtype == origin.dtype else namespace(x).astype(x, origin.dtype)
@@ -55,6 +55,12 @@ def combine(atoms: Atoms, weights: Array) -> Array:
     """Return the sum of ``weights[i]`` times vertex i of a batch, as a dense array."""
     dense = atoms.to_dense()
     return namespace(dense).tensordot(weights, dense, axes=1)
+
+
+@cache
+def _combiner(kind: type[Atoms]) -> Callable[[Atoms, Array], Array]:
+    """Return what `combine` calls for vertices of this type; to ask each time takes longer."""
+    return combine.dispatch(kind)
 
 
 @singledispatch
@@ -91,7 +97,10 @@ def _(first: OneHot, parts: Sequence[OneHot]) -> OneHot:
 
 @combine.register
 def _(atoms: OneHot, weights: Array) -> Array:
-    total = bincount(atoms.index, weights * atoms.value, atoms.size, weights.dtype)
+    entries = (
+        weights if type(atoms.value) is float and atoms.value == 1.0 else weights * atoms.value
+    )
+    total = bincount(atoms.index, entries, atoms.size, weights.dtype)
     return reshape(total, atoms.vertex_shape)
 
 

@@ -15,6 +15,7 @@ from ..arrays import (
     repeat,
     reshape,
     rows,
+    scaled,
     scatter_add,
     take,
     take_along,
@@ -45,6 +46,10 @@ class OneHot(Atoms):
             if isinstance(value, float):
                 value = full((), value, self.index, self.dtype)
             return reshape(namespace(hits).where(hits, value[..., None], 0.0), self.shape)
+        if self.count is None and type(self.value) is float:
+            out = np.zeros(self.vertex_shape)
+            out.reshape(-1)[self.index] = self.value
+            return out
         dtype = np.result_type(self.value, np.float32) if np.ndim(self.value) else np.float64
         out = np.zeros((self.count or 1, self.size), dtype=dtype)
         out[np.arange(out.shape[0]), self.index] = self.value
@@ -73,7 +78,7 @@ class OneHot(Atoms):
         if self.dtype is not None:
             flat = scatter_add(reshape(scale * x, (-1,)), self.index, weight * self.value)
             return reshape(flat, tuple(x.shape))
-        out = np.multiply(scale, x, order="C")  # reshape must be a view
+        out = x.copy() if scale == 1.0 else scaled(x, scale)  # reshape must be a view
         out.reshape(-1)[self.index] += weight * self.value
         return out
 

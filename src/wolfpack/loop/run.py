@@ -208,6 +208,7 @@ class Course:
         self._observe = getattr(self.solver, "observe", None)
         foresees = self.options.schedule.patient and self.options.schedule.every == "auto"
         self._foresee = getattr(self.solver, "foresee", None) if foresees else None
+        self._rounds_to_floor = getattr(self.solver, "rounds_to_floor", None)
         self._calls: int = getattr(self.solver, "certificate_calls", 0)
         proofs: int = getattr(self.solver, "certificate_proofs", 0)
         region = getattr(self.problem, "set", None)
@@ -503,9 +504,11 @@ class Course:
 
     def _is_at_noise_floor(self, gap: float) -> bool:
         """Tell whether random gradients have kept a run from its goal for three of four rounds."""
-        rows, goal = self.tracker.history.rows, self.tracker.goal(self.limits)
-        least = getattr(self.solver, "rounds_to_floor", None)
-        if least is None or len(rows) % _LOOK_EVERY or not 0.0 < goal < gap < math.inf:
+        least = self._rounds_to_floor
+        if least is None or len(self.tracker.history.rows) % _LOOK_EVERY:
+            return False
+        goal = self.tracker.goal(self.limits)
+        if not 0.0 < goal < gap < math.inf:
             return False
         assert isinstance(self.problem, CompositeProblem)
         k = self.state.k

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Structured, as_float_array, is_foreign, same_place, spare
+from ..arrays import Array, Structured, as_float_array, inner, is_foreign, same_place, spare
 from ..problem import Evaluation
 from ..problem.checks import (
     as_float,
@@ -96,6 +96,9 @@ def _plain(value: Any, gradient: Any, x: Array) -> bool:
 
 def _checked(value: Array, gradient: Array, x: Array) -> Evaluation:
     if _plain(value, gradient, x):
+        product = inner(x, gradient)
+        if math.isfinite(value) and math.isfinite(product):
+            return Evaluation(value, gradient.copy(), product - value)
         return conjugate_evaluation(value, x, gradient.copy())
     if not (is_foreign(value) and not value.shape):
         number = as_float(value)

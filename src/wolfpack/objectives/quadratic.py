@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import eye_array
@@ -36,13 +36,19 @@ if TYPE_CHECKING:
     from ..sets import Set
 
 
-class _Seen(NamedTuple):
-    """The point that was evaluated last, f and <c, x> there, and its norm once it was asked for."""
+class _Seen:
+    """The point that was evaluated last, f and <c, x> there; once asked for, its norm and the
+    rounding error of the sum that is f.
+    """
 
-    x: Array = None
-    value: float | None = None
-    linear: float | None = None
-    length: float | None = None
+    __slots__ = ("error", "length", "linear", "value", "x")
+
+    def __init__(
+        self, x: Array = None, value: float | None = None, linear: float | None = None
+    ) -> None:
+        self.x, self.value, self.linear = x, value, linear
+        self.length: float | None = None
+        self.error: float | None = None
 
 
 class Quadratic(Objective):
@@ -88,9 +94,9 @@ class Quadratic(Objective):
             raise ValueError(f"c must be an array that is not empty, found shape {self.c.shape}")
         self.shape = tuple(self.c.shape)
         self.like = self.c
-        # <x, Q x> is finite only if Q x is, where Q is a number
-        self.checked = is_foreign(self.c) or is_number(Q)
         self.Q = self._check_matrix(Q)
+        # <x, Q x> is finite only if Q x is: 0 times infinity is NaN
+        self.checked = is_foreign(self.c) or is_number(Q) or is_double(self.Q)
         if has_rows(self.Q) and self.shape[0] <= MAX_DENSE:
             _ = self.L  # refuses a negative eigenvalue at once, where all are cheap to compute
 
@@ -176,12 +182,14 @@ class Quadratic(Objective):
         """Return the tangent at u = ``dual``, v -> f(u) + <Q u + c, v - u> (Lemma E4)."""
         if self.in_double is not None:
             return self.in_double.minorant(as_double(dual), y, K)
-        seen, length = self._known(dual)
-        unit = unit_of(y)
+        seen, length, error = self._known(dual)
         steepness = norm(y)
-        product = self._double_errors[1] if unit == UNIT else self._product_error(unit)
+        if is_double(y):
+            unit, product = UNIT, self._double_errors[1]
+        else:
+            unit = unit_of(y)
+            product = self._product_error(unit)
         off = product * self._size * length + unit * steepness
-        error = self._sum_error(dual, length)
         if isinstance(self.Q, float) or K.radius > FAR * K.diameter:
             value = self.value(dual) if seen.value is None else seen.value
             return Minorant(value, dual, error + off * K.diameter, None, steepness)
@@ -195,18 +203,19 @@ class Quadratic(Objective):
         if self.in_double is not None:
             x, twin = as_double(x), self.in_double
             return abs(at.value - twin.value(x)) + twin._sum_error(x, norm(x))
-        length = self._known(x)[1]
-        return self._sum_error(x, length) + 0.5 * length * at.drift
+        _, length, error = self._known(x)
+        return error + 0.5 * length * at.drift
 
-    def _known(self, x: Array) -> tuple[_Seen, float]:
-        """Return what is known at x, nothing unless x was evaluated last, and its norm."""
+    def _known(self, x: Array) -> tuple[_Seen, float, float]:
+        """Return what is known at x, its norm, and the rounding error of the sum that is f."""
         seen = self._seen
         if seen.x is not x:
-            return _Seen(), norm(x)
-        length = norm(x) if seen.length is None else seen.length
-        if seen.length is None:
-            self._seen = seen._replace(length=length)
-        return seen, length
+            seen = _Seen()
+        length, error = seen.length, seen.error
+        if length is None or error is None:
+            seen.length = length = norm(x)
+            seen.error = error = self._sum_error(x, length)
+        return seen, length, error
 
     def _sum_error(self, x: Array, length: float) -> float:
         """Return the error of <x, Q x>/2 + <c, x> + r, whose three terms may cancel."""

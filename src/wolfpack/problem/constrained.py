@@ -53,7 +53,8 @@ class Problem:
         far" and shorten their step (see `wolfpack.solvers.parts.domain`).
         """
         at = self.evaluate_lazily(x)
-        at = self.settle(at, x)[0] if isinstance(at.value, Pending) else at
+        if type(at.value) is not float and isinstance(at.value, Pending):
+            at = self.settle(at, x)[0]
         if self.counts.limited:
             self.counts.latest = x, at
         return at
@@ -77,7 +78,7 @@ class Problem:
         self.counts.evaluated()
         f = self.objective
         at = f.evaluate(x) if type(x) is np.ndarray else f.evaluate_lazily(x)
-        if not isinstance(at.value, Pending):
+        if type(at.value) is float or not isinstance(at.value, Pending):
             self._refuse(at, x, f.checked)
         return self._with_tangent(x, at) if f.number_dual else at
 
@@ -89,13 +90,17 @@ class Problem:
         whose rounding errors the first one has.
         """
         value, gradient, centre = float(at.value), at.gradient, self.centre
-        if self.counts.largest < abs(value) < math.inf:
-            self.counts.largest = abs(value)
-            self.counts.scale = self.counts.scale or abs(value)
-        slope, square = inners(
-            (x if centre is None else x - centre, gradient), (gradient, gradient)
-        )
-        return at._replace(dual=np.array([slope - value, math.sqrt(square), abs(value)]))
+        size = abs(value)
+        if self.counts.largest < size < math.inf:
+            self.counts.largest = size
+            self.counts.scale = self.counts.scale or size
+        from_centre = x if centre is None else x - centre
+        if type(gradient) is np.ndarray:
+            slope, length = inner(from_centre, gradient), norm(gradient)
+        else:  # in one transfer
+            slope, square = inners((from_centre, gradient), (gradient, gradient))
+            length = math.sqrt(square)
+        return Evaluation(at.value, gradient, np.array([slope - value, length, size]), at.drift)
 
     @cached_property
     def centre(self) -> Array | None:
@@ -135,7 +140,7 @@ class Problem:
             number, product, *numbers = fetch(value.value, value.product, *numbers)
             at = at._replace(value=number)
             self._refuse(at, x, math.isfinite(product))
-        elif numbers:
+        elif not all(type(number) is float for number in numbers):
             numbers = fetch(*numbers)
         return at, list(numbers)
 
@@ -286,13 +291,18 @@ class Problem:
     ) -> Violation | None:
         """Return what the evaluations at two points prove wrong, None if nothing."""
         step = x_next - x
-        slope, slope_back = inners((at.gradient, step), (at_next.gradient, step))
+        if type(step) is np.ndarray:
+            slope, slope_back = inner(at.gradient, step), inner(at_next.gradient, step)
+        else:  # in one transfer
+            slope, slope_back = inners((at.gradient, step), (at_next.gradient, step))
+        L = self.counts.smoothness if self.L is None else self.L
         change = at_next.value - at.value - slope
         lowest = min(change, at.value - at_next.value + slope_back)  # below either tangent
+        if lowest >= 0.0 and L is None:
+            return None
         size = abs(at.value) + abs(at_next.value) + abs(slope) + abs(slope_back)
         eps = epsilon(at.gradient)
         noise = 1e3 * (eps * (size + self.counts.largest) + underflow(eps))
-        L = self.counts.smoothness if self.L is None else self.L
         most = math.inf if L is None else 0.5 * L * inner(step, step) * (1 + 1e-6)
         if lowest < -noise or change > most + noise:
             # Where f and its gradient vanish together, only the rounding of x itself remains.

@@ -248,6 +248,8 @@ class Anytime(Solver[State]):
             # a_k alpha s_1(0); more answers would not be useful
             noise = self.order * state.L * control.variance / (2 * theta * (state.k + 1))
             m = min(max(2, math.ceil(noise / max(bias, 1e-300))), self.max_m)
+        if control is state.control and m == state.m:
+            return state
         return state._replace(control=control, m=m)
 
 

@@ -84,7 +84,8 @@ class BlendedPairwise(ActiveSetMethod):
         assert vertex is not None
         value = float(vertex.dot(g))
         gap = inner(g, state.x) - value
-        state = state._replace(phi=phi if gap >= phi / self.J else 0.5 * gap)
+        if gap < phi / self.J:
+            state = state._replace(phi=0.5 * gap)
         if local < gap:
             active, best = active.admit(vertex, value, scores)
             state = self.move(problem, state._replace(active=active), source=None, target=best)

@@ -62,7 +62,7 @@ class State(NamedTuple):
         """Return the state of round k at a point that was evaluated, without an answer."""
         # a pass over a large active set takes as many rounds, and need not show in f before its end
         limit = max(STALLED_AFTER, len(active.weights))
-        stall = self.stall._replace(limit=limit).updated(at.value, self.bound)
+        stall = self.stall.updated(at.value, self.bound, limit)
         return State(k, x, at, None, self.bound, active, memory, stall, self.phi, carried)
 
 

@@ -19,6 +19,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import dasum
 
 from ...arrays import Array, inner, to_host
 from ...atoms import Atoms, Dense, join, weighted
@@ -149,11 +150,13 @@ class Hull(NamedTuple):
 
     def best(self, scores: Array) -> int:
         """Return the position with the smallest score."""
-        return self.first + int(scores[self.first :].argmin())
+        first = self.first
+        return first + int(scores[first:].argmin())
 
     def worst(self, scores: Array) -> int:
         """Return the position with the largest score."""
-        return self.first + int(scores[self.first :].argmax())
+        first = self.first
+        return first + int(scores[first:].argmax())
 
     def vertex(self, i: int) -> Array:
         """Return v_i as a dense array."""
@@ -231,7 +234,7 @@ class Hull(NamedTuple):
         if source == target or step <= 0:
             return self.pruned(self.weights)
         scale = 1.0 + step * ((target is None) - (source is None))
-        weights = scale * self.weights
+        weights = self.weights.copy() if scale == 1.0 else scale * self.weights
         if target is not None:
             weights[target] += step
         if source is not None:
@@ -241,20 +244,17 @@ class Hull(NamedTuple):
 
     def reweighted(self, weights: Array) -> Hull:
         """Return the hull with these weights, scaled to sum 1; points without weight age."""
-        weights = np.where(weights > PURGE, weights, 0.0)
-        weights /= weights.sum()
-        return self._replace(weights=weights, idle=np.where(weights > 0, 0, self.idle + 1))
+        weights, used = _scaled(weights)
+        idle = self.idle + 1
+        idle[used] = 0
+        return self._weighted(weights, idle)
 
     def pruned(self, weights: Array) -> Hull:
         """Return the hull with these weights, scaled to sum 1, without vertices of no weight."""
-        weights = np.where(weights > PURGE, weights, 0.0)
-        weights /= weights.sum()
-        hull = self._replace(weights=weights)
-        if weights[1:].all():
-            return hull
-        stays = weights != 0
-        stays[0] = True
-        return hull._only(stays)
+        weights, used = _scaled(weights)
+        hull = self._weighted(weights, self.idle)
+        used[0] = True
+        return hull if np.count_nonzero(used) == len(used) else hull._only(used)
 
     def moved_to(self, x: Array, metric: Metric | None = None) -> Hull:
         """Return the hull of ``x`` and the vertices, which have lost their weights.
@@ -303,6 +303,11 @@ class Hull(NamedTuple):
             stays[np.argsort(order, kind="stable")[last:]] = False
         return self._only(stays)
 
+    def _weighted(self, weights: Array, idle: Array) -> Hull:
+        """Return the hull with other weights and ages; `_replace` takes twice as long."""
+        origin, atoms, keys, _, _, products, face, images = self
+        return Hull(origin, atoms, keys, weights, idle, products, face, images)
+
     def _grown(self, added: Atoms, keys: tuple[str, ...], metric: Metric | None) -> Hull:
         """Return the hull with new vertices of weight 0."""
         new = len(keys) - len(self.keys)
@@ -342,6 +347,15 @@ class Hull(NamedTuple):
         images = None if self.images is None else self.images[kept]
         weights, idle = self.weights[kept], self.idle[kept]
         return Hull(self.origin, atoms, keys, weights, idle, products, face, images)
+
+
+def _scaled(weights: Array) -> tuple[Array, Array]:
+    """Return weights scaled to sum 1, without those up to `PURGE`, and which are left."""
+    used = weights > PURGE
+    weights = weights.copy()
+    weights[~used] = 0.0
+    weights /= dasum(weights)
+    return weights, used
 
 
 def digest(key: Hashable) -> str:

@@ -31,8 +31,8 @@ class Stall(NamedTuple):
         """Return the counter for which changes of the size of rounding errors are no progress."""
         return cls(fun, bound, fun - bound, max(64 * 2.0**-52, 4 * epsilon(x)), 20)
 
-    def updated(self, fun: float, bound: float) -> Stall:
-        """Return the counter after a round with this value and bound."""
+    def updated(self, fun: float, bound: float, limit: int = 0) -> Stall:
+        """Return the counter after a round; ``limit`` replaces its own, if it is not 0."""
         fun, bound = min(fun, self.fun), max(bound, self.bound)
         gap = fun - bound
         if self.rounding:
@@ -40,7 +40,7 @@ class Stall(NamedTuple):
         else:
             progress = fun < self.fun or bound > self.bound
         gap, idle = (gap, 0) if progress else (self.gap, self.idle + 1)
-        return Stall(fun, bound, gap, self.rounding, self.limit, idle)
+        return Stall(fun, bound, gap, self.rounding, limit or self.limit, idle)
 
     @property
     def reached(self) -> bool:

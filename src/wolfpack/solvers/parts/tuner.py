@@ -92,6 +92,8 @@ class Control(NamedTuple):
     def updated(self, value: float, variance: float) -> Control:
         """Return the memory after a round with this value and measured variance."""
         if math.isnan(variance):
+            if value >= self.fun:
+                return self
             variance = self.variance
         elif not math.isnan(self.variance):
             variance = 0.9 * self.variance + 0.1 * variance
