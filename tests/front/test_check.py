@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -133,3 +135,54 @@ def test_oracles_are_asked_no_directions_of_other_signs():
 
     K = wp.sets.Oracle(lmo, D, 1.0, contains=lambda x: True)
     assert culprits(half_square, K) == set()
+
+
+class Clock:
+    """A clock that moves only when it is told to."""
+
+    now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.mark.parametrize("seconds", [0, 0.5, 7.5, 39.5, 60.5, 300.0])
+@pytest.mark.parametrize("slow", ["f", "oracle"])
+def test_max_seconds_is_exceeded_by_one_call_at_most(monkeypatch, seconds, slow):
+    clock = Clock()
+    monkeypatch.setattr(time, "perf_counter", clock)
+
+    def f(x):
+        clock.now += slow == "f"
+        return half_square(x)
+
+    def lmo(g):
+        clock.now += slow == "oracle"
+        return np.eye(D)[int(g.argmin())]
+
+    K = wp.sets.Oracle(lmo, shape=D, radius=1.0, contains=lambda x: True)
+    began = clock.now
+    report = wp.check(f, K, np.full(D, 0.2), quiet=True, max_seconds=seconds)
+    assert clock.now - began <= np.ceil(seconds)
+    assert report.ok
+    assert bool(report.left_out) is (seconds < 300)
+    assert ("max_seconds left no time" in str(report)) is bool(report.left_out)
+    if slow == "f" and 0 < seconds < 300:
+        assert report.left_out[0] == "values, gradient and convexity"
+        assert f"{report.nfev} evaluations" in str(report)
+        assert report.nfev == clock.now - began
+
+
+def test_what_was_found_before_the_time_was_over_is_told(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(time, "perf_counter", clock)
+
+    def f(x):
+        clock.now += 1.0
+        return half_square(x)
+
+    K = wp.sets.Oracle(lambda g: np.eye(D)[int(g.argmax())], shape=D, radius=1.0)
+    report = wp.check(f, K, np.full(D, 0.2), quiet=True, max_seconds=5)
+    assert {found.culprit for found in report.findings} == {"oracle"}
+    assert not report.ok
+    assert report.left_out == ("values, gradient and convexity", "L")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +15,9 @@ from ..arrays import Array, LowRank, inner, like, namespace, norm, same_type, to
 from ..checks import Finding, Sample, Tangents, Witness
 from ..checks.slopes import describe, disproof
 from ..objectives import Objective, as_objective
-from ..problem import Evaluation, NonFiniteError, Problem
+from ..problem import Counts, Evaluation, LimitReached, NonFiniteError, Problem, counted
+from ..problem.checks import checked, flag, nonnegative, optional
+from ..problem.checks import seed as seed_kind
 from ..sets import Set
 from .choose import as_set
 from .minimize import starting_point
@@ -25,6 +29,9 @@ POINTS = 24
 """Points of K at which f is evaluated."""
 
 _TOLERANCE = 1e-6
+
+_TESTS = ("the set", "the oracle", "values, gradient and convexity", "L")
+"""What is tested, in this order."""
 
 
 @dataclass(frozen=True)
@@ -39,25 +46,39 @@ class Report:
         What was tested, and the outcome.
     nfev, nlmo : int
         Evaluations and oracle calls that it took.
+    left_out : tuple of str
+        The tests that ``max_seconds`` has cut short or left no time for.
     """
 
     findings: list[Finding]
     lines: list[str]
     nfev: int
     nlmo: int
+    left_out: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was found."""
+        """Whether nothing was found; tests that were left out have found nothing."""
         return not self.findings
 
     def __str__(self) -> str:
         head = "Nothing wrong was found." if self.ok else f"{len(self.findings)} found wrong:"
         wrong = [f"  {found.culprit}: {found.text}" for found in self.findings]
+        lines = [f"  {line}" for line in self.lines]
+        if self.left_out:
+            lines.append(
+                f"  max_seconds left no time to end the tests of {_listed(self.left_out)}: raise "
+                "it to have them."
+            )
         cost = f"It took {self.nfev} evaluations of f and {self.nlmo} oracle calls."
-        return "\n".join([head, *wrong, *(f"  {line}" for line in self.lines), cost])
+        return "\n".join([head, *wrong, *lines, cost])
 
 
+def _listed(names: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+@checked(seed=seed_kind, quiet=flag, max_seconds=optional(nonnegative))
 def check(
     f: Objective | Callable[[Array], tuple[float, Array]],
     K: Set,
@@ -65,6 +86,7 @@ def check(
     seed: int = 0,
     *,
     quiet: bool = False,
+    max_seconds: float | None = None,
 ) -> Report:
     """Test thoroughly whether a gradient, an oracle and convexity are what they should be.
 
@@ -80,6 +102,9 @@ def check(
         Seed of the random directions.
     quiet : bool
         Do not print the report.
+    max_seconds : float, optional
+        Limit on the caller's clock. It is looked at before each call of f and of the oracle; a call
+        under way is not interrupted. ``left_out`` names the tests that it cost.
 
     Returns
     -------
@@ -93,16 +118,28 @@ def check(
     >>> report.ok, report.findings[0].culprit
     (False, 'gradient')
     """
+    counts = Counts()
+    if max_seconds is not None:
+        counts.allow(time.perf_counter() + max_seconds, math.inf)
     objective, region = as_objective(f), as_set(K)
-    start = starting_point(objective, region, x)
-    start = start.to_dense() if isinstance(start, LowRank) else start
-    problem = Problem(objective, region.at(start), convex=objective.convex)
-    examination = _Examination(problem, start, np.random.default_rng(seed))
-    for step in (examination.set_, examination.oracle, examination.values, examination.smoothness):
-        for found in step():
-            examination.findings.append(found)
-    counts = problem.counts
-    report = Report(examination.findings, examination.lines, counts.nfev, counts.nlmo)
+    findings: list[Finding] = []
+    lines: list[str] = []
+    left = _TESTS
+    with counted(counts), contextlib.suppress(LimitReached):
+        counts.check_time()
+        start = starting_point(objective, region, x)
+        start = start.to_dense() if isinstance(start, LowRank) else start
+        problem = Problem(objective, region.at(start), counts=counts, convex=objective.convex)
+        examination = _Examination(problem, start, np.random.default_rng(seed), lines)
+        for step in (
+            examination.set_,
+            examination.oracle,
+            examination.values,
+            examination.smoothness,
+        ):
+            findings.extend(step())
+            left = left[1:]
+    report = Report(findings, lines, counts.nfev, counts.nlmo, left)
     if not quiet:
         print(report)
     return report
@@ -111,10 +148,15 @@ def check(
 class _Examination:
     """The tests, one after another; each yields what is wrong and adds a line about the rest."""
 
-    def __init__(self, problem: Problem, start: Array, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        start: Array,
+        rng: np.random.Generator,
+        lines: list[str],
+    ) -> None:
         self.problem, self.start, self.rng = problem, start, rng
-        self.findings: list[Finding] = []
-        self.lines: list[str] = []
+        self.lines = lines
         self.vertices: list[Array] = []
         self.samples: list[Sample] = []
 
@@ -139,6 +181,8 @@ class _Examination:
             self.problem.counts.ask()
             try:
                 answer = K.lmo(g)
+            except LimitReached:
+                raise
             except Exception as error:
                 # A set may have only finite minima for some directions, such as lengths >= 0.
                 self.lines.append(
@@ -188,6 +232,8 @@ class _Examination:
         try:
             K.lmo(like(u, self.start))
             K.lmo(like(-u, self.start))
+        except LimitReached:
+            raise
         except Exception:
             return True
         return False
@@ -204,8 +250,8 @@ class _Examination:
             yield Finding("oracle", f"An answer is outside K: it violates it by {worst:.3g}.")
 
     def _batched(self, K: Any, directions: list[Array], answers: list[Any]) -> Iterator[Finding]:
-        batch = K.lmo(namespace(self.start).stack(directions))
         self.problem.counts.ask(len(directions))
+        batch = K.lmo(namespace(self.start).stack(directions))
         for i, (g, one) in enumerate(zip(directions, answers, strict=True)):
             alone, among = float(one.dot(g)), float(batch.take(i).dot(g))
             if abs(alone - among) > _TOLERANCE * norm(g) * max(K.radius, 1e-300):
