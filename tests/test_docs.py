@@ -59,7 +59,10 @@ def test_code_runs_and_prints_what_the_page_says(
         pytest.importorskip("matplotlib")
     for ran in code_blocks.run(path):
         printed, said = ran.printed.strip(), (ran.block["output"] or "").strip()
-        if ran.block["about"]:
+        if ran.block["about"] and "varies" in ran.block["about"]:
+            assert printed
+            assert said
+        elif ran.block["about"]:
             assert words(printed) == words(said)
             np.testing.assert_allclose(numbers(printed), numbers(said), rtol=0.25, atol=1e-6)
         else:

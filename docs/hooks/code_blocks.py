@@ -7,8 +7,9 @@ that leaves a figure of Matplotlib open is followed by an image, ``![what it sho
 figure is written there. `tests/test_docs.py` runs the pages and compares.
 
 Marks in a page: ``<!-- no-run -->`` before a block leaves it out, ``<!-- needs torch -->`` where
-that package is missing. ``<!-- about -->`` before an output says that its numbers differ from
-machine to machine.
+that package is missing. ``<!-- about -->`` before an output says that its numbers differ a little
+from machine to machine, ``<!-- varies -->`` that another output is as right, because the answer is
+one of many; it is not compared.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any
 
 BLOCK = re.compile(
     r"^(?:<!-- (?P<skip>no-run|needs (?P<needs>\w+)) -->\n)?```python\n(?P<code>.*?)^```$"
-    r"(?:\n\n(?P<about><!-- about -->\n)?```(?:text)?\n(?P<output>.*?)^```$)?"
+    r"(?:\n\n(?P<about><!-- (?:about|varies) -->\n)?```(?:text)?\n(?P<output>.*?)^```$)?"
     r"(?:\n\n!\[(?P<alt>[^\]]*)\]\((?P<picture>[^)]+)\))?",
     re.M | re.S,
 )
