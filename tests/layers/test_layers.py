@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,82 @@ def test_the_estimate_of_the_derivative_has_no_bias() -> None:
     np.testing.assert_allclose(found, [2 / 9, -1 / 9, -1 / 9], atol=0.03)
 
 
+@pytest.mark.parametrize("name", CLOSED)
+def test_a_batch_has_the_closed_form_of_each_row(name: str) -> None:
+    K = SETS[name]
+    theta, target = thetas(K), layers.PerturbedArgmax(K)(thetas(K, 3))
+    losses = layers.FenchelYoungLoss(K, scale=0.7, reduction="none")(theta, target)
+    for one, x, y, loss in zip(
+        theta, layers.PerturbedArgmax(K, scale=0.7)(theta), target, losses, strict=True
+    ):
+        np.testing.assert_allclose(x, K.smoothed(one, 0.7), atol=1e-12)
+        expected = K.smoothed_support(one, 0.7) - float((one * y).sum())
+        assert loss == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_draws_of_a_batch_are_one_question_to_the_oracle() -> None:
+    asked = []
+    K = sets.Simplex(3)
+
+    def lmo(g: np.ndarray) -> np.ndarray:
+        asked.append(len(g))
+        return K.lmo(g).to_dense()
+
+    layer = layers.PerturbedArgmax(sets.Oracle(lmo, 3, 1.0, batched=True), m=4, noise="gumbel")
+    asked.clear()
+    _, saved = layer.forward(np.zeros((5, 3)))
+    layer.backward(saved, np.ones((5, 3)))
+    assert asked == [20]
+
+
+@pytest.mark.parametrize(
+    ("name", "engine", "sizes"),
+    [
+        ("birkhoff", "processes:2", (3, 1)),
+        ("l2", "threads:2", (2, 3, 1)),
+        ("product", "local", (2, 3, 1)),
+    ],
+)
+def test_engines_give_the_same_numbers(name: str, engine: str, sizes: tuple[int, ...]) -> None:
+    K = SETS[name]
+    theta = thetas(K)
+    settings = {"m": 10, "noise": "gaussian", "seed": 3}
+    here = layers.PerturbedArgmax(K, **settings)
+    there = layers.PerturbedArgmax(K, **settings, engine=engine)
+    for size in sizes:
+        x, saved = here.forward(theta[:size])
+        x_there, saved_there = there.forward(theta[:size])
+        np.testing.assert_array_equal(x_there, x)
+        weights = np.ones_like(x)
+        np.testing.assert_array_equal(
+            there.backward(saved_there, weights), here.backward(saved, weights)
+        )
+    there.close()
+
+
+def test_a_copy_of_a_layer_starts_its_own_workers() -> None:
+    settings = {"m": 4, "engine": "threads:2"}
+    loss = layers.FenchelYoungLoss(SETS["simplex"], **settings)
+    theta, target = np.zeros((1, D)), np.eye(D)[:1]
+    first = loss(theta, target)
+    again = copy.deepcopy(loss)  # as models are copied
+    assert again(theta, target) == loss(theta, target) != first  # the second call draws anew
+    loss.close()
+    assert again(theta, target) == loss(theta, target)
+
+
+def test_layers_that_share_an_engine_get_their_own_answers() -> None:
+    engine = wp.engines.Threads(2)
+    first, second = sets.Simplex(3), sets.LinfBall(3)
+    one, other = (layers.PerturbedArgmax(K, m=4, engine=engine) for K in (first, second))
+    theta = thetas(first)
+    expected = [layers.PerturbedArgmax(K, m=4)(theta) for K in (first, second)]
+    np.testing.assert_array_equal(one(theta), expected[0])
+    np.testing.assert_array_equal(other(theta), expected[1])
+    assert (one(theta) >= 0).all()
+    engine.close()
+
+
 def test_calls_are_reproducible_and_differ() -> None:
     K, theta = sets.Birkhoff(3), thetas(sets.Birkhoff(3))
     first, second = (layers.PerturbedArgmax(K, m=4, seed=5) for _ in range(2))
@@ -131,6 +208,14 @@ MISTAKES: list[tuple[Any, str]] = [
     (lambda: layers.PerturbedArgmax(SETS["simplex"], m=0), "m must be"),
     (lambda: layers.PerturbedArgmax(SETS["simplex"], scale=-1.0), "scale must be positive|scale"),
     (lambda: layers.PerturbedArgmax(SETS["box"], m=3, sampling="antithetic"), "m must be even"),
+    (
+        lambda: layers.PerturbedArgmax(SETS["simplex"], engine="threads:2"),
+        "m='exact' does not need: leave engine out",
+    ),
+    (
+        lambda: layers.PerturbedArgmax(SETS["simplex"], m=2, engine="fast")(np.ones((1, D))),
+        "unknown engine 'fast'",
+    ),
     (lambda: layers.Solution(3), "K must be a set"),
     (lambda: layers.Solution(sets.LpBall(3, 3))(np.ones((1, 3))), "choose PerturbedArgmax"),
     (lambda: layers.Solution(SETS["simplex"])(np.ones(D)), "theta must be a batch of shape"),

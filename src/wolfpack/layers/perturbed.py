@@ -24,19 +24,33 @@ Sources
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
 
 from .. import noise as laws
-from ..arrays import ArgumentError, Array, Streams, like, namespace, to_host
+from ..arrays import (
+    ArgumentError,
+    Array,
+    Streams,
+    as_type,
+    full,
+    like,
+    namespace,
+    reshape,
+    sum_last,
+    to_host,
+    wide_dtype,
+)
+from ..engines import EngineLike
 from ..front.choose import as_set
 from ..problem import CapabilityError
 from ..problem.checks import checked, choice, count, either, positive, seed
 from ..sets import Set
+from ..sets.batched import batched
 from ..smoothing.draws import SAMPLINGS
 from ._bridge import Layer, batch_of
+from ._maximisers import Maximisers
 
 _STEP = 1e-3
 """Step, in units of the scale, of differences of a closed form, whose error is of order four."""
@@ -48,7 +62,8 @@ class PerturbedArgmax(Layer):
     Parameters
     ----------
     K : Set
-        Any set; its oracle is asked on the host.
+        Any set. A closed form is computed for the whole batch where theta is, if the set has a
+        batched form (see `wolfpack.minimize_many`); all other sets are asked on the host.
     scale : float
         The scale sigma of the noise.
     m : "exact" or int
@@ -59,9 +74,14 @@ class PerturbedArgmax(Layer):
         How the draws of one mean depend on each other.
     seed : int
         Seed of the draws. Call number k of a layer draws the same numbers in every program.
+    engine : optional
+        Where the oracle is asked, as in `wolfpack.minimize` ("mpi" excepted), for oracles that are
+        slow: this process by default. The numbers are the same everywhere. Workers start with the
+        first call, and `close` stops them.
 
     Notes
     -----
+    All draws of a batch are one question to the oracle, and the derivative uses its answers again.
     The derivative of a closed form is a central difference of fourth order along the weights; it is
     exact to about 1e-11 relative to the scale. That of m draws is an unbiased estimate of the
     derivative of the mean.
@@ -87,18 +107,56 @@ class PerturbedArgmax(Layer):
         noise: Any = "auto",
         sampling: str = "iid",
         seed: int = 0,
+        engine: EngineLike = None,
     ) -> None:
         self.K, self.scale, self.m, self.sampling, self.seed = as_set(K), scale, m, sampling, seed
         self.noise = None if isinstance(noise, str) and noise == "auto" else noise
         if self.m == "exact":
             self._need_closed_form()
+            if engine is not None:
+                raise ArgumentError(
+                    "engine asks the oracle, which m='exact' does not need: leave engine out, or "
+                    "pass a number of draws, for example m=64"
+                )
         elif sampling == "antithetic" and int(m) % 2:
             raise ArgumentError(f"m must be even for antithetic draws, found {m}")
         self.law = None if self.m == "exact" else laws.get(self.noise or self.K.default_noise)
-        self._calls = itertools.count()
+        self._maximisers = Maximisers(self.K, engine)
+        self._calls = 0
 
     def __repr__(self) -> str:
         return f"PerturbedArgmax({self.K}, scale={self.scale:g}, m={self.m!r})"
+
+    def close(self) -> None:
+        """Stop the workers of ``engine``; another call starts them again."""
+        self._maximisers.close()
+
+    def forward(self, theta: Array) -> tuple[Array, tuple[Array, ...]]:
+        batch_of(theta, self.K.shape)
+        if self.m == "exact":
+            means, _ = self._closed(_in_double(theta))
+            return _beside(means, theta), (theta,)
+        _, v, z = self._drawn(theta)
+        assert self.law is not None
+        saved = like(v, theta), like(self.law.score(z), theta)
+        return like(v.mean(axis=1), theta), saved
+
+    def backward(self, saved: tuple[Array, ...], weights: Array) -> Array:
+        if self.m == "exact":
+            theta = _in_double(saved[0])
+            return _beside(self._difference(theta, _in_double(weights)), saved[0])
+        v, score = saved
+        return self._estimate(v, score, weights)
+
+    def with_values(self, theta: Array) -> tuple[Array, Array]:
+        """Return the mean maximisers of a batch, and s(theta) for each of its rows."""
+        batch_of(theta, self.K.shape)
+        if self.m == "exact":
+            means, values = self._closed(_in_double(theta), values=True)
+            return _beside(means, theta), _beside(values, theta)
+        perturbed, v, _ = self._drawn(theta)
+        products = (perturbed * v).reshape(*v.shape[:2], -1).sum(axis=2)
+        return like(v.mean(axis=1), theta), like(products.mean(axis=1), theta)
 
     def _need_closed_form(self) -> None:
         known = self.K.closed_forms
@@ -109,69 +167,71 @@ class PerturbedArgmax(Layer):
                 f"{self.K} has closed forms {listed}: pass a number of draws, for example m=64"
             )
 
-    def forward(self, theta: Array) -> tuple[Array, tuple[Array, ...]]:
-        batch_of(theta, self.K.shape)
-        host = np.asarray(to_host(theta), dtype=np.float64)
-        call = next(self._calls)
-        if self.m == "exact":
-            mean = np.stack([self._smoothed(row) for row in host])
-        else:
-            draws = (self._draws(row, call, i) for i, row in enumerate(host))
-            mean = np.stack([v.mean(axis=0) for v, _ in draws])
-        return like(mean, theta), (theta, like(np.array([float(call)]), theta))
+    def _closed(self, theta: Array, values: bool = False) -> tuple[Array, Array]:
+        """Return the closed form, and s(theta) if ``values`` are wanted, in double precision."""
+        own = isinstance(self.noise, str) and self.noise == self.K.closed_forms[0]
+        law = None if self.noise is None or own else laws.get(self.noise)
+        flat = reshape(theta, (theta.shape[0], -1))
+        K = batched(self.K, flat.shape[0], flat)
+        if K is not None and K.closes(law):
+            scales = full((flat.shape[0],), self.scale, flat)
+            means, supports = K.smoothed(flat, scales, law)
+            return reshape(means, tuple(theta.shape)), supports
+        rows = [np.asarray(row) for row in to_host(theta)]
+        found = [self.K.smoothed(row, self.scale, self.noise) for row in rows]
+        means = like(np.stack(found), theta)
+        if not values:
+            return means, None
+        supports = [self.K.smoothed_support(row, self.scale, self.noise) for row in rows]
+        return means, like(np.array(supports, dtype=np.float64), theta)
 
-    def backward(self, saved: tuple[Array, ...], weights: Array) -> Array:
-        theta, call = saved
-        host = np.asarray(to_host(theta), dtype=np.float64)
-        u = np.asarray(to_host(weights), dtype=np.float64)
-        number = int(to_host(call)[0])
-        if self.m == "exact":
-            found = [self._difference(row, w) for row, w in zip(host, u, strict=True)]
-        else:
-            rows = enumerate(zip(host, u, strict=True))
-            found = [self._estimate(row, w, number, i) for i, (row, w) in rows]
-        return like(np.stack(found), theta)
-
-    def values(self, theta: np.ndarray, call: int) -> np.ndarray:
-        """Return s(theta) for each row."""
-        if self.m == "exact":
-            return np.array([self.K.smoothed_support(row, self.scale, self.noise) for row in theta])
-        found: list[float] = []
-        for i, row in enumerate(theta):
-            v, z = self._draws(row, call, i)
-            found.append(float(((row + self.scale * z) * v).reshape(len(v), -1).sum(axis=1).mean()))
-        return np.array(found)
-
-    def _smoothed(self, theta: np.ndarray) -> np.ndarray:
-        return self.K.smoothed(theta, self.scale, self.noise)
-
-    def _difference(self, theta: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Return the derivative of the closed form along u, which is its own transpose."""
-        size = float(abs(u).max())
-        if size == 0.0:
-            return np.zeros_like(u)
-        h = _STEP * self.scale / size
-        near = self._smoothed(theta + h * u) - self._smoothed(theta - h * u)
-        far = self._smoothed(theta + 2.0 * h * u) - self._smoothed(theta - 2.0 * h * u)
+    def _difference(self, theta: Array, u: Array) -> Array:
+        """Return the derivatives of the closed form along u, which are their own transposes."""
+        xp = namespace(theta)
+        size = xp.max(reshape(abs(u), (u.shape[0], -1)), axis=1)
+        h = _STEP * self.scale / xp.where(size > 0, size, xp.ones_like(size))
+        h = reshape(h, (-1, *(1,) * (u.ndim - 1)))
+        near = self._closed(theta + h * u)[0] - self._closed(theta - h * u)[0]
+        far = self._closed(theta + 2.0 * h * u)[0] - self._closed(theta - 2.0 * h * u)[0]
         return (8.0 * near - far) / (12.0 * h)
 
-    def _draws(self, theta: np.ndarray, call: int, row: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the maximisers of one problem and their noise."""
+    def _drawn(self, theta: Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return perturbed rows, their maximisers and the noise, each (batch, m, ...)."""
         assert self.law is not None
-        rng = SAMPLINGS[self.sampling](Streams(self.seed).at(call, row))
-        z = self.law.sample(rng, (int(self.m), *self.K.shape))
-        return np.asarray(self.K.lmo(-(theta + self.scale * z)).to_dense()), z
+        host = np.asarray(to_host(theta), dtype=np.float64)
+        call, streams = self._calls, Streams(self.seed)
+        self._calls += 1
+        couple, shape = SAMPLINGS[self.sampling], (int(self.m), *self.K.shape)
+        rngs = (couple(streams.at(call, row)) for row in range(len(host)))
+        z = np.stack([np.asarray(self.law.sample(rng, shape)) for rng in rngs])
+        perturbed = host[:, None] + self.scale * z
+        v = self._maximisers(perturbed.reshape(-1, *self.K.shape)).reshape(z.shape)
+        return perturbed, v, z
 
-    def _estimate(self, theta: np.ndarray, u: np.ndarray, call: int, row: int) -> np.ndarray:
-        assert self.law is not None
-        v, z = self._draws(theta, call, row)
-        m = len(v)
-        along = (v * u).reshape(m, -1).sum(axis=1)
+    def _estimate(self, v: Array, score: Array, weights: Array) -> Array:
+        """Return the estimate by integration by parts, from maximisers and scores of a batch."""
+        batch, m = v.shape[:2]
+        along = sum_last(reshape(v * weights[:, None, ...], (batch, m, -1)), 1)
         # independent draws: their own mean takes away 1/m of the derivative, which is given back
         factor = m / (m - 1.0) if self.sampling == "iid" and m > 1 else 1.0
-        along = along - along.mean() if m > 1 else along
-        score = self.law.score(z).reshape(m, -1)
-        return (factor / (self.scale * m) * (along @ score)).reshape(self.K.shape)
+        xp = namespace(along)
+        along = along - xp.mean(along, axis=1)[:, None] if m > 1 else along
+        along = as_type(factor / (self.scale * m) * along, score.dtype)
+        found = xp.matmul(along[:, None, :], reshape(score, (batch, m, -1)))
+        return reshape(found, (batch, *self.K.shape))
+
+
+def _in_double(theta: Array) -> Array:
+    """Return a batch in double precision: where it is, if its library has that, or on the host."""
+    dtype = wide_dtype(theta)
+    if str(dtype).endswith("float32"):
+        return np.asarray(to_host(theta), dtype=np.float64)
+    return as_type(theta, dtype)
+
+
+def _beside(values: Array, theta: Array) -> Array:
+    """Return values as an array of the library, device and type of theta."""
+    return as_type(like(values, theta), theta.dtype)
 
 
 class FenchelYoungLoss:
@@ -187,7 +247,8 @@ class FenchelYoungLoss:
     reduction : {"mean", "sum", "none"}
         What becomes of the losses of a batch.
     **options
-        ``scale``, ``m``, ``noise``, ``sampling`` and ``seed``, as for `PerturbedArgmax`.
+        ``scale``, ``m``, ``noise``, ``sampling``, ``seed`` and ``engine``, as for
+        `PerturbedArgmax`.
 
     Examples
     --------
@@ -201,6 +262,10 @@ class FenchelYoungLoss:
     def __init__(self, K: Set, reduction: str = "mean", **options: Any) -> None:
         self.argmax = PerturbedArgmax(K, **options)
         self.reduction = reduction
+
+    def close(self) -> None:
+        """Stop the workers of ``engine``; another call starts them again."""
+        self.argmax.close()
 
     def __call__(self, theta: Array, target: Array) -> Array:
         """Return the losses of ``theta`` against ``target``, both of shape (batch, ...)."""
@@ -221,15 +286,11 @@ class _Losses(Layer):
         self.argmax, self.target = argmax, target
 
     def forward(self, theta: Array) -> tuple[Array, tuple[Array, ...]]:
-        mean, (_, call) = self.argmax.forward(theta)
-        host = np.asarray(to_host(theta), dtype=np.float64)
-        target = np.asarray(to_host(self.target), dtype=np.float64)
-        number = int(to_host(call)[0])
-        products = (host * target).reshape(len(host), -1).sum(axis=1)
-        losses = self.argmax.values(host, number) - products
-        return like(losses, theta), (mean, like(target, theta))
+        means, values = self.argmax.with_values(theta)
+        target = _beside(self.target, theta)
+        products = sum_last(reshape(theta * target, (theta.shape[0], -1)), 1)
+        return as_type(values - products, theta.dtype), (means, target)
 
     def backward(self, saved: tuple[Array, ...], weights: Array) -> Array:
-        mean, target = saved
-        xp = namespace(mean)
-        return xp.reshape(weights, (-1, *(1,) * (mean.ndim - 1))) * (mean - target)
+        means, target = saved
+        return reshape(weights, (-1, *(1,) * (means.ndim - 1))) * (means - target)
