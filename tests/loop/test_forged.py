@@ -100,9 +100,9 @@ def test_what_no_run_can_have_left_is_refused(name, tmp_path):
     method, change, words = FORGERIES[name]
     f, K, x0 = small_simplex()
     path = tmp_path / "run.ckpt"
-    wp.minimize(f, K, x0, method=method, tol=0, max_rounds=9, checkpoint=path)
+    res = wp.minimize(f, K, x0, method=method, tol=0, max_rounds=9, checkpoint=path)
     forge(path, lambda s: s)
-    assert wp.resume(path, f, K, checkpoint=None).nit == 9
+    assert wp.resume(path, f, K, checkpoint=None).nit == res.nit
     forge(path, change)
     with pytest.raises(ValueError, match=rf"cannot be the checkpoint of this run: .*{words}"):
         wp.resume(path, f, K, max_rounds=12)

@@ -56,6 +56,7 @@ from ..problem.checks import checked, count, flag, positive
 from ..smoothing import Oracles
 from .blended_pairwise import BlendedPairwise
 from .parts import active_set
+from .parts.decomposition import begun_apart
 from .parts.hull import Hull
 from .parts.rules import as_rule
 from .parts.stall import Stall
@@ -142,8 +143,12 @@ class DifferenceOfConvex(Solver[State]):
         problem.counts.evaluated(int(problem.objective.joint), 1)
         surrogate = replace(problem, objective=objective.linearised(state.x), L=None, convex=True)
         method = BlendedPairwise(self.rule)
-        inside = method.init(surrogate, state.x, oracles)._replace(active=state.active)
+        inside = method.init(surrogate, state.x, oracles)
         first = inside.at.value
+        if self.boosted and state.boost > 0.0:  # no mixture of vertices is known at a boosted point
+            inside = begun_apart(surrogate, inside, oracles)
+        else:
+            inside = inside._replace(active=state.active)
         noise = 4.0 * epsilon(state.x) * abs(first)
         for rounds in range(self.inner_rounds):
             assert inside.vertex is not None
