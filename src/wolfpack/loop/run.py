@@ -249,7 +249,7 @@ class Course:
             limit = limits.exceeded(k, seconds, counts.nlmo + self._reserve)
             planned = always or schedule.due(k, self._price())
             due = planned or limit is not None or k in self._expected
-            if not due and compared and self._is_promising():
+            if not due and self._is_promising():
                 due = True
             seldom = tested and self._recorded // COMPARED_EVERY == k // COMPARED_EVERY
             if k < compared or (due and not seldom):
