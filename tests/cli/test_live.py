@@ -14,7 +14,8 @@ from rich.console import Console
 import wolfpack as wp
 from wolfpack import cli
 from wolfpack.cli import live
-from wolfpack.cli.live import Display, GapForecast, clock, left_words
+from wolfpack.cli.live import Display
+from wolfpack.loop.forecast import GapForecast, clock, left_words
 
 F = wp.objectives.LeastSquares(np.diag([3.0, 2.0, 1.0]), np.array([0.93, 0.41, 0.17]))
 K = wp.sets.Simplex(3)

@@ -1,4 +1,5 @@
-"""The command line: `wolfpack solve`, `check`, `init`, `resume`, `bench`, `reproduce`, `info`.
+"""The command line: `wolfpack solve`, `check`, `init`, `resume`, `watch`, `bench`,
+`reproduce`, `info`.
 
 Exit codes: 0 done; 1 the results are written, but the goal is not reached; 2 bad input (one line
 says what); 3 the work could not be carried out, or its results not be written; 130 interrupted from
@@ -43,6 +44,7 @@ from .common import (
 )
 from .live import fraction_bar
 from .solve import resume, solve
+from .watch import watch
 
 if TYPE_CHECKING:
     from ..paper.experiments import RunsProgress
@@ -60,7 +62,7 @@ ENGINES |= {"dask": "distributed", "ray": "ray", "mpi": "mpi4py"}
 ABSTRACT = ("Objective", "as_objective")
 
 app = typer.Typer(name="wolfpack", pretty_exceptions_enable=False, rich_markup_mode=None)
-for command in (solve, check, init, resume, bench):
+for command in (solve, check, init, resume, watch, bench):
     app.command()(command)
 
 

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ..loop.forecast import in_units
 from .common import (
     AsJson,
     DataRoot,
@@ -22,7 +23,6 @@ from .common import (
     access_of,
     bad_input,
     file_errors,
-    in_units,
     plain_table,
     read_task,
 )

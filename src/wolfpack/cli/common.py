@@ -6,7 +6,7 @@ import errno
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -69,12 +69,6 @@ def plain_table(rows: Iterable[tuple[str, str]]) -> Table:
     for name, value in rows:
         table.add_row(name, value)
     return table
-
-
-def in_units(amount: float, units: Mapping[str, float]) -> str:
-    """Return an amount in the first unit that it fills, empty if it is too small for all."""
-    unit = next((unit for unit, size in units.items() if amount >= size), None)
-    return f"{amount / units[unit]:.3g} {unit}" if unit else ""
 
 
 @contextmanager

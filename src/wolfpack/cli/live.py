@@ -7,12 +7,10 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
 from rich.console import Console
 from rich.live import Live
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
@@ -20,69 +18,15 @@ from rich.progress import Progress as Bar
 from rich.progress import TimeRemainingColumn as TimeLeftColumn
 from rich.text import Text
 
+from ..loop.forecast import GapForecast, clock, left_words
 from ..loop.stopping import SHARE
-from .common import InputError, in_units
+from .common import InputError
 
 if TYPE_CHECKING:
     from ..loop import Result
 
 _REFRESH, _LOG_EVERY = 0.25, 5.0
 """Seconds between two updates of the line, and between two lines of the log."""
-
-_MAX_GAPS, _CLEARLY_BETTER = 512, 4.0
-"""How many gaps are kept, and how many times better a fit must be for the other to be ignored."""
-
-
-@dataclass
-class GapForecast:
-    """How the gap has fallen with time, and how long it may take to reach the target.
-
-    The gap of a sublinear method falls about as c t^-p, that of a linear one as c exp(-q t). A line
-    through log gap against log t, and one against t, over the last three quarters of the time, give
-    p and q. If one line fits much better, only its estimate counts, else both.
-    """
-
-    times: list[float] = field(default_factory=list)
-    gaps: list[float] = field(default_factory=list)
-
-    def see(self, seconds: float, gap: float) -> None:
-        """Add a gap; when there are too many, drop every other one."""
-        if seconds > 0 and 0 < gap < math.inf:
-            self.times.append(seconds)
-            self.gaps.append(gap)
-        if len(self.times) > _MAX_GAPS:
-            del self.times[::2], self.gaps[::2]
-
-    def left(self, target: float) -> tuple[float, float] | None:
-        """Return the least and the most seconds until the gap is ``target``.
-
-        None if there is no estimate. Infinite if it would take more than a hundred times as long
-        as the run has taken so far: such an estimate is not reliable.
-        """
-        if not (target > 0 and len(self.times) >= 8):
-            return None
-        t, gap = np.array(self.times), np.log(np.array(self.gaps))
-        late = t >= t[-1] / 4
-        if late.sum() < 4 or not np.ptp(t[late]):
-            return None
-        now = float(t[-1])
-        distance = max(0.0, float(gap[-1]) - math.log(target))
-        power, power_error = _slope(np.log(t[late]), gap[late])
-        rate, rate_error = _slope(t[late], gap[late])
-        if power < 0.05 or rate <= 0:  # the gap stalls
-            return None
-        good = _CLEARLY_BETTER * min(power_error, rate_error) + 1e-12
-        ends = [now * math.expm1(min(distance / power, 50.0))] if power_error <= good else []
-        ends += [distance / rate] if rate_error <= good else []
-        likely = [end if end <= 100 * now else math.inf for end in ends]
-        return min(likely), max(likely)
-
-
-def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Return the slope at which y falls with x, and the squared error of that line."""
-    x, y = x - x.mean(), y - y.mean()
-    fall = -float(x @ y) / float(x @ x)
-    return fall, float(((y + fall * x) ** 2).sum())
 
 
 class Display:
@@ -164,11 +108,7 @@ class Display:
             limits.append(wall / done * (most - now.nit))
         if settings.get("max_seconds") is not None:
             limits.append(settings["max_seconds"] - now.seconds)
-        end = max(0.0, min(limits, default=math.inf))
-        expected = self._pace.left(target)
-        if expected is None:
-            return (end, end) if limits else None
-        return min(expected[0], end), min(expected[1], end)
+        return self._pace.until(target, limits)
 
     def _write(self, text: str) -> None:
         """Add a line to the log; a disk that fails is a warning, not a lost run."""
@@ -212,25 +152,6 @@ def describe(now: Result) -> str:
         best = f"best {now.fun:.6g}{bound}  {gap}"
         return f"nodes {now.nit:,}  open {len(nodes):,}  {best}{workers}  {clock(now.seconds)}"
     return f"round {now.nit:,}  {gap}{bound}  {calls}{workers}  {clock(now.seconds)}"
-
-
-def left_words(left: tuple[float, float] | None) -> str:
-    """Return how long it may still take, as precisely as it is known."""
-    if left is None:
-        return ""
-    low, high = left
-    if low == math.inf:
-        return "  long to go"
-    if high == math.inf:
-        return f"  at least {clock(low)} left"
-    wide = high > 1.5 * low and high - low > 1.0
-    return f"  {clock(low)} to {clock(high)} left" if wide else f"  about {clock(high)} left"
-
-
-def clock(seconds: float) -> str:
-    """Return a time as people say it."""
-    short = f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
-    return in_units(seconds, {"d": 86400.0, "h": 3600.0, "min": 60.0}) or short
 
 
 @contextmanager

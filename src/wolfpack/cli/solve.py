@@ -18,6 +18,7 @@ import typer
 from rich.console import Console
 
 from ..files import write_text
+from ..loop.live_file import NAME as PROGRESS
 from .common import (
     AsJson,
     DataRoot,
@@ -191,6 +192,7 @@ class _Job:
                     self.task.set,
                     progress=False,
                     callback=display.callback,
+                    watch=self.folder if self.leads else None,
                     **self.settings,
                 )
                 display.finish(result)
@@ -214,7 +216,9 @@ class _Job:
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         with writing(self.folder):
-            return write(result, self.task, self.folder, facts, self.earlier)
+            written = write(result, self.task, self.folder, facts, self.earlier)
+            (self.folder / PROGRESS).unlink(missing_ok=True)
+            return written
 
 
 def _earlier(folder: Path, overwrite: bool) -> EarlierFiles:

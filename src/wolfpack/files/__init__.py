@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .lock import NAME as LOCK
 from .lock import FolderInUse, locked
 from .whole import replacing, staging, write_text
 
-__all__ = ["FolderInUse", "locked", "replacing", "staging", "write_text"]
+__all__ = ["LOCK", "FolderInUse", "locked", "replacing", "staging", "write_text"]

@@ -21,10 +21,14 @@ _SPECIAL_FOLDERS = ("/dev", "/proc")
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str], keep: Path | None = None) -> Iterator[IO[bytes]]:
+def replacing(
+    path: str | os.PathLike[str], keep: Path | None = None, durable: bool = True
+) -> Iterator[IO[bytes]]:
     """Open a file that takes the place of ``path`` when the block ends without an exception.
 
-    What was there before is kept as ``keep``, if given. Devices and pipes are written to directly.
+    What was there before is kept as ``keep``, if given. A file that is not ``durable`` costs no
+    wait for the disk, and may be lost or empty after a power cut. Devices and pipes are written to
+    directly.
     """
     path = Path(path)
     mode, named = _mode(path), str(path.parent.resolve()).startswith(_SPECIAL_FOLDERS)
@@ -41,7 +45,8 @@ def replacing(path: str | os.PathLike[str], keep: Path | None = None) -> Iterato
                     temporary.chmod(stat.S_IMODE(mode))
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         if keep is not None and os.path.lexists(path):
             os.replace(path, keep)
         os.replace(temporary, path)
@@ -49,7 +54,8 @@ def replacing(path: str | os.PathLike[str], keep: Path | None = None) -> Iterato
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
-    _sync_folder(path.parent)
+    if durable:
+        _sync_folder(path.parent)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

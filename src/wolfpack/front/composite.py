@@ -84,6 +84,7 @@ def minimize_composite(
     progress: bool | None = None,
     raise_on_failure: bool = False,
     engine: EngineLike = None,
+    watch: str | PathLike[str] | None = None,
     **options: Any,
 ) -> Result:
     r"""Minimise a smooth convex function plus a simple strongly convex one.
@@ -117,7 +118,7 @@ def minimize_composite(
         ("auto", converging form). Such gradients are noisy, unless ``variance_reduction=True``.
     max_rounds, max_seconds : optional
         Limits, as in `minimize`; 100,000 rounds when none is given. See ``max_passes`` below.
-    callback, checkpoint, progress, raise_on_failure
+    callback, checkpoint, progress, raise_on_failure, watch
         As in `minimize`; `wolfpack.resume` takes G and H in place of f and K.
     seed : int
         Same seed, same bits.
@@ -226,7 +227,7 @@ def minimize_composite(
     )
     limits = Limits(tol, rtol, max_rounds, max_seconds, max_passes=max_passes)
     config = Config(name, solver, seed, limits, every, settings, as_checkpoint(checkpoint))
-    view = Options(callback, progress, began=began)
+    view = Options(callback, progress, began=began, watch=watch)
     config, task, view = prepare_composite(config, settings, G, H, view)
     return concluded(execute(config, task, view, engine), raise_on_failure)
 

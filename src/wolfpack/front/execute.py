@@ -22,6 +22,7 @@ from ..engines import (
 from ..gradients import Gradients
 from ..loop import Result, run
 from ..loop.checkpoint import Saver
+from ..loop.live_file import LiveFile
 from ..loop.many_result import ManyResult
 from ..loop.run import Options
 from ..problem import CompositeProblem, Problem, Solver
@@ -78,6 +79,8 @@ def execute(
     if config.checkpoint is not None:
         options = replace(options, saver=Saver(config.checkpoint, config))
     log = None
+    if options.watch is not None:
+        options = replace(options, live=LiveFile(options.watch))
     try:
         oracles = task.oracles
         if isinstance(engine, DataWorkers):
@@ -101,6 +104,8 @@ def execute(
         partial = getattr(error, "result", None)
         if isinstance(partial, Result):
             partial.method, partial.engine = config.method, log
+        if options.live is not None:
+            options.live.fail(error)
         raise
     finally:
         if choice.ours and choice.engine is not None:
@@ -110,6 +115,8 @@ def execute(
     if task.conclude is not None:
         task.conclude(result)
     result.seconds += time.perf_counter() - ended
+    if options.live is not None:
+        options.live.finish(result)
     _log.info("%s: %s after %s rounds", result.method, result.status, result.nit)
     return result
 

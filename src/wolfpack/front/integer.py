@@ -76,6 +76,7 @@ def minimize_integer(
     sigma: float | None = None,
     convex: bool | None = None,
     checks: bool = True,
+    watch: str | PathLike[str] | None = None,
 ) -> Result:
     r"""Minimise a smooth convex function over the integer points of a set, by branch and bound.
 
@@ -105,7 +106,7 @@ def minimize_integer(
         Where nodes are solved. Rounds have ``batch`` nodes, 16 on an engine and 1 without. Without
         an engine the result is the same to the bit every time. With one the same nodes are solved
         whatever the number of workers, and numbers agree up to rounding.
-    checkpoint, callback, progress, raise_on_failure, L, convex, checks
+    checkpoint, callback, progress, raise_on_failure, L, convex, checks, watch
         As for `wolfpack.minimize`. `wolfpack.resume` continues from the checkpoint.
     seed : int
         Accepted for symmetry with the other front doors: nothing here is random.
@@ -205,6 +206,7 @@ def minimize_integer(
         began=began,
         checks=checks,
         search=lambda: search_start(space, hull, start),
+        watch=watch,
     )
     return concluded(execute(config, task, view, engine), raise_on_failure)
 

@@ -95,6 +95,7 @@ def minimize(
     convex: bool | None = None,
     starts: int = 1,
     verbose: bool = False,
+    watch: str | PathLike[str] | None = None,
     **options: Any,
 ) -> Result:
     r"""Minimise a smooth function over a compact convex set; with a certificate if it is convex.
@@ -170,6 +171,10 @@ def minimize(
         rounds and oracle calls hold for each start, ``max_seconds`` for all together.
     verbose : bool
         Print a table while the run goes on: round, f, lower bound, gap, oracle calls, seconds.
+    watch : str or Path, optional
+        Folder, made if it does not exist, into which the result so far is written while the run
+        goes on: ``wolfpack watch FOLDER`` shows it as a page, `wolfpack.load` reads its file
+        ``progress.npz``.
     **options
         ``L`` (smoothness constant, when the objective does not know it), ``device`` (where to run,
         in PyTorch's words: "cuda" moves dense NumPy data there), ``record_every`` (certify and
@@ -216,9 +221,19 @@ def minimize(
     check_starts(starts, declared)
     if starts > 1 and checkpoint is not None:
         raise ValueError("a checkpoint holds one run: leave checkpoint out, or starts")
+    if starts > 1 and watch is not None:
+        raise ValueError("one run can be watched: leave watch out, or starts")
     checks = options.pop("checks", True)
     schedule = Schedule(options.pop("record_every", "auto"))
-    view = Options(callback, progress, schedule, began=began, checks=checks, verbose=verbose)
+    view = Options(
+        callback,
+        progress,
+        schedule,
+        began=began,
+        checks=checks,
+        verbose=verbose,
+        watch=watch,
+    )
     L = options.pop("L", None)
     device = options.pop("device", None)
     if isinstance(x0, Result):

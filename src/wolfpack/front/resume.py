@@ -56,6 +56,7 @@ def resume(
     progress: bool | None = None,
     raise_on_failure: bool = False,
     like: Array | None = None,
+    watch: str | PathLike[str] | None = None,
     **limits: Any,
 ) -> Result:
     """Continue a run that wrote a checkpoint: to the same bits as if it had never stopped.
@@ -71,7 +72,7 @@ def resume(
         As for `minimize`; it need not be the one of the run before.
     checkpoint : True, None, str, Path or Checkpoint
         True goes on saving to ``path`` as before, None saves no more.
-    callback, progress, raise_on_failure
+    callback, progress, raise_on_failure, watch
         As for `minimize`.
     like : array, optional
         Any array of the library, device and type to go on with, for runs on other arrays than
@@ -112,7 +113,7 @@ def resume(
         limits=_limits(config.limits, limits),
         checkpoint=as_checkpoint(None if checkpoint is False else checkpoint),
     )
-    view = Options(callback, progress, origin=snapshot, began=began)
+    view = Options(callback, progress, origin=snapshot, began=began, watch=watch)
     try:
         if isinstance(config.settings, ConstrainedSettings):
             settings = config.settings

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +25,12 @@ from ..problem import (
     Solver,
     counted,
 )
-from ..problem.checks import flag, function, optional
+from ..problem.checks import as_path, flag, function, optional
 from ..problem.errors import named_point
 from ..smoothing import Oracles
 from .checkpoint import Saver, Snapshot
 from .guard import guarded
+from .live_file import LiveFile
 from .monitor import Monitor
 from .progress import Progress, RoundTable
 from .result import Callback, Result
@@ -93,6 +95,10 @@ class Options:
         Print a table of rounds instead of a progress line.
     begin : callable, optional
         Changes the solver's first state, of which it is given the problem and the state.
+    watch : str or Path, optional
+        Folder in which `wolfpack watch` finds the result so far.
+    live : LiveFile, optional
+        What writes into that folder.
     """
 
     callback: Callback | None = None
@@ -105,10 +111,13 @@ class Options:
     checks: bool = True
     verbose: bool = False
     begin: Callable[[Problem, Any, Oracles], Any] | None = None
+    watch: str | PathLike[str] | None = None
+    live: LiveFile | None = None
 
     def __post_init__(self) -> None:
         optional(function)(self.callback, "callback")
         optional(flag)(self.progress, "progress")
+        optional(as_path)(self.watch, "watch")
 
 
 def run(
@@ -241,6 +250,7 @@ class Course:
     def _rounds(self, compared: int) -> Status:
         problem, solver, oracles, tracker = self.problem, self.solver, self.oracles, self.tracker
         schedule, saver, counts = self.options.schedule, self.options.saver, problem.counts
+        live = self.options.live
         limits, timed = self.limits, self.limits.max_seconds is not None
         always, tested = self._is_free(), problem.objective.tested
         while True:
@@ -273,6 +283,8 @@ class Course:
                 if planned and not always:
                     self._expect(k)
             self.progress.update(k, tracker, limits)
+            if live is not None:
+                live.update(self.state, solver.name, tracker, limits)
             self.previous = None  # its arrays are not needed while the next ones are made
             began = time.perf_counter()
             following = solver.step(problem, self.state, oracles)

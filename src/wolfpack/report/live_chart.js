@@ -49,7 +49,8 @@
   };
 
   const start = (figure) => {
-    const spec = JSON.parse(figure.querySelector("script").textContent);
+    const read = () => JSON.parse(figure.querySelector("script").textContent);
+    let spec = read();
     const svg = figure.querySelector("figure > svg"), output = figure.querySelector("output");
     let at = null, plot = null;
 
@@ -166,9 +167,21 @@
       mark();
     });
     figure.addEventListener("change", draw);
+    // of a page that is watched, there are new numbers; a mark at the last point moves with it
+    figure.addEventListener("news", () => {
+      if (plot && at === Math.max(...usable())) at = null;
+      spec = read();
+      draw();
+    });
     new ResizeObserver(draw).observe(svg);
     draw();
   };
 
-  document.querySelectorAll("figure.live").forEach(start);
+  const begin = () =>
+    document.querySelectorAll("figure.live:not([data-drawn])").forEach((figure) => {
+      figure.dataset.drawn = "";
+      start(figure);
+    });
+  document.addEventListener("news", begin);
+  begin();
 })();

@@ -101,7 +101,8 @@ class Section:
 class Page:
     """A page: its title, what it is about in a sentence or two, and its sections.
 
-    A ``live`` page may hold `LiveChart` and `Drawing`, which need a script and more style.
+    A ``live`` page may hold `LiveChart` and `Drawing`, which need a script and more style. A
+    ``watched`` one asks its server for news (`wolfpack.report.watching`).
     """
 
     title: str
@@ -109,11 +110,13 @@ class Page:
     sections: Sequence[Section]
     footer: str = ""
     live: bool = False
+    watched: bool = False
 
     def html(self) -> str:
         """Return the whole document."""
         style = _file("page.css") + (_file("live_page.css") if self.live else "")
         script = f"<script>\n{_file('live_chart.js')}</script>\n" if self.live else ""
+        script += watch_script() if self.watched else ""
         contents = "".join(
             f'<li><a href="#{section.anchor}">{_inline(section.title)}</a></li>'
             for section in self.sections
@@ -147,6 +150,11 @@ class Page:
 {script}</body>
 </html>
 """
+
+
+def watch_script() -> str:
+    """Return what a page needs to ask its server for news."""
+    return f"<script>\n{_file('watch.js')}</script>\n"
 
 
 def _file(name: str) -> str:

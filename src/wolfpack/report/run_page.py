@@ -20,7 +20,12 @@ _MAX_ENTRIES = 1_000_000
 """Larger answers are not drawn, unless they have low rank."""
 
 
-def run_page(result: Result, K: Set | None = None, facts: Mapping[str, Any] | None = None) -> str:
+def run_page(
+    result: Result,
+    K: Set | None = None,
+    facts: Mapping[str, Any] | None = None,
+    watched: bool = False,
+) -> str:
     """Return the page of a run as HTML that needs no other file.
 
     Parameters
@@ -31,7 +36,9 @@ def run_page(result: Result, K: Set | None = None, facts: Mapping[str, Any] | No
         The set: flows are drawn on its graph.
     facts : mapping, optional
         What else the page says: ``title``, ``problem`` (nested settings), ``versions``,
-        ``command``, ``finished``.
+        ``command``, ``finished``; of a run that goes on, ``news`` (how it is, in words).
+    watched : bool
+        Whether the page asks its server for news.
 
     Examples
     --------
@@ -42,23 +49,28 @@ def run_page(result: Result, K: Set | None = None, facts: Mapping[str, Any] | No
     True
     """
     facts = facts or {}
+    told = facts.get("news") or str(result.message)
     sections = [
-        Section("Result", [str(result.message), _numbers(result)]),
+        Section("Result", [*([told] if told else []), _numbers(result, facts)]),
         *(_curves(result.history) if len(result.history["round"]) else []),
         *workers.sections(result.get("engine")),
         *_solution(result, K),
         *_settings(facts),
     ]
-    status = "converged" if result.success else f"ended with {result.status}"
+    if result.status is None:
+        begins = "The run has not ended yet. So far"
+    else:
+        begins = "The run " + ("converged:" if result.success else f"ended with {result.status}:")
     proved = f"at most {result.gap:.3g} above the minimum"
     proved = proved if math.isfinite(result.gap) else "with no gap certified"
-    lead = f"The run {status}: f(x) = {result.fun:.9g}, {proved}."
+    lead = f"{begins} f(x) = {result.fun:.9g}, {proved}."
     footer = f"Written by wolfpack. {facts.get('finished', '')}"
     title = str(facts.get("title", "A run of wolfpack"))
-    return Page(title, lead, sections, footer, live=True).html()
+    return Page(title, lead, sections, footer, live=True, watched=watched).html()
 
 
-def _numbers(result: Result) -> Table:
+def _numbers(result: Result, facts: Mapping[str, Any]) -> Table:
+    shape = facts.get("shape", result.x.shape)  # x itself may be left out while the run goes on
     rows = [
         ("f(x)", repr(float(result.fun))),
         ("Lower bound on the minimum", repr(float(result.lower_bound))),
@@ -70,12 +82,13 @@ def _numbers(result: Result) -> Table:
         ("Seconds", f"{result.seconds:.4g}"),
         ("Seconds in the solver", f"{result.solver_seconds:.4g}"),
         ("Method", str(result.get("method", ""))),
-        ("Shape of x", " x ".join(map(str, result.x.shape))),
+        ("Shape of x", " x ".join(map(str, shape))),
     ]
     if "nodes" in result:  # the rounds of branch and bound are its nodes
         rows[3] = ("Nodes solved", f"{result.nodes:,}")
         rows.insert(4, ("Nodes left open", f"{result.open_nodes:,}"))
-    return Table("As in result.json", ["Quantity", "Value"], rows)
+    caption = "So far" if result.status is None else "As in result.json"
+    return Table(caption, ["Quantity", "Value"], rows)
 
 
 def _axes(history: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -182,7 +195,7 @@ def _solution(result: Result, K: Set | None) -> list[Section]:
     if isinstance(x, LowRank):
         x = x.on_host()
     else:
-        if math.prod(x.shape) > _MAX_ENTRIES:
+        if not 0 < math.prod(x.shape) <= _MAX_ENTRIES:
             return []
         x = np.asarray(to_host(x))
     blocks = list(drawings(x, K))
