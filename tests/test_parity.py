@@ -47,6 +47,8 @@ def door(name):
             assert not {*more} - {"device"}
             return own
         more.pop("L", None)
+        if method == "projections":
+            method = wp.solvers.AlternatingProjections()
         return make_solver(method, more, METHODS, [])
 
     return call

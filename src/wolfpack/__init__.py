@@ -17,6 +17,7 @@ from . import (
     solvers,
     theory,
 )
+from .front.between import between
 from .front.check import check
 from .front.choose import explain
 from .front.composite import minimize_composite
@@ -44,6 +45,7 @@ __all__ = [
     "Result",
     "Status",
     "arrays",
+    "between",
     "check",
     "engines",
     "estimators",

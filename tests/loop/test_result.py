@@ -83,7 +83,8 @@ def same(a, b):
     return type(a) is type(b) and a == b
 
 
-KINDS = ("auto", "bpcg", "engine", "starts", "composite", "passes", "integer", "integer, engine")
+KINDS = ("auto", "bpcg", "engine", "starts", "composite", "passes", "between")
+KINDS += ("integer", "integer, engine")
 
 
 @cache
@@ -106,6 +107,7 @@ def made():
     yield wp.minimize_composite(f, H, max_rounds=5, scale=np.full(8, 2.0))
     logistic = wp.objectives.Logistic(A, np.sign(b), batch=4)
     yield wp.minimize_composite(logistic, H, max_rounds=9, tol=0)
+    yield wp.between(K, wp.sets.Simplex(8, 2.0))
     integer = wp.objectives.Quadratic(np.eye(8), -A[0])
     yield wp.minimize_integer(integer, wp.sets.Hypersimplex(8, 3))
     yield wp.minimize_integer(integer, wp.sets.Hypersimplex(8, 3), engine="threads:2")

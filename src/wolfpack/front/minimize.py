@@ -215,6 +215,7 @@ def minimize(
         max_seconds=max_seconds,
         max_lmo=max_lmo,
         relative=tol is None,
+        root=objective.half_square,
         **wanted,
     )
     declared = objective.convex if convex is None else convex

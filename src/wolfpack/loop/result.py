@@ -66,6 +66,8 @@ class Result(OptimizeResult):
     duals : dict or None
         By how much the minimum rises with each right-hand side of K's constraints: `Set.prices` at
         the gradient of the best bound. None for sets without prices.
+    y, distance, distance_bound, meet, normal, offset
+        Only of `between`, whose docstring explains them.
     nodes, open_nodes : int
         Only of `minimize_integer`: the nodes of the tree that were solved, and that are left.
     """
@@ -97,6 +99,14 @@ class Result(OptimizeResult):
     # only of minimize_integer
     nodes: int
     open_nodes: int
+    # only of between; pair is x and y as one vector, of which the vertices are those of a product
+    y: Array
+    distance: float
+    distance_bound: float
+    meet: bool | None
+    normal: Array
+    offset: float
+    pair: Array
     # only of minimize_composite
     beta: float
     mu: float
@@ -108,7 +118,7 @@ class Result(OptimizeResult):
 
     def __repr__(self) -> str:
         # a state holds several arrays of x's size, which no one wants to read
-        hidden = ("state", "starts", "priced")
+        hidden = ("state", "starts", "priced", "pair")
         return repr(OptimizeResult({k: v for k, v in self.items() if k not in hidden}))
 
     def _repr_html_(self) -> str:
@@ -153,7 +163,7 @@ class Result(OptimizeResult):
         ``res.active.vertices`` and ``res.active.weights`` make up the last iterate, and
         ``res.active.distance`` is how far that is from ``res.x``, which is the best iterate.
         """
-        return active_of(self.get("state"), self.x)
+        return active_of(self.get("state"), self.get("pair", self.x))
 
     def decompose(self, max_vertices: int | None = None) -> Mixture:
         """Return ``x`` as a mixture of few vertices: at most d + 1 in dimension d.
@@ -175,7 +185,7 @@ class Result(OptimizeResult):
                 f"method {self.get('method')!r} kept no vertices, so that x cannot be decomposed: "
                 "use 'corrective', 'bpcg', 'away', 'pairwise' or 'fcfw'"
             )
-        return reduced(found, self.x, limit)
+        return reduced(found, self.get("pair", self.x), limit)
 
     def plot(self, x: str = "round", *, kind: str = "gap", ax: Any = None) -> Any:
         """Draw the certified gap, or the band that holds the minimum, and return Matplotlib's axes.
@@ -213,6 +223,9 @@ class Result(OptimizeResult):
         found = header_of(self) | {"x": x.get("x", x), "history": history}
         if "plan" in self:
             found["plan"] = str(self.plan)
+        for name in ("y", "normal"):
+            if name in self:
+                found[name] = parts_of(self[name])["x"].tolist()
         if "scale" in self:
             found["scale"] = parts_of(self.scale)["x"].tolist()
         if "starts" in self:

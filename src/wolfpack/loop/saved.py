@@ -24,10 +24,10 @@ from .status import Status
 NUMBERS = ("fun", "gap", "lower_bound", "nit", "nfev", "njev", "nlmo", "seconds", "solver_seconds")
 TEXTS = ("success", "status", "message", "method")
 EXTRAS = ("stationarity", "nodes", "open_nodes", "beta", "mu", "nu", "sigma2", "neighbourhood")
-EXTRAS += ("passes",)
+EXTRAS += ("passes", "distance", "distance_bound", "offset", "meet")
 """Numbers that only some runs have."""
 
-_OTHERS = ("plan", "scale", "engine", "priced", "state")
+_OTHERS = ("plan", "scale", "engine", "priced", "y", "normal", "pair", "state")
 
 
 def header_of(result: Mapping[str, Any]) -> dict[str, Any]:

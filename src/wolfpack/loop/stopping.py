@@ -52,6 +52,8 @@ class Limits:
     relative : bool
         Stop when the gap is at most 1e-6 (f(x0) - bound), or 1e-9 |f(x)|, or what rounding errors
         allow, in place of ``tol``.
+    root : bool
+        Whether all tolerances are of d = sqrt(2 f), for f that is half the square of a distance.
     """
 
     tol: float = 1e-4
@@ -61,6 +63,7 @@ class Limits:
     max_lmo: int | None = None
     max_passes: float | None = None
     relative: bool = False
+    root: bool = False
 
     def __post_init__(self) -> None:
         given = (self.max_rounds, self.max_seconds, self.max_lmo, self.max_passes)
@@ -90,8 +93,23 @@ class Limits:
 
         ``gain`` is f(x0) less the best bound, ``floor`` what rounding errors allow to claim.
         """
+        if self.root:
+            return self._goal_of_root(math.sqrt(2.0 * max(fun, 0.0)), gain, floor)
         goal = self.tol
         if self.relative:
             goal = max(SHARE * gain, TINY * abs(fun), 2.0 * floor)
             goal = goal if math.isfinite(goal) else WITHOUT_BOUND
         return goal if self.rtol is None else max(goal, self.rtol * abs(fun))
+
+    def _goal_of_root(self, d: float, gain: float, floor: float) -> float:
+        """Return the gap of d^2/2 at which d is known up to the tolerance t.
+
+        Where f is proved to be at least d^2/2 - t d + t^2/2 = (d - t)^2/2, d falls by at most t.
+        """
+        t, least = self.tol, 0.0
+        if self.relative:
+            gained = math.sqrt(2.0 * max(gain, 0.0)) if math.isfinite(gain) else 0.0
+            t, least = max(SHARE * gained, TINY * d), 2.0 * floor
+        if self.rtol is not None:
+            t = max(t, self.rtol * d)
+        return math.inf if d <= t else max(t * (d - 0.5 * t), least)

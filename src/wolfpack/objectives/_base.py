@@ -92,6 +92,8 @@ class Objective(Stackable, ABC):
         None when unknown.
     variance : float or None
         A bound on the variance of one random gradient, None when unknown.
+    half_square : bool
+        Whether f is half the square of a distance. Tolerances are then of the distance.
     barrier : bool
         Whether f grows without bound towards the edge of its domain. It then has no L, and "auto"
         chooses a method that uses its Hessian.
@@ -129,6 +131,7 @@ class Objective(Stackable, ABC):
     L: float | None = None
     L1: float | None = None
     variance: float | None = None
+    half_square: bool = False
     barrier: bool = False
     error: float = 0.0
     # These follow from the other attributes; a checkpoint's fingerprint of f leaves them out.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .alternating_projections import AlternatingProjections
 from .anytime import Anytime
 from .away import AwayStep
 from .blended_pairwise import BlendedPairwise
@@ -29,6 +30,7 @@ from .sliding import Sliding
 
 __all__ = [
     "AdaptiveStep",
+    "AlternatingProjections",
     "Anytime",
     "AwayStep",
     "Backtracking",

@@ -80,12 +80,17 @@ def decomposed(problem: Problem, state: State, oracles: Oracles) -> Hull:
         hull, place = hull.add(answer, metric)
         if place < known and distance > 0.5 * before:
             break  # rounding hides what is left
-        before, scores = distance, hull.scores(off)
-        assert hull.gram is not None
-        tol = 4.0 * epsilon(off) * float(abs(scores).max())
-        weights, face = minimize_weights(hull.gram, scores, hull.weights, tol, hull.face)
-        hull = hull.reweighted(weights)._replace(face=face)
+        before, hull = distance, reweighed(hull, off)
     return hull._replace(products=None, face=None, idle=0 * hull.idle).pruned(hull.weights)
+
+
+def reweighed(hull: Hull, off: Array) -> Hull:
+    """Return the hull at its point nearest to x_0, ``off`` being its point less x_0 before."""
+    assert hull.gram is not None
+    scores = hull.scores(off)
+    tol = 4.0 * epsilon(off) * float(abs(scores).max())
+    weights, face = minimize_weights(hull.gram, scores, hull.weights, tol, hull.face)
+    return hull.reweighted(weights)._replace(face=face)
 
 
 def _corrected(problem: Problem, hull: Hull, tol: float) -> Hull:
