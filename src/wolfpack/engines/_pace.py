@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 import time
 
+ALL_READY_SECONDS = 10.0
+"""Seconds to wait for the remaining workers of a cluster when some are ready."""
+
 
 class Deadline:
     """A time limit in seconds that does not run while the whole program is stopped.

@@ -14,6 +14,7 @@ from ._homes import Homes
 from ._messages import Reply
 from ._pace import Pace
 from ._protocol import Engine, EngineFailure, Late
+from ._set_aside import SetAside
 from ._tickets import Address, Round, Ticket, Worker
 
 _log = logging.getLogger(__name__.partition(".")[0])
@@ -43,6 +44,7 @@ class Rescue(Engine, ABC, Generic[Address]):
         self._late: list[Late] = []
         self._paces = Pace(), Pace()
         self._homes: Homes | None = None
+        self._set_aside = SetAside()
         self._round = Round(NO_ROUND, needs_all=True)
 
     @abstractmethod

@@ -196,7 +196,10 @@ class WorkerPool(Rescue[Address]):
             elif deadline is None:
                 deadline = Deadline(self.patience)
             elif deadline.passed():
-                raise EngineFailure(f"no worker is left on {self.name} in round {now.question.k}")
+                raise EngineFailure(
+                    f"no worker is left on {self.name} in round {now.question.k}"
+                    f"{self._set_aside.why()}"
+                )
             # Workers that have just replied may be free. All are asked when nobody has replied.
             free = free or self.workers
 

@@ -7,18 +7,18 @@ import logging
 import pickle
 import queue
 import time
-import uuid
-import warnings
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 from ..smoothing.job import Job, Question
+from ._dask_newcomers import Arrived, Newcomers, check_address
 from ._interrupts import interrupts_held
 from ._messages import Reply, nbytes, serialize
-from ._pace import Deadline
+from ._pace import ALL_READY_SECONDS, Deadline
 from ._protocol import EngineFailure, missing
+from ._set_aside import SetAside
 from ._tickets import Received, Ticket, Worker
 from ._worker import BlockWorker
 from ._worker_pool import WorkerPool
@@ -89,11 +89,12 @@ class Dask(WorkerPool[ActorAddress]):
 
     Notes
     -----
-    Workers that join the cluster during a run are used. In a script, starting a local cluster needs
-    ``if __name__ == "__main__"``. A worker whose oracle hangs (``oracle_timeout``) is restarted,
-    also one of yours, with what it holds in memory. Whoever can reach a scheduler can run code on
-    its workers: keep it on a private network or use Dask's TLS settings, with which a ``Client``
-    works here as well.
+    Workers that join the cluster during a run are used. One that cannot import the library or read
+    the job is set aside, and the log names it once; one that freezes delays nobody. In a script,
+    starting a local cluster needs ``if __name__ == "__main__"``. A worker whose oracle hangs
+    (``oracle_timeout``) is restarted, also one of yours, with what it holds in memory. Whoever can
+    reach a scheduler can run code on its workers: keep it on a private network or use Dask's TLS
+    settings, with which a ``Client`` works here as well.
     """
 
     latency: ClassVar[float] = 6e-3
@@ -104,9 +105,9 @@ class Dask(WorkerPool[ActorAddress]):
         self.patience = patience
         self._client: Any = None  # None before the first run
         self._owned: list[Any] = []
-        self._starting: dict[str, Future] = {}
+        self._newcomers: Newcomers | None = None
+        self._abandoned: set[str] = set()
         self._replies: queue.SimpleQueue[tuple[DaskWorker, bytes | None]] = queue.SimpleQueue()
-        self._job = b""
         self._checked = 0.0
         self._tag = 0
         address = cluster if isinstance(cluster, str) else "client"
@@ -118,20 +119,26 @@ class Dask(WorkerPool[ActorAddress]):
         return Dask, (self._wanted, self.patience)
 
     def _start(self, job: Job) -> None:
-        self._job = serialize(job)
         if self._client is None:
             self._client = self._connected()
         self._forget_workers()
-        self._starting = {}
-        deadline = Deadline(self.patience)
+        self._set_aside = SetAside()
+        newcomers = Newcomers(self._client, DaskActor, serialize(job), self.name, self._set_aside)
+        self._newcomers = newcomers
+        deadline, all_ready = Deadline(self.patience), Deadline(ALL_READY_SECONDS)
         expected = self._wanted if isinstance(self._wanted, int) else 1
-        while len(self.workers) < expected or self._starting:
+        while len(self.workers) < expected or len(newcomers):
             self._checked = 0.0
             self._maintain()
+            why = self._set_aside.why()
+            if self.workers and all_ready.passed():
+                break  # Whoever is ready later joins the run.
+            if why and not self.workers and not len(newcomers):
+                raise EngineFailure(f"no worker of {self.name} can be used{why}")
             if deadline.passed():
-                if self.workers:
-                    break
-                raise EngineFailure(f"no worker of {self.name} was ready in {self.patience:g} s")
+                raise EngineFailure(
+                    f"no worker of {self.name} was ready in {self.patience:g} s{why}"
+                )
             time.sleep(0.01)
 
     def _connected(self) -> Client:
@@ -143,6 +150,7 @@ class Dask(WorkerPool[ActorAddress]):
         if isinstance(self._wanted, distributed.Client):
             return self._wanted
         if isinstance(self._wanted, str):
+            check_address(self._wanted)
             client = distributed.Client(self._wanted, set_as_default=False, timeout=self.patience)
             self._owned = [client]
             return client
@@ -174,19 +182,19 @@ class Dask(WorkerPool[ActorAddress]):
         for worker in self.workers:
             if worker.address.place not in present:
                 self._replies.put((worker, None))
-        starting = {place: actor for place, actor in self._starting.items() if place in present}
-        for place in present.difference(starting, [w.address.place for w in self.workers]):
-            starting[place] = self._new_actor(place)
-        self._starting = {}
-        for place, future in starting.items():
-            if future.status == "finished":
-                with self._client.as_current():  # An actor looks for its client there.
-                    work = future.result(timeout=self.patience).work
-                self._join(Worker(ActorAddress(place, future, work), place))
-            elif future.status == "error":
-                raise EngineFailure(f"a Dask worker could not read the job: {future.exception()}")
-            else:
-                self._starting[place] = future
+        self._abandoned &= present
+        known = self._abandoned.union(worker.address.place for worker in self.workers)
+        assert self._newcomers is not None
+        for arrived in self._newcomers.advance(present, known):
+            self._admit(arrived)
+
+    def _admit(self, arrived: Arrived) -> None:
+        from distributed.actor import Actor
+
+        with self._client.as_current():  # An actor looks for its client there.
+            actor = Actor(DaskActor, arrived.place, arrived.future.key)
+        address = ActorAddress(arrived.place, arrived.future, cast("Any", actor).work)
+        self._join(Worker(address, f"{arrived.place} on {arrived.host}"))
 
     def _present(self) -> set[str]:
         """Return the addresses of the workers that the scheduler knows."""
@@ -200,13 +208,6 @@ class Dask(WorkerPool[ActorAddress]):
         except (OSError, TimeoutError) as error:
             raise EngineFailure(f"the scheduler of {self.name} does not answer: {error}") from error
         return set(identity["workers"])
-
-    def _new_actor(self, place: str) -> Future:
-        """Begin to make an actor on a worker; the job travels with it."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # Dask warns of large jobs.
-            key = f"wolfpack-{uuid.uuid4().hex}"
-            return self._client.submit(DaskActor, self._job, key=key, workers=[place], actor=True)
 
     def _announce(self, question: Question) -> int:
         self._tag += 1
@@ -248,11 +249,15 @@ class Dask(WorkerPool[ActorAddress]):
 
     def _abandon(self, worker: DaskWorker) -> None:
         """End a worker process that hangs; Dask's nanny starts another one."""
+        self._abandoned.add(worker.address.place)
+        self._client.loop.add_callback(self._restart, worker.address.place)
+
+    async def _restart(self, place: str) -> None:
         with contextlib.suppress(Exception):
-            self._client.restart_workers([worker.address.place], timeout=self.patience)
+            await self._client.restart_workers([place], timeout=self.patience)
 
     def _stop(self) -> None:
-        self._starting = {}
+        self._newcomers = None
         owned, self._owned = self._owned, []
         for thing in owned:
             with contextlib.suppress(Exception):

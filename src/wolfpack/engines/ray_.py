@@ -17,10 +17,12 @@ import numpy as np
 from ..smoothing.job import Job, Question
 from . import _messages as messages
 from ._interrupts import interrupts_held
-from ._pace import Deadline
+from ._pace import ALL_READY_SECONDS, Deadline
 from ._protocol import EngineFailure, missing
+from ._ray_head import Head, Node, shut_down
 from ._ray_network import loopback_only, private_folder, reachable_from_outside
 from ._rescue import NO_ROUND
+from ._set_aside import SetAside
 from ._tickets import Received, Ticket, Worker
 from ._worker import BlockWorker
 from ._worker_pool import WorkerPool
@@ -36,22 +38,18 @@ _SMALL_BYTES = 2**16
 _FEW_CALLS = 8
 """Number of calls up to which Ray is asked for one finished call at a time."""
 
-_CHECK_SECONDS = 1.0
-"""Seconds between two checks of the size of the cluster."""
-
-_ALL_READY_SECONDS = 10.0
-"""Seconds to wait for the remaining workers when some are ready."""
-
-_MAX_FAILED_STARTS = 3
+_WAIT_SECONDS = 1.0
+"""Seconds after which the driver looks at the cluster again, if nothing has come."""
 
 FlatArray: TypeAlias = tuple[bytes, str, tuple[int, ...]]
 
 
 class ActorAddress:
-    """An actor, and its method: asking Ray for the method takes longer than calling it."""
+    """An actor, its method and its node: asking Ray for a method takes longer than calling it."""
 
-    def __init__(self, actor: ActorHandle) -> None:
+    def __init__(self, actor: ActorHandle, node: Node) -> None:
         self.actor = actor
+        self.node = node
         self.work = actor.work.remote
 
 
@@ -73,12 +71,14 @@ class Ray(WorkerPool[ActorAddress]):
     Notes
     -----
     A query point of more than 64 kB is put into Ray's object store once per round and read from
-    there without a copy. CPUs that join the cluster during a run are used.
+    there without a copy. CPUs that join the cluster during a run are used. A node whose workers
+    cannot read the job is set aside, and the log names it once. If the head does not answer for 20
+    seconds, the run ends with ``engine_failure``.
 
-    Ray asks nobody for a password. All services of a cluster that is started here listen on the
-    loopback address alone, and its files are in a folder of their own that only this user can
-    read. Other users of this machine can still reach the loopback address. If Ray can be reached
-    from the network nevertheless, it is stopped and the run ends with an error.
+    All services of a cluster that is started here listen on the loopback address alone, and its
+    files are in a folder of their own that only this user can read. Other users of this machine
+    can still reach the loopback address. If Ray can be reached from the network nevertheless, it is
+    stopped and the run ends with an error.
     """
 
     latency: ClassVar[float] = 3e-3
@@ -95,8 +95,7 @@ class Ray(WorkerPool[ActorAddress]):
         self._points: Any = None
         self._actors: list[RayWorker] = []
         self._calls: dict[ObjectRef, RayWorker] = {}
-        self._checked = 0.0
-        self._failed_starts = 0
+        self._head: Head | None = None
         self.name = f"ray:{cluster}"
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -110,16 +109,22 @@ class Ray(WorkerPool[ActorAddress]):
         self._end_actors(kept=idle)  # Those that still work for an earlier run are of no use.
         for worker in idle:
             self._calls[worker.address.actor.load.remote(self._job)] = worker
-        deadline, all_ready = Deadline(self.patience), Deadline(_ALL_READY_SECONDS)
-        self._checked = 0.0
-        self._maintain()
+        deadline, all_ready = Deadline(self.patience), Deadline(ALL_READY_SECONDS)
+        self._set_aside = SetAside()
+        assert self._head is not None
+        self._head.ask()
         while len(self.workers) < len(self._actors) or not self._actors:
             self._receive(0.1)
             self._maintain()
+            why = self._set_aside.why()
             if all_ready.passed() and self.workers:
                 break  # Others may hold the remaining CPUs. Workers that come later are used.
+            if why and not self._actors:
+                raise EngineFailure(f"no worker of {self.name} can be used{why}")
             if deadline.passed():
-                raise EngineFailure(f"no worker of {self.name} was ready in {self.patience:g} s")
+                raise EngineFailure(
+                    f"no worker of {self.name} was ready in {self.patience:g} s{why}"
+                )
 
     def _connected(self) -> Any:
         try:
@@ -148,6 +153,10 @@ class Ray(WorkerPool[ActorAddress]):
         elif not ray.is_initialized():
             self._owns_cluster = True
             ray.init(address=self._wanted, log_to_driver=False, logging_level=logging.ERROR)
+        address = ""
+        with contextlib.suppress(Exception):  # A Ray client knows no such address.
+            address = ray.get_runtime_context().gcs_address
+        self._head = Head(address, ray.nodes)
         return ray
 
     def _check_unreachable(self) -> None:
@@ -162,21 +171,37 @@ class Ray(WorkerPool[ActorAddress]):
             )
 
     def _maintain(self) -> None:
-        """Keep one actor per CPU, also when workers are lost."""
-        now = time.monotonic()
-        if now - self._checked < _CHECK_SECONDS:
+        """Keep one actor per CPU of the nodes that can be used, also when workers are lost."""
+        assert self._head is not None
+        if self._head.silent:
+            self._raise_silent()
+        nodes = self._head.nodes()
+        if nodes is None:
             return
-        self._checked = now
-        try:
-            cpus = int(self._ray.cluster_resources().get("CPU", 0))
-        except Exception as error:
-            raise EngineFailure(f"{self.name} does not answer: {error}") from error
-        wanted = self._wanted if isinstance(self._wanted, int) else cpus
-        while len(self._actors) < wanted:
-            make = self._ray.remote(num_cpus=1, max_restarts=0)(RayActor)
-            worker = Worker(ActorAddress(make.remote(self._job)), "")
-            self._actors.append(worker)
-            self._calls[worker.address.actor.ready.remote()] = worker
+        self._set_aside.forget_others([node.id for node in nodes])
+        for node in nodes:
+            if node.id not in self._set_aside:
+                here = sum(worker.address.node.id == node.id for worker in self._actors)
+                for _ in range(node.cpus - here):
+                    self._make_actor(node)
+
+    def _make_actor(self, node: Node) -> None:
+        """Begin to make an actor on a node, which joins when it has read the job."""
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        where = NodeAffinitySchedulingStrategy(node.id, soft=False)
+        options = {"num_cpus": 1, "max_restarts": 0, "scheduling_strategy": where}
+        worker = Worker(
+            ActorAddress(self._ray.remote(**options)(RayActor).remote(self._job), node), ""
+        )
+        self._actors.append(worker)
+        self._calls[worker.address.actor.ready.remote()] = worker
+
+    def _raise_silent(self) -> None:
+        later = ""
+        if not self._owns_cluster:
+            later = "; Ray ends this process soon unless ray.shutdown() is called"
+        raise EngineFailure(f"the head of {self.name} does not answer any more{later}")
 
     def _announce(self, question: Question) -> int:
         size = messages.nbytes(question)
@@ -201,7 +226,7 @@ class Ray(WorkerPool[ActorAddress]):
         if not calls:
             time.sleep(min(timeout, 0.01))
             return []
-        ready, _ = self._ray.wait(calls, num_returns=1, timeout=min(timeout, _CHECK_SECONDS))
+        ready, _ = self._ray.wait(calls, num_returns=1, timeout=min(timeout, _WAIT_SECONDS))
         if ready and len(calls) > _FEW_CALLS:  # Asking once per reply would cost too much.
             ready, _ = self._ray.wait(calls, num_returns=len(calls), timeout=0)
         for call in ready:
@@ -223,18 +248,21 @@ class Ray(WorkerPool[ActorAddress]):
 
     def _answer(self, worker: RayWorker, call: ObjectRef) -> list[Received[ActorAddress]]:
         """Return what a finished call has brought; a worker that has read the job joins."""
+        errors = self._ray.exceptions
         try:
             data = self._ray.get(call, timeout=self.patience)
-        except self._ray.exceptions.RayActorError as error:
+        except errors.RayActorError as error:
             return self._gone(worker, error)
-        except self._ray.exceptions.RayError as error:
+        except (errors.ObjectLostError, errors.GetTimeoutError):  # Its host is gone or frozen.
+            self._abandon(worker)
+            return [Received(worker, None)]
+        except errors.RayError as error:
             raise EngineFailure(f"{self.name}: {error}") from error
         if not isinstance(data, str):
             return [Received(worker, messages.read_reply(pickle.loads(data)), len(data))]
         if worker in self._actors:
             worker.name = data
             self._join(worker)
-            self._failed_starts = 0
         return []
 
     def _gone(
@@ -244,12 +272,13 @@ class Ray(WorkerPool[ActorAddress]):
         if worker not in self._actors:
             return []
         self._actors.remove(worker)
-        self._checked = 0.0
+        if self._head is not None:
+            self._head.ask()
         if worker in self.workers:
             return [Received(worker, None)]
-        self._failed_starts += error is not None and error.actor_init_failed
-        if self._failed_starts >= _MAX_FAILED_STARTS:
-            raise EngineFailure(f"a Ray worker could not read the job: {error}")
+        if error is not None and error.actor_init_failed:
+            node, cause = worker.address.node, str(error).strip().splitlines()[-1]
+            self._set_aside.add(node.id, f"the Ray node {node.host}", self.name, cause)
         return []
 
     def _abandon(self, worker: RayWorker) -> None:
@@ -268,10 +297,14 @@ class Ray(WorkerPool[ActorAddress]):
     def _stop(self) -> None:
         if self._ray is None:
             return
+        silent = self._head is not None and self._head.silent
+        if self._head is not None:
+            self._head.close()
+            self._head = None
         self._end_actors()
         self._job = self._points = None
         if self._owns_cluster:
-            self._ray.shutdown()
+            shut_down(self._ray.shutdown, silent)
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
         self._ray, self._owns_cluster, self._folder = None, False, ""
