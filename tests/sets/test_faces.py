@@ -154,6 +154,15 @@ def test_no_step_leaves_the_affine_hull(name):
     assert K.max_step(x, d) == 0.0
 
 
+def test_a_point_near_limits_that_no_point_meets_together():
+    # x_0 is near 0, and near its other limit 3e-6, which the inequality gives
+    K = S.LinearProgram(A_ub=[[-1.0, 0.0]], b_ub=[-3e-6], bounds=(0.0, 1.0))
+    x = np.array([3e-6, 0.5], dtype=np.float32)
+    v = np.asarray(K.lmo_face(x, np.array([1.0, -1.0])))
+    np.testing.assert_allclose(v, [3e-6, 1.0], rtol=0, atol=1e-9)
+    assert K.contains(v)
+
+
 def test_arrays_of_other_libraries():
     torch = pytest.importorskip("torch")
     K = S.Hypersimplex(5, 2)

@@ -103,3 +103,25 @@ def test_what_is_foreseen_is_a_bound_and_close():
         assert state.tangent <= value
         state = solver.observe(problem, state)._replace(at=None)
     assert abs(value - exact) <= 0.3 * (exact - bound)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e4], ids=["near", "far"])
+@pytest.mark.parametrize("declared", [True, False], ids=["quadratic", "callable"])
+def test_bounds_whose_proofs_cost_much_are_foreseen(declared, far):
+    target = far + np.random.default_rng(0).random((4, 4))
+    own = wp.objectives.Quadratic(1.0, -target, 0.5 * float(np.vdot(target, target)))
+
+    def distance(x):
+        return 0.5 * float(np.vdot(x - target, x - target)), x - target
+
+    K = wp.sets.Translate(wp.sets.Birkhoff(4), np.full((4, 4), far))
+    f = own if declared else wp.objectives.Function(distance)
+    problem, solver = Problem(f, K), wp.solvers.Momentum()
+    oracles = Oracles(problem)
+    state = solver.init(problem, K.start(), oracles)
+    for _ in range(10):
+        state = solver.step(problem, state, oracles)
+        proved = solver.lower_bound(problem, state, oracles)
+        # the proof subtracts what rounding may have done, and no more
+        assert 0.0 <= solver.foresee(problem, state)[1] - proved <= 1e-11 * max(1.0, far**2)
+    assert wp.minimize(f, K, method="momentum", tol=1e-1 * (1 + far)).status == "converged"

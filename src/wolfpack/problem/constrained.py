@@ -222,6 +222,18 @@ class Problem:
                 self.counts.slope = y
         return bound
 
+    def unproved_bound(self, y: Array, dual: Any, vertex: Any) -> float:
+        """Return what `dual_bound` would be if the oracle and all sums were exact.
+
+        It costs no proof, so that a run can tell beforehand whether one is worth its price.
+        """
+        least = float(vertex.dot(y))
+        if not self.objective.number_dual:
+            return least - self.objective.conjugate_bound(dual)
+        if self.centre is not None:
+            least -= inner(y, self.centre)
+        return least - float(dual[0])
+
     @cached_property
     def _priced(self) -> bool:
         """Whether K tells prices of its constraints, which the slope of the best bound gives."""

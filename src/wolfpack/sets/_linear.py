@@ -176,21 +176,32 @@ class LinearSystem:
 
         What is within ``tol`` of its limit at x is held there: bounds and inequalities.
         """
-        low, high = self.low.copy(), self.high.copy()
-        at_low, at_high = x <= low + tol, x >= high - tol
-        high[at_low], low[at_high] = low[at_low], high[at_high]
-        limits = self._program.limits._replace(low=low, high=np.maximum(low, high))
-        if self.A_ub is not None:
-            slack, size = self.b_ub - self.A_ub @ x, abs(self.A_ub).sum(axis=1)
-            tight = np.flatnonzero(slack <= tol * np.maximum(1.0, np.asarray(size).reshape(-1)))
-            row_low = limits.row_low.copy()
-            row_low[tight] = self.b_ub[tight]
-            limits = limits._replace(row_low=row_low)
-        largest = float(abs(c).max()) or 1.0
-        found = Program(self._program.matrix, limits).solve_anew(COST * (c / largest))
+        cost = c * (COST / (float(abs(c).max()) or 1.0))
+        found = Program(self._program.matrix, self._face(x, tol)).solve_anew(cost)
+        if found.status != "Optimal":
+            # x is near to limits that no point meets together: it keeps its own distances to them
+            found = Program(self._program.matrix, self._face(x, tol, exact=False)).solve_anew(cost)
         if found.status != "Optimal":
             raise RuntimeError(f"HiGHS found no minimiser on a face: {found.status}")
         return self._inside(found)
+
+    def _face(self, x: Array, tol: float, exact: bool = True) -> Limits:
+        """Return the limits that hold x where it is within ``tol`` of its own.
+
+        Without ``exact`` a variable or row may be as far from its limit as it is at x, so that x
+        itself meets the new limits.
+        """
+        at_low, at_high = x <= self.low + tol, x >= self.high - tol
+        least, most = (self.low, self.high) if exact else (x.clip(self.low), x.clip(max=self.high))
+        low, high = np.where(at_high, most, self.low), np.where(at_low, least, self.high)
+        limits = self._program.limits._replace(low=low, high=np.maximum(low, high))
+        if self.A_ub is None:
+            return limits
+        image, size = self.A_ub @ x, np.asarray(abs(self.A_ub).sum(axis=1)).reshape(-1)
+        tight = np.flatnonzero(self.b_ub - image <= tol * np.maximum(1.0, size))
+        row_low = limits.row_low.copy()
+        row_low[tight] = (self.b_ub if exact else np.minimum(image, self.b_ub))[tight]
+        return limits._replace(row_low=row_low)
 
     def max_step(self, x: Array, d: Array) -> float:
         """Return the largest t with x + t d in the polyhedron."""

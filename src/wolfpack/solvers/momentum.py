@@ -159,8 +159,7 @@ class Momentum(Solver[State]):
         where it is known. The bound is not proved where proofs cost oracle calls.
         """
         if getattr(problem.set, "proof_calls", 0):
-            least = float(state.vertex.dot(state.theta))
-            bound = least - problem.objective.conjugate_bound(state.dual)
+            bound = problem.unproved_bound(state.theta, state.dual, state.vertex)
         else:
             bound = problem.dual_bound(state.theta, state.dual, state.vertex, averaged=True)
         if state.at is not None:
