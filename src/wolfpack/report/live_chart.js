@@ -88,7 +88,9 @@
       for (const { series, points } of lines) {
         if (points.length === 1) {
           const [{ x: cx, y: cy }] = points.map((p) => ({ x: x.place(p.x), y: y.place(p.y) }));
-          svg.append(element("circle", { cx, cy, r: 4, class: "point", style: `fill: var(--${series.color})` }));
+          svg.append(element("circle", {
+            cx, cy, r: 4, class: "point", "data-series": series.name, style: `fill: var(--${series.color})`,
+          }));
           continue;
         }
         const d = points.map((p, i) => `${i ? "L" : "M"}${x.place(p.x).toFixed(2)} ${y.place(p.y).toFixed(2)}`);
