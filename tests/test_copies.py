@@ -187,6 +187,10 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "ManyResult": lambda: wp.minimize_many(
         objectives.LeastSquares(A, np.stack([B, 2.0 * B])), sets.Simplex(5)
     ),
+    "PathResult": lambda: wp.path(
+        lambda t: objectives.LeastSquares(A, t * B), sets.Simplex(5), [1.0, 2.0]
+    ),
+    "pair": lambda: wp.between(sets.Simplex(5), sets.L1Ball(5)),
     "History": lambda: finished(method="fw").history,
     **{
         f"result of {m}": lambda m=m: finished(method=m, max_rounds=9)

@@ -26,10 +26,12 @@ from .front.execute import ConvergenceError
 from .front.integer import minimize_integer
 from .front.many import minimize_many
 from .front.minimize import minimize
+from .front.path import path
 from .front.resume import resume
 from .loop import Result, Status, load
 from .loop.checkpoint import Checkpoint
 from .loop.many_result import ManyResult
+from .loop.path_result import PathResult
 from .problem import CapabilityError
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ __all__ = [
     "Checkpoint",
     "ConvergenceError",
     "ManyResult",
+    "PathResult",
     "Result",
     "Status",
     "arrays",
@@ -59,6 +62,7 @@ __all__ = [
     "minimize_many",
     "noise",
     "objectives",
+    "path",
     "plot",
     "regularizers",
     "resume",

@@ -41,7 +41,7 @@ from ..sets import Set, TraceNormBall
 from ..smoothing import SAMPLINGS, SMOOTHINGS
 from ..solvers import Descending, LowRankCorrective, StochasticComposite
 from ..solvers.parts.decomposition import begun_apart
-from ..solvers.parts.warm import begun_with, kept_hull, with_weight
+from ..solvers.parts.warm import begun_with, fitted, kept_hull, within
 from .choose import as_set, choose
 from .config import Config, ConstrainedSettings, as_checkpoint
 from .execute import concluded, execute
@@ -237,12 +237,14 @@ def minimize(
     )
     L = options.pop("L", None)
     device = options.pop("device", None)
+    counts = _counts_of_preparation(limits, began)
     if isinstance(x0, Result):
-        x0, view = _taken_over(x0, objective, region, view)
+        problem = Problem(objective, region, L, counts, convex=declared)
+        with counted(counts):
+            x0, view = _taken_over(x0, problem, region, view)
     if device is not None:
         objective = on_device(objective, device)
         x0 = x0 if x0 is None or is_foreign(x0) else like(x0, objective.like)
-    counts = _counts_of_preparation(limits, began)
     with without_graphs(x0), counted(counts):
         start = starting_point(objective, region, x0)
     region = region.at(start)
@@ -305,14 +307,18 @@ def minimize(
     return concluded(result, raise_on_failure)
 
 
-def _taken_over(
-    earlier: Result, objective: Objective, K: Set, view: Options
-) -> tuple[Array, Options]:
-    """Return the point of an earlier run, and what lets a method begin with its vertices."""
-    kept = None if is_foreign(objective.like) else kept_hull(getattr(earlier, "state", None))
-    hull = None if kept is None else with_weight(kept, K)
+def _taken_over(earlier: Result, problem: Problem, K: Set, view: Options) -> tuple[Array, Options]:
+    """Return the point to begin at, and what lets a method begin with an earlier run's vertices.
+
+    That is the best point of their hull, if f tells how to find it, and else the earlier point.
+    """
+    foreign = is_foreign(problem.objective.like)
+    kept = None if foreign else kept_hull(getattr(earlier, "state", None))
+    hull = None if kept is None else within(kept, K)
     if hull is None:
         return earlier.x, view
+    with contextlib.suppress(LimitReached):
+        hull = fitted(problem, hull)
     return hull.point(), replace(view, begin=partial(begun_with, known=hull))
 
 

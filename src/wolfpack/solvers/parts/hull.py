@@ -254,7 +254,7 @@ class Hull(NamedTuple):
         weights, used = _scaled(weights)
         hull = self._weighted(weights, self.idle)
         used[0] = True
-        return hull if np.count_nonzero(used) == len(used) else hull._only(used)
+        return hull if np.count_nonzero(used) == len(used) else hull.only(used)
 
     def moved_to(self, x: Array, metric: Metric | None = None) -> Hull:
         """Return the hull of ``x`` and the vertices, which have lost their weights.
@@ -301,7 +301,7 @@ class Hull(NamedTuple):
             order = np.where(fixed, -np.inf, np.where(stays, scores, np.inf))
             last = max(limit, int(fixed.sum()))
             stays[np.argsort(order, kind="stable")[last:]] = False
-        return self._only(stays)
+        return self.only(stays)
 
     def _weighted(self, weights: Array, idle: Array) -> Hull:
         """Return the hull with other weights and ages; `_replace` takes twice as long."""
@@ -335,7 +335,7 @@ class Hull(NamedTuple):
         start = Gram(np.empty((0, 0)), 0) if self.products is None else self.products
         return self._replace(products=start.bordered(rows), images=images)
 
-    def _only(self, stays: Array) -> Hull:
+    def only(self, stays: Array) -> Hull:
         """Return the hull of the points where ``stays`` is True; the origin is one of them."""
         if stays.all():
             return self
