@@ -38,7 +38,10 @@ def code_blocks() -> ModuleType:
     return code_blocks
 
 
-SLOW = ("docs/tutorial/6-cluster.md",)  # starts processes
+SLOW = (
+    "docs/tutorial/6-cluster.md",
+    *(f"docs/cases/{path.name}" for path in DOCS.glob("cases/*.md")),
+)
 
 
 def runnable() -> list[Any]:
