@@ -1,4 +1,4 @@
-"""Where the examples put their pictures; they run without Matplotlib too."""
+"""What the examples share: where pictures go, and what to say where a package is missing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+
+def need(package: str, extra: str) -> None:
+    """End with one line where a package is missing that the example cannot do without."""
+    if find_spec(package) is None:
+        sys.exit(f"this example needs {package}: pip install 'wolfpack[{extra}]'")
 
 
 def picture(
@@ -31,7 +37,7 @@ def picture(
 
     from wolfpack.report.plots import style
 
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "demo-out")
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else f"{Path(script).stem}-out")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{Path(script).stem}.png"
     with matplotlib.rc_context(style()):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from _picture import picture
+from _picture import need, picture
 
 import wolfpack as wp
 
@@ -64,6 +64,7 @@ def draw(axes: list, best: float, traces: dict) -> None:
 
 
 if __name__ == "__main__":
+    need("sklearn", "sklearn")
     best, traces = solve()
     for name, (read, values, gaps) in traces.items():
         print(f"{name}: F - min F = {values[-1] - best:.1e}, certified {gaps[-1]:.1e}, ", end="")

@@ -11,7 +11,7 @@ once. Gradients come from minibatches with variance reduction.
 from __future__ import annotations
 
 import numpy as np
-from _picture import picture
+from _picture import need, picture
 from composite_digits import digits
 
 import wolfpack as wp
@@ -52,6 +52,7 @@ def draw(axes: list, answers: dict[str, wp.Result], right: dict[str, float]) -> 
 
 
 if __name__ == "__main__":
+    need("sklearn", "sklearn")
     answers, right = solve()
     for name, result in answers.items():
         used = pixels_used(result.x)

@@ -10,7 +10,7 @@ A vertex of the l1 ball is one signed pixel, so the radius bounds how many pixel
 from __future__ import annotations
 
 import numpy as np
-from _picture import picture
+from _picture import need, picture
 
 import wolfpack as wp
 
@@ -48,6 +48,7 @@ def draw(axes: list, answers: dict) -> None:
 
 
 if __name__ == "__main__":
+    need("sklearn", "sklearn")
     answers = solve()
     for r, (result, wrong) in answers.items():
         used = np.count_nonzero(abs(result.x) > 1e-9)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from _picture import need
 from own_objective import scenarios
 
 import wolfpack as wp
@@ -32,5 +33,6 @@ def solve(aversion: float = 1.0, shares: int = 40, tol: float = 1e-4) -> wp.Resu
 
 
 if __name__ == "__main__":
+    need("torch", "torch")
     result = solve()
     print(f"risk {result.fun:+.4f} (gap {result.gap:.0e})")

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+import wolfpack
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = (
@@ -56,9 +61,60 @@ def run(*command: str | Path, cwd: Path | None = None) -> str:
 def test_import_is_light() -> None:
     code = "import sys, wolfpack; print(*sys.modules)"
     loaded = set(run(sys.executable, "-c", code).split())
+    assert "wolfpack" in loaded
+    # names are imported when they are first used
+    assert loaded.isdisjoint({"numpy", "scipy", "wolfpack.sets"})
+    code = "import sys, wolfpack; wolfpack.minimize, wolfpack.sets; print(*sys.modules)"
+    loaded = set(run(sys.executable, "-c", code).split())
     assert "wolfpack.sets" in loaded
     assert loaded.isdisjoint(HEAVY)
     assert loaded.isdisjoint(LATER)
+
+
+def test_every_name_is_found_and_others_are_not() -> None:
+    code = (
+        "import wolfpack\n"
+        "assert set(wolfpack.__all__) <= set(dir(wolfpack))\n"
+        "from wolfpack import *\n"
+        "assert minimize is wolfpack.minimize and sets is wolfpack.sets\n"
+        "wolfpack.loop  # a subpackage that is not listed\n"
+        "try:\n    wolfpack.nothing\n"
+        "except AttributeError as error:\n    print(error)\n"
+    )
+    assert "module 'wolfpack' has no attribute 'nothing'" in run(sys.executable, "-c", code)
+
+
+def metadata() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def test_the_version_is_written_once_and_cited() -> None:
+    assert "version" in metadata()["dynamic"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {wolfpack.__version__}\n" in citation
+
+
+def test_the_extra_all_leaves_out_tools_and_what_needs_a_gpu() -> None:
+    extras = metadata()["optional-dependencies"]
+    (everything,) = extras["all"]
+    named = set(re.findall(r"\w+", everything.partition("[")[2]))
+    tools = {"bench", "dev", "mutants", "docs", "gpu", "all"}
+    assert named == set(extras) - tools
+
+
+def test_the_conda_recipe_asks_for_what_the_package_asks_for() -> None:
+    recipe = (ROOT / "packaging" / "conda" / "meta.yaml").read_text(encoding="utf-8")
+    needed = re.findall(r"^    - (.+)$", recipe.partition("\n  run:\n")[2], re.M)
+    wanted = [*metadata()["dependencies"], "python" + metadata()["requires-python"]]
+    tidy = {re.sub(r"\s+", "", line) for line in needed if "wolfpack" not in line}
+    assert tidy >= {line.replace(" ", "") for line in wanted}
+
+
+def test_the_workflow_tests_the_pythons_that_are_promised() -> None:
+    promised = re.findall(r"Python :: (3\.\d+)", "\n".join(metadata()["classifiers"]))
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+    (tested,) = re.findall(r"^ +python: \[(.*)\]$", workflow, re.M)
+    assert re.findall(r"3\.\d+", tested) == promised
 
 
 def test_command_line_starts_without_extras() -> None:

@@ -459,6 +459,7 @@ def test_ctrl_c_writes_the_best_so_far(problem):
     assert result.status == wp.Status.INTERRUPTED
     assert result.gap < 1
     assert Path("there/run.ckpt").exists()
+    assert "To go on: wolfpack resume there\n" in Path("printed").read_text()
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")
@@ -495,7 +496,8 @@ def interrupted_after(problem, begun, seconds, before="") -> subprocess.Popen[st
             time.sleep(0.05)
         time.sleep(seconds)
         os.killpg(process.pid, signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=60)
+        Path("printed").write_text(out)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

@@ -134,3 +134,16 @@ def test_histories_are_tables_for_pandas(runs):
     table = pandas.DataFrame(runs[0].history)
     assert list(table.columns) == list(runs[0].history)
     assert np.array_equal(table["gap"], runs[0].history["gap"])
+
+
+def test_functions_and_sets_say_what_they_are():
+    def risk(x):
+        return float(x @ x), 2 * x
+
+    assert repr(wp.objectives.as_objective(risk)) == "Function(risk)"
+    assert repr(wp.objectives.Function(risk, shape=(3,))) == "Function(risk, x of shape (3,))"
+    html = wp.sets.Simplex(4)._repr_html_()
+    assert "<td>Simplex(4" in html
+    assert "projection</th><td>yes" in html
+    assert "with gumbel noise" in html
+    assert "projection</th><td>no" in wp.sets.SpanningTree([(0, 1), (1, 2)])._repr_html_()

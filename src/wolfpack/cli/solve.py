@@ -203,8 +203,14 @@ class _Job:
                     print(json.dumps({**written.summary, "files": files}, indent=2))
                 elif not quiet:
                     _show(result, written, self.folder)
+                    self._tell_how_to_go_on(result)
         if not result.success:
             raise typer.Exit(1)
+
+    def _tell_how_to_go_on(self, result: Result) -> None:
+        if result.status == "interrupted" and (self.folder / CHECKPOINT).exists():
+            words = shlex.join(["wolfpack", "resume", str(self.folder)])
+            Console(highlight=False).print(f"To go on: {words}", soft_wrap=True, markup=False)
 
     def _write(self, result: Result) -> Written:
         from ..problem_file import write
@@ -228,7 +234,7 @@ def _earlier(folder: Path, overwrite: bool) -> EarlierFiles:
     found = EarlierFiles(folder)
     # A run that failed early leaves nothing but run.json, which is not worth keeping.
     if any(name != "run.json" for name in found.names) and not overwrite:
-        hint = "choose another folder with --out, or pass --overwrite"
+        hint = "to solve again, pass --overwrite, or name another folder with --out"
         raise InputError(f"{folder} holds the results of an earlier run; {hint}")
     return found
 
@@ -319,5 +325,5 @@ def _interruptible(folder: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         if not (folder / CHECKPOINT).exists():
             raise
-        hint = f"wolfpack resume {folder} goes on"
+        hint = f"{shlex.join(['wolfpack', 'resume', str(folder)])} goes on"
         raise Interrupted(f"interrupted before the results were written; {hint}") from None

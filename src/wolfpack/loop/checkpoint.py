@@ -13,7 +13,6 @@ import json
 import os
 import platform
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +24,7 @@ from ..arrays import Array
 from ..engines._rows import Rows
 from ..files import replacing
 from ..problem.checks import as_path, checked, count, nonnegative, optional
+from ..problem.warn import warn_user
 from .codec import Decoder, Encoder
 from .history import History
 from .monitor import Monitor
@@ -148,7 +148,7 @@ class Saver:
         except OSError as error:
             if not self._warned:
                 text = f"no checkpoint could be written, the run goes on without: {error}"
-                warnings.warn(text, CheckpointWarning, stacklevel=2)
+                warn_user(text, CheckpointWarning)
             self._warned = True
         self._written, self._clock = True, time.monotonic()
 
@@ -195,7 +195,7 @@ def read(path: str | os.PathLike[str], place: Any = None) -> tuple[Any, Snapshot
             raise
         found = _read(older(path), place)
         text = f"{error}; continuing from the generation before, {older(path)}"
-        warnings.warn(text, CheckpointWarning, stacklevel=3)
+        warn_user(text, CheckpointWarning)
         return found
 
 

@@ -12,7 +12,6 @@ import json
 import math
 import os
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 
 from ..arrays import LowRank
 from ..files import replacing
+from ..problem.warn import warn_user
 from .forecast import GapForecast
 from .result import Result
 from .saved import as_columns
@@ -110,7 +110,7 @@ class LiveFile:
             self._look = math.inf
             why = f"{self.path}: {error.strerror or error}"
             hint = "the run goes on, and cannot be watched; make room before the next one"
-            warnings.warn(f"watch cannot be written: {why}; {hint}", stacklevel=2)
+            warn_user(f"watch cannot be written: {why}; {hint}")
             return
         now = time.monotonic()
         self._cost = now - began

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import math
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..arrays import Array
 from ..checks import Audit, CompositeAudit, ConstrainedAudit, Finding, breach
 from ..problem import LimitReached, Problem
+from ..problem.warn import warn_user
 from ..smoothing import Oracles
 from .status import Status
 from .tracker import Tracker
@@ -110,7 +110,7 @@ class Monitor:
             f"{name} = {violation.constant:.6g} is too small: {rounds} f grew more than {name} "
             f"allows. The certificate holds, the rate does not: pass a larger {name}."
         )
-        warnings.warn(text, SmoothnessWarning, stacklevel=2)
+        warn_user(text, SmoothnessWarning)
         self.seen.add(violation.what)
         self.remarks.append(text)
 
@@ -157,4 +157,4 @@ class Monitor:
             self.tracker.stationarity = math.inf
         self.remarks.append(found.text)
         if found.culprit == "convexity":
-            warnings.warn(found.text, ConvexityWarning, stacklevel=2)
+            warn_user(found.text, ConvexityWarning)

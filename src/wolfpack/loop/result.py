@@ -18,6 +18,7 @@ from ..engines import EngineLog
 from ..files import replacing, write_text
 from ..problem import CapabilityError
 from ..problem.checks import as_path, count, flag, optional, shown
+from ..problem.html import as_table
 from .active import Mixture, active_of, reduced
 from .history import History
 from .saved import as_columns, fields_from, header_of, parts_of
@@ -134,11 +135,7 @@ class Result(OptimizeResult):
             "seconds": f"{self.seconds:.3g}",
             "method": str(self.get("method", "")),
         }
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>"
-            for name, value in rows.items()
-        )
-        return f"<table>{cells}</table><p>{escape(str(self.message))}</p>"
+        return f"{as_table(rows)}<p>{escape(str(self.message))}</p>"
 
     @property
     def duals(self) -> dict[str, Any] | None:

@@ -70,6 +70,11 @@ class Function(Objective):
         self.L, self.shape = constant(L, "L"), optional(as_shape)(shape, "shape")
         self.error = nonnegative(error, "error")
 
+    def __repr__(self) -> str:
+        name = getattr(self.fun, "__qualname__", None) or type(self.fun).__name__
+        shape = "" if self.shape is None else f", x of shape {tuple(self.shape)}"
+        return f"{type(self).__name__}({name.rpartition('.')[2]}{shape})"
+
     def evaluate(self, x: Array) -> Evaluation:
         try:
             # a copy: f may write into its argument

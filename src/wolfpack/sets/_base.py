@@ -27,6 +27,7 @@ from ..arrays import (
 from ..atoms import Atoms, Dense
 from ..problem import CapabilityError, Polyhedron, Stackable, is_own, spend
 from ..problem.checks import nonnegative
+from ..problem.html import as_table
 from ..problem.polyhedron import Matrix, Rows
 from ._laws import NoiseLike
 from ._prices import Prices, named, row_prices
@@ -462,6 +463,17 @@ class Set(Stackable, ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.summary.format(K=self)})"
+
+    def _repr_html_(self) -> str:
+        """Return what the set is and what it knows as a small table, for notebooks."""
+        forms = ", ".join(sorted(map(str, self.closed_forms)))
+        rows = {
+            "set": repr(self),
+            "shape of x": " x ".join(map(str, self.shape)),
+            "projection": "yes" if self.has("project") else "no",
+            "smoothed exactly": f"with {forms} noise" if forms else "no",
+        }
+        return as_table(rows)
 
 
 _HOST = np.zeros(0)
