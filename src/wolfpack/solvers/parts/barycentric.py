@@ -104,8 +104,8 @@ def minimize_weights(
     returned for this Gram matrix, or for a part of it.
     """
     w, r, used = weights, slopes, weights > 0
-    mean = float(r @ w)
-    if mean - r.min() <= tol and r[used].max() - mean <= tol:
+    mean = float(r.dot(w))
+    if mean - r[r.argmin()] <= tol and r[used].max() - mean <= tol:
         return weights, known
     w, r, face = w.copy(), r.copy(), _Face(gram, known, used)
     spread_before, entered = math.inf, False
@@ -113,11 +113,11 @@ def minimize_weights(
     for _ in range(20 + 10 * len(w)):
         tick()
         on_face = r[face.order]
-        spread = float(on_face.max() - on_face.min())
+        spread = float(on_face[on_face.argmax()] - on_face[on_face.argmin()])
         # more steps on one face only correct the rounding errors of the first
         if spread > 0.1 * tol and spread < 0.5 * spread_before:
             move = face.descent(on_face)
-            slope = float(on_face @ move)
+            slope = float(on_face.dot(move))
             uphill = slope >= 0 or (entered and move[-1] <= 0)
             if uphill and face.age:
                 face.factor(face.order.copy())
@@ -131,7 +131,7 @@ def minimize_weights(
                     spread_before = math.inf
                 continue
         entering = int(r.argmin())
-        if float(r @ w) - r[entering] <= 0.5 * tol or face.has[entering]:
+        if float(r.dot(w)) - r[entering] <= 0.5 * tol or face.has[entering]:
             break
         face.add(entering)
         spread_before, entered = math.inf, True
@@ -145,31 +145,34 @@ def _advance(gram: Array, w: Array, r: Array, face: _Face, move: Array, slope: f
     """
     order = face.order
     change = _times(gram, order, move)
-    curvature = float(change[order] @ move)
+    curvature = float(change[order].dot(move))
     exact = -slope / curvature if curvature > 0 else math.inf
-    shrinking = np.flatnonzero(move < 0)
+    shrinking = (move < 0).nonzero()[0]
     before = w[order]
     room = before[shrinking] / -move[shrinking]
-    step = min(exact, float(room.min(initial=math.inf)))
+    least = float(room[room.argmin()]) if len(room) else math.inf
+    step = min(exact, least)
     if not math.isfinite(step):  # a factor of noise may give a move without a direction
         return False
     after = np.maximum(before + step * move, 0.0)
+    r += step * change
+    if least > step:
+        w[order] = after
+        return False
     gone = shrinking[room <= step]
     after[gone] = 0.0
     w[order] = after
-    r += step * change
-    if len(gone):
-        face.remove(gone)
-    return len(gone) > 0
+    face.remove(gone)
+    return True
 
 
 def _times(gram: Array, order: Array, move: Array) -> Array:
     """Return G times the vector that has ``move`` at the positions ``order``."""
     if 3 * len(order) < len(gram):
-        return move @ gram[order]
+        return move.dot(gram[order])
     whole = np.zeros(len(gram))
     whole[order] = move
-    return gram @ whole
+    return gram.dot(whole)
 
 
 class _Face:
@@ -182,8 +185,12 @@ class _Face:
 
     def __init__(self, gram: Array, known: Face | None, used: Array) -> None:
         self.gram = gram
-        stays = None if known is None else (known.order >= 0) & used[known.order]
-        if known is None or stays is None or 2 * stays.sum() < used.sum() or known.age >= REFRESH:
+        if known is None or known.age >= REFRESH:
+            self.factor(np.flatnonzero(used))
+            return
+        stays = (known.order >= 0) & used[known.order]
+        left, needed = np.count_nonzero(stays), np.count_nonzero(used)
+        if 2 * left < needed:
             self.factor(np.flatnonzero(used))
             return
         n, room = len(known.order), len(known.buffer)
@@ -196,10 +203,11 @@ class _Face:
         self._order[:n], self.ones[:n] = known.order, known.ones
         self.has = np.zeros(len(gram), dtype=bool)
         self.has[known.order[stays]] = True
-        if not stays.all():
+        if left < n:
             self.remove(np.flatnonzero(~stays))
-        for point in np.flatnonzero(used & ~self.has):
-            self.add(int(point))
+        if left < needed:
+            for point in np.flatnonzero(used & ~self.has):
+                self.add(int(point))
 
     @property
     def order(self) -> Array:
@@ -236,9 +244,9 @@ class _Face:
         """
         right = np.zeros(len(self.R))
         # a common slope changes nothing, and subtracting it keeps the digits of the rest
-        right[: self.n] = slopes - slopes.mean()
+        np.subtract(slopes, slopes.sum() / self.n, out=right[: self.n])
         half, ones = blas.dtrsv(self.R, right, trans=1, overwrite_x=1), self.ones
-        right = (float(ones @ half) / float(ones @ ones)) * ones - half
+        right = (float(ones.dot(half)) / float(ones.dot(ones))) * ones - half
         return blas.dtrsv(self.R, right, overwrite_x=1)[: self.n]
 
     def add(self, point: int) -> None:
@@ -252,11 +260,11 @@ class _Face:
         column = np.zeros(len(self.R))
         column[:n] = self.gram[point, self.order] + self.shift
         column = blas.dtrsv(self.R, column, trans=1, overwrite_x=1)
-        square = self.gram[point, point] + self.shift - float(column @ column)
+        square = self.gram[point, point] + self.shift - float(column.dot(column))
         pivot = math.sqrt(max(square, _PIVOT * self.shift))
         self.R[:n, n] = column[:n]
         self.R[n, n] = pivot
-        self.ones[n] = (1.0 - float(column @ self.ones)) / pivot
+        self.ones[n] = (1.0 - float(column.dot(self.ones))) / pivot
         self._order[n] = point
         self.has[point] = True
         self.n, self.age = n + 1, self.age + 1
