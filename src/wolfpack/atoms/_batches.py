@@ -32,7 +32,7 @@ def join(parts: Sequence[Atoms]) -> Atoms:
     if len(parts) == 1 and parts[0].count is not None:
         return parts[0]
     kind, shape = type(parts[0]), parts[0].vertex_shape
-    joined = _join(parts[0], parts) if all(type(part) is kind for part in parts) else None
+    joined = _joiner(kind)(parts[0], parts) if all(type(part) is kind for part in parts) else None
     if joined is not None:
         return joined
     return Dense(concat([reshape(part.to_dense(), (-1, *shape)) for part in parts]), shape)
@@ -61,6 +61,12 @@ def combine(atoms: Atoms, weights: Array) -> Array:
 def _combiner(kind: type[Atoms]) -> Callable[[Atoms, Array], Array]:
     """Return what `combine` calls for vertices of this type; to ask each time takes longer."""
     return combine.dispatch(kind)
+
+
+@cache
+def _joiner(kind: type[Atoms]) -> Callable[..., Atoms | None]:
+    """Return what `_join` calls for vertices of this type."""
+    return _join.dispatch(kind)
 
 
 @singledispatch

@@ -206,19 +206,27 @@ class Corrective(Solver[State]):
         if kind == "affine" and not is_predicted(problem, hull, scores, found, at.value):
             kind = "gradient"
             found = correct(kind, problem, hull, here, int(places[0]), tol, scores)
-        hull = hull.reweighted(found.weights)._replace(face=found.face)
+        hull = hull.reweighted(found.weights, found.face)
         if found.gram is not None:
             hull = hull.with_gram(found.gram)
-        perturbed = places[len(places) - len(rungs) :]
-        new = perturbed >= known
-        state = state._replace(
+        scales, average = state.scales, state.average
+        if len(rungs):
+            perturbed = places[len(places) - len(rungs) :]
+            new = perturbed >= known
+            scales = scales.learned(rungs, new, new & (hull.weights[perturbed] > 0))
+        if self.m > 1:  # otherwise no question asks for it
+            average = average.updated(found.at)
+        state = State(
             k=state.k + 1,
             x=found.x,
             at=found.at,
             hull=hull,
-            scales=state.scales.learned(rungs, new, new & (hull.weights[perturbed] > 0)),
-            average=state.average.updated(found.at),
+            answers=state.answers,
+            scales=scales,
+            average=average,
+            stall=state.stall,
             kind=kind,
+            anchor=state.anchor,
         )
         return self._ask(problem, state, oracles)
 

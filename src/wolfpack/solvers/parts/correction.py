@@ -223,15 +223,16 @@ def correct(
 def _quadratic(problem: Problem, hull: Hull, r: Array, clean: int, tol: float) -> Corrected:
     G, w = hull.gram, hull.weights
     assert G is not None
-    Gw = G @ w
-    descent = float(r @ w - r[clean])
-    curvature = float(G[clean, clean] - 2.0 * Gw[clean] + w @ Gw)
+    Gw = G.dot(w)
+    descent = float(r.dot(w) - r[clean])
+    curvature = float(G[clean, clean] - 2.0 * Gw[clean] + w.dot(Gw))
     gamma = 0.0 if descent <= 0 else min(1.0, descent / max(curvature, descent))
     w_start = (1.0 - gamma) * w
     w_start[clean] += gamma
     slopes = r + gamma * (G[clean] - Gw)
     weights, face = minimize_weights(G, slopes, w_start, tol, hull.face)
-    return _at(problem, hull, weights)._replace(face=face)
+    x, at = _evaluated(problem, hull, weights)
+    return Corrected(weights, x, at, face)
 
 
 def _frank_wolfe_step(problem: Problem, hull: Hull, here: Corrected, clean: int) -> Corrected:
@@ -261,8 +262,12 @@ def _search(problem: Problem, hull: Hull, here: Corrected, tip: Array) -> Correc
 
 
 def _at(problem: Problem, hull: Hull, weights: Array) -> Corrected:
+    return Corrected(weights, *_evaluated(problem, hull, weights))
+
+
+def _evaluated(problem: Problem, hull: Hull, weights: Array) -> tuple[Array, Evaluation]:
     x = hull.point(weights)
-    return Corrected(weights, x, evaluate(problem, hull, weights, x))
+    return x, evaluate(problem, hull, weights, x)
 
 
 def _settled(r: Array, w: Array, tol: float) -> bool:

@@ -90,7 +90,7 @@ def reweighed(hull: Hull, off: Array) -> Hull:
     scores = hull.scores(off)
     tol = 4.0 * epsilon(off) * float(abs(scores).max())
     weights, face = minimize_weights(hull.gram, scores, hull.weights, tol, hull.face)
-    return hull.reweighted(weights)._replace(face=face)
+    return hull.reweighted(weights, face)
 
 
 def _corrected(problem: Problem, hull: Hull, tol: float) -> Hull:

@@ -13,7 +13,6 @@ for later corrections (`Hull.reweighted`), up to an age and a number of vertices
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Hashable
 from hashlib import blake2b
 from typing import NamedTuple
@@ -88,11 +87,17 @@ class Gram:
         old, size = self.size, rows.shape[1]
         room = len(self._buffer) if size <= len(self._buffer) else _with_room(size)
         own = self._written[0] == old and room == len(self._buffer)
-        grown = copy.copy(self) if own else Gram(self.matrix, room)
+        grown = self._shared() if own else Gram(self.matrix, room)
         grown.size = grown._written[0] = size
         grown._buffer[old:size, :size] = rows
         grown._buffer[:old, old:size] = rows[:, :old].T
         return grown
+
+    def _shared(self) -> Gram:
+        """Return the same matrix in the same buffer; `copy.copy` takes ten times as long."""
+        other = Gram.__new__(Gram)
+        other._buffer, other._written = self._buffer, self._written
+        return other
 
     def only(self, kept: Array) -> Gram:
         """Return the matrix of the points ``kept``."""
@@ -242,17 +247,22 @@ class Hull(NamedTuple):
             weights[source] = 0.0 if emptied else weights[source] - step
         return self.pruned(weights)
 
-    def reweighted(self, weights: Array) -> Hull:
-        """Return the hull with these weights, scaled to sum 1; points without weight age."""
+    def reweighted(self, weights: Array, face: Face | None = None) -> Hull:
+        """Return the hull with these weights, scaled to sum 1, and the factor ``face``; points
+        without weight age.
+        """
         weights, used = _scaled(weights)
         idle = self.idle + 1
         idle[used] = 0
-        return self._weighted(weights, idle)
+        origin, atoms, keys, _, _, products, _, images = self
+        return Hull(origin, atoms, keys, weights, idle, products, face, images)
 
     def pruned(self, weights: Array) -> Hull:
         """Return the hull with these weights, scaled to sum 1, without vertices of no weight."""
         weights, used = _scaled(weights)
-        hull = self._weighted(weights, self.idle)
+        origin, atoms, keys, _, idle, products, face, images = self
+        # `_replace` takes twice as long
+        hull = Hull(origin, atoms, keys, weights, idle, products, face, images)
         used[0] = True
         return hull if np.count_nonzero(used) == len(used) else hull.only(used)
 
@@ -303,19 +313,16 @@ class Hull(NamedTuple):
             stays[np.argsort(order, kind="stable")[last:]] = False
         return self.only(stays)
 
-    def _weighted(self, weights: Array, idle: Array) -> Hull:
-        """Return the hull with other weights and ages; `_replace` takes twice as long."""
-        origin, atoms, keys, _, _, products, face, images = self
-        return Hull(origin, atoms, keys, weights, idle, products, face, images)
-
     def _grown(self, added: Atoms, keys: tuple[str, ...], metric: Metric | None) -> Hull:
         """Return the hull with new vertices of weight 0."""
         new = len(keys) - len(self.keys)
         atoms = join([added] if self.atoms is None else [self.atoms, added])
-        weights = np.concatenate([self.weights, np.zeros(new)])
-        idle = np.concatenate([self.idle, np.zeros(new, dtype=int)])
-        grown = self._replace(atoms=atoms, keys=keys, weights=weights, idle=idle)
-        if self.products is None:
+        known = len(self.weights)
+        weights, idle = np.zeros(known + new), np.zeros(known + new, dtype=int)
+        weights[:known], idle[:known] = self.weights, self.idle
+        origin, _, _, _, _, products, face, images = self
+        grown = Hull(origin, atoms, keys, weights, idle, products, face, images)
+        if products is None:
             return grown
         assert metric is not None
         return grown._measured(added, metric)
