@@ -44,10 +44,13 @@ class _Seen:
     __slots__ = ("error", "length", "linear", "value", "x")
 
     def __init__(
-        self, x: Array = None, value: float | None = None, linear: float | None = None
+        self,
+        x: Array = None,
+        value: float | None = None,
+        linear: float | None = None,
+        length: float | None = None,
     ) -> None:
-        self.x, self.value, self.linear = x, value, linear
-        self.length: float | None = None
+        self.x, self.value, self.linear, self.length = x, value, linear, length
         self.error: float | None = None
 
 
@@ -130,11 +133,21 @@ class Quadratic(Objective):
         return type(self.Q) in (float, np.ndarray)
 
     @cached_property
+    def _is_distance(self) -> bool:
+        """Whether Q is the identity, so that f is half a squared distance and a constant."""
+        return type(self.Q) is float and self.Q == 1.0
+
+    @cached_property
     def L(self) -> float:
         return self.Q if isinstance(self.Q, float) else largest_eigenvalue(self.Q, self.like)
 
     def evaluate(self, x: Array) -> Evaluation:
         check_place(self.like, x)
+        if self._is_distance and type(x) is np.ndarray is type(self.c):  # with one pass less
+            square, linear = inner(x, x), inner(self.c, x)
+            value = 0.5 * square + linear + self.r
+            self._seen = _Seen(x, value, linear, math.sqrt(square))
+            return Evaluation(value, x + self.c, x)
         Qx = self._apply(x)
         if type(Qx) is np.ndarray is type(self.c):
             linear = inner(self.c, x)
@@ -212,8 +225,9 @@ class Quadratic(Objective):
         if seen.x is not x:
             seen = _Seen()
         length, error = seen.length, seen.error
-        if length is None or error is None:
+        if length is None:
             seen.length = length = norm(x)
+        if error is None:
             seen.error = error = self._sum_error(x, length)
         return seen, length, error
 
