@@ -39,6 +39,7 @@ METHODS = {
     "block parallel": {"order": "parallel", "lazy": True},
     "dicg": {},
     "conic": {},
+    "nnls": {},
     "auto": {},
 }
 

@@ -20,6 +20,7 @@ from wolfpack.atoms import (
     Sparse,
     Sums,
     Tally,
+    images,
 )
 
 SHAPE = (3, 4)
@@ -198,6 +199,13 @@ def test_take_accepts_slices_lists_masks_and_negative_positions(make, rng):
         np.testing.assert_allclose(part.to_dense(), dense[chosen], **tol)
         np.testing.assert_allclose(part.mean(), dense[chosen].mean(axis=0), **tol)
     np.testing.assert_allclose(atoms.take(-1).to_dense(), dense[-1], **tol)
+
+
+@every_class
+def test_images_are_products_with_every_vertex(make, rng):
+    atoms, dense = make(rng)
+    A = rng.standard_normal((2, dense[0].size))
+    np.testing.assert_allclose(images(atoms, A), A @ dense.reshape(len(dense), -1).T, atol=1e-12)
 
 
 @every_class

@@ -72,6 +72,7 @@ RUNS: list[tuple[str, str, dict[str, Any]]] = [
     ("dicg", "simplex birkhoff", {"blended": True}),
     ("dicg", "simplex birkhoff", {"lazy": True, "rule": "backtracking"}),
     ("conic", "simplex birkhoff", {}),
+    ("nnls", "simplex", {}),
     ("pfw", "simplex l1 birkhoff", {"m": 4, "alpha": 0.1}),
     ("pfw", "simplex", {"m": 4, "epsilon": 0.05}),
     ("pfw", "simplex", {"m": 3, "alpha": 0.1, "constants": "paper"}),

@@ -329,7 +329,7 @@ def test_auto_says_what_it_chose_and_explain_says_it_before():
     f, K, x0 = small_simplex()
     choice = wp.explain(f, K)
     res = wp.minimize(f, K, x0)
-    assert res.method == choice.method
+    assert res.method == choice.plan.methods[0][0]
     assert choice.reason in res.message
     assert "closed-form smoothing" in str(choice)
 

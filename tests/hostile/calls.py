@@ -397,6 +397,7 @@ SOLVERS: dict[str, dict[str, Any]] = {
     "Conjugate": {"order": 1, "rule": _RULE, "delta": 0.01},
     "ConvergingComposite": {"batch": None},
     "Conic": {},
+    "NonnegativeLeastSquares": {},
     "Corrective": {"m": 2, "accuracy": 0.03, "max_pool": 2000, "max_age": 200, "max_rank": 100},
     "DecompositionInvariant": {"rule": _RULE, "blended": False, "lazy": False, "J": 2.0},
     "DifferenceOfConvex": {"boosted": False, "accuracy": 1.0, "inner_rounds": 10, "rule": _RULE},

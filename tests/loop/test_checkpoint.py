@@ -83,6 +83,8 @@ def test_resumed_run_has_the_bits_of_the_undisturbed_one(method, problem, tmp_pa
         pytest.skip("no projection")
     if method == "conic" and (f.quadratic_form() is None or not K.has("polyhedron")):
         pytest.skip("no quadratic over linear constraints")
+    if method == "nnls" and (f.quadratic_form() is None or not K.has("k_best") or not K.polytope):
+        pytest.skip("no quadratic over listed vertices")
     if method == "dicg" and not K.has("lmo_face"):
         pytest.skip("no oracle on faces")
     whole = wp.minimize(f, K, x0, method=method, tol=0, max_rounds=24, seed=3)

@@ -94,6 +94,8 @@ def test_steps_are_pure(method, name):
     f, K = paper_trace_ball()[:2] if name == "trace ball" else case(name)
     if method == "conic" and name != "quadratic box":
         pytest.skip("no quadratic over linear constraints")
+    if method == "nnls":
+        pytest.skip("no quadratic over listed vertices")
     if method == "dicg" and not K.has("lmo_face"):
         pytest.skip("no oracle on faces")
     problem, solver = Problem(f, K), PURE[method]

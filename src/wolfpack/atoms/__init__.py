@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._affine import Affine
 from ._base import Atoms, Bounded, Dense
-from ._batches import join, weighted
+from ._batches import combine, images, join, weighted
 from ._blocks import BlockAtoms, Sums, join_blocks, split_blocks
 from ._corner import Corner
 from ._imaged import Imaged
@@ -32,6 +32,8 @@ __all__ = [
     "Summary",
     "Sums",
     "Tally",
+    "combine",
+    "images",
     "join",
     "join_blocks",
     "portable",

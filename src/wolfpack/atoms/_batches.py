@@ -57,6 +57,12 @@ def combine(atoms: Atoms, weights: Array) -> Array:
     return namespace(dense).tensordot(weights, dense, axes=1)
 
 
+@singledispatch
+def images(atoms: Atoms, A: Array) -> Array:
+    """Return A v for each vertex v of a batch, column by column; A has a row for each product."""
+    return A @ atoms.to_dense().reshape(len(atoms), -1).T
+
+
 @cache
 def _combiner(kind: type[Atoms]) -> Callable[[Atoms, Array], Array]:
     """Return what `combine` calls for vertices of this type; to ask each time takes longer."""
@@ -108,6 +114,11 @@ def _(atoms: OneHot, weights: Array) -> Array:
     )
     total = bincount(atoms.index, entries, atoms.size, weights.dtype)
     return reshape(total, atoms.vertex_shape)
+
+
+@images.register
+def _(atoms: OneHot, A: Array) -> Array:
+    return A[:, atoms.index] * atoms.value
 
 
 @_join.register
@@ -204,6 +215,12 @@ def _(first: Affine, parts: Sequence[Affine]) -> Affine | None:
 def _(atoms: Affine, weights: Array) -> Array:
     total = atoms.scale * combine(atoms.base, weights)
     return total if atoms.offset is None else total + namespace(weights).sum(weights) * atoms.offset
+
+
+@images.register
+def _(atoms: Affine, A: Array) -> Array:
+    moved = atoms.scale * images(atoms.base, A)
+    return moved if atoms.offset is None else moved + (A @ atoms.offset.reshape(-1))[:, None]
 
 
 @combine.register

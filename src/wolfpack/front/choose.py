@@ -16,13 +16,14 @@ from ..problem.checks import count, either, instance, optional, shown
 from ..regularizers import Regularizer
 from ..sets import Set
 from ..smoothing import Smoothing, make_smoothing
-from .plan import Plan
+from .plan import Plan, listing_work
 
 _SINGULAR_PAIRS = 8  # asked for in a round on sets of low-rank matrices
 _BEST_VERTICES = 16  # asked for in a round on polytopes that list them
 _BARRIER_VERTICES = 64  # the same for objectives of which Newton steps weigh them
 _INTERIOR = 20_000  # dimension up to which interior points are tried
 _INTERIOR_ENTRIES = 200_000  # entries of the matrix of f up to which they are tried
+_AT_ONCE = 1000.0  # microseconds of a solve over all vertices that comes before anything else
 _Named = tuple[str, dict[str, Any]]
 _COMPOSITE_SETTINGS = ("batch", "beta", "sampling", "variance_reduction", "scale", "w")
 _NOISE_OPTIONS = ("smoothing", "sampling", "kappa", "theta", "order", "max_m")
@@ -78,7 +79,9 @@ class Choice:
         settings = "".join(f", {name}={value!r}" for name, value in self.options.items())
         head = f"auto chooses method={self.method!r}{settings}: {self.reason}"
         if self.opening is not None:
-            head += f". A few rounds of {self.opening[0]!r} come first, and may be enough"
+            rounds = "One solve by" if self.opening[0] == "nnls" else "A few rounds of"
+            verb = "comes" if self.opening[0] == "nnls" else "come"
+            head += f". {rounds} {self.opening[0]!r} {verb} first, and may be enough"
         if self.fallbacks:
             names = " and then ".join(repr(method) for method, _ in self.fallbacks)
             head += f". If its certificate promises too slow an end, {names} will be tried"
@@ -194,8 +197,12 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
         return chosen("corrective", f"{reason} between vertices", **barrier)
     if projects and _is_distance(objective):
         return chosen("projected", f"f is a distance, which a projection onto {name} minimises")
+    listing = listing_work(objective, K)
+    at_once = listing is not None and listing <= _AT_ONCE
+    at_last: list[_Named] = [] if listing is None or at_once else [("nnls", {})]
     if projects:
         others: list[_Named] = [keeper] if K.polytope else []
+        others += at_last
         others += [("conic", {})] if _suits_interior_points(objective, K) else []
         choice = chosen(
             "projected",
@@ -203,13 +210,15 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
             'To use a linear-oracle method instead, pass method="corrective" or m=16',
             *others,
         )
-        return replace(choice, opening=("conjugate", {}))
+        return replace(choice, opening=("nnls" if at_once else "conjugate", {}))
     if _suits_interior_points(objective, K):
         reason = f"f is quadratic, and {name} is given by few linear constraints"
         return chosen("conic", f"{reason}, so that interior points need no oracles", keeper)
     if K.polytope:
         method, given = keeper
-        return chosen(method, f"{name} is a polytope, whose points need few vertices", **given)
+        reason = f"{name} is a polytope, whose points need few vertices"
+        choice = chosen(method, reason, *at_last, **given)
+        return replace(choice, opening=("nnls", {})) if at_once else choice
     smooth = {"m": "exact"} if K.closed_forms else {}
     if K.strictly_convex:
         return chosen(

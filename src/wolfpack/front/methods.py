@@ -24,6 +24,7 @@ from ..solvers import (
     FullyCorrective,
     LazyFrankWolfe,
     Momentum,
+    NonnegativeLeastSquares,
     Pairwise,
     ParallelFrankWolfe,
     Projected,
@@ -53,12 +54,13 @@ METHODS: dict[str, Callable[..., Solver[Any]]] = {
     "block": block.block,
     "dicg": DecompositionInvariant,
     "conic": Conic,
+    "nnls": NonnegativeLeastSquares,
     "conjugate": partial(Conjugate, 1),
     "biconjugate": partial(Conjugate, 2),
 }
 """The methods of `minimize`."""
 
-PARTICULAR = ("block", "conic", "dicg")
+PARTICULAR = ("block", "conic", "dicg", "nnls")
 """Methods that need more of f and K than gradients, linear oracles and projections."""
 
 _SOLVER_PARTS = ("name", "init", "step", "lower_bound")

@@ -118,12 +118,13 @@ def minimize(
     method : str or solver object
         "auto" (see `wolfpack.explain`), "anytime" (accelerated, nothing to choose), "corrective"
         (keeps vertices and weighs them), "projected" (accelerated projected gradient), "conic"
-        (interior points, for a quadratic over linear constraints), "block" (one factor of a product
-        in a round), "dicg" (away steps within faces, without an active set), "pfw" (Algorithm 2 of
-        the paper), "r-pfw" (Algorithm 3), "fw" (step 2/(k+2)), "fw-short" (short step), "fw-ls"
-        (exact line search), "away" (away steps), "pairwise", "bpcg" (blended pairwise), "fcfw"
-        (fully corrective), "lazy" (with a cache of vertices), "momentum", "cgs"
-        (conditional gradient sliding), "conjugate", "biconjugate", or a solver object.
+        (interior points, for a quadratic over linear constraints), "nnls" (least squares over the
+        weights of few vertices), "block" (one factor of a product in a round), "dicg" (away steps
+        within faces, without an active set), "pfw" (Algorithm 2 of the paper), "r-pfw" (Algorithm
+        3), "fw" (step 2/(k+2)), "fw-short" (short step), "fw-ls" (exact line search), "away" (away
+        steps), "pairwise", "bpcg" (blended pairwise), "fcfw" (fully corrective), "lazy" (with a
+        cache of vertices), "momentum", "cgs" (conditional gradient sliding), "conjugate",
+        "biconjugate", or a solver object.
     tol, rtol : float
         Stop when the certified gap is at most ``tol``, or at most ``rtol * |f(x)|``. With
         ``tol=None``, the default, a gap is small enough that is at most 1e-6 of what could be

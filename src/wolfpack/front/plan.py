@@ -13,6 +13,7 @@ from ..objectives import Objective
 from ..problem import Solver
 from ..sets import Set
 from ..solvers.adaptive import Adaptive, Leg
+from ..solvers.nnls import listed, size_of
 from .methods import METHODS, make_solver
 
 _WORK = {
@@ -30,6 +31,12 @@ _VERTEX = 10.0
 
 _STEPS = 250.0
 """The same for the steps of a correction where f is not quadratic."""
+
+_LISTED = 3e-4
+"""The same for an entry of the matrix of `nnls` and each of its shorter side."""
+
+_LISTED_ENTRIES = 200_000
+"""Entries of the matrix of f, and of that of `nnls`, up to which `nnls` is worth a thought."""
 
 _SLOW_ORACLE = 1000.0
 """The same for an oracle that its set declares expensive; a tenth for oracles of which nothing is
@@ -108,11 +115,13 @@ def _first(name: str, m: Any, K: Set) -> int:
         return 4 if K.has("project") else 8  # the opening, or the method of choice
     if name == "corrective":
         return 4 if isinstance(m, int) and m > 1 else 8
-    return {"projected": 12, "fw-ls": 8, "conic": 1}.get(name, 30)
+    return {"projected": 12, "fw-ls": 8, "conic": 1, "nnls": 1}.get(name, 30)
 
 
 def _work(name: str, m: Any, objective: Objective, K: Set) -> float:
     """Return what a round of a method costs without the gradients that are counted."""
+    if name == "nnls":
+        return listing_work(objective, K) or math.inf
     work, knows = _WORK.get(name, 100.0), type(objective)
     if name == "corrective" and isinstance(m, int):
         work += (m - 1) * _VERTEX
@@ -132,13 +141,32 @@ def _work(name: str, m: Any, objective: Objective, K: Set) -> float:
     return work
 
 
+def listing_work(objective: Objective, K: Set) -> float | None:
+    """Return what `nnls` costs, None where it does not suit the problem or is too large for it."""
+    outputs = K.shape[1] if len(K.shape) == 2 else 1  # each of which has the rows of the matrix
+    if max(outputs * _data_size(objective), K.dimension) > _LISTED_ENTRIES:
+        return None
+    vertices = listed(K)
+    form = None if vertices is None else objective.quadratic_form()
+    if vertices is None or form is None:
+        return None
+    rows, columns = size_of(form, vertices)
+    if rows * columns > _LISTED_ENTRIES:
+        return None
+    return 50.0 + _LISTED * rows * columns * min(rows, columns)
+
+
 def _gradient_work(objective: Objective, K: Set) -> float:
     """Return what a gradient costs, from the size of its data."""
+    return 10.0 + 2e-3 * float(max(_data_size(objective), K.dimension))
+
+
+def _data_size(objective: Objective) -> int:
+    """Return how many numbers the matrix of f has, 0 where it has none."""
     data = getattr(objective, "A", None)
     data = getattr(objective, "Q", None) if data is None else data
     stored = getattr(data, "nnz", None)  # sparse matrices of SciPy
-    size = stored if isinstance(stored, int) else math.prod(getattr(data, "shape", ()))
-    return 10.0 + 2e-3 * float(max(size, K.dimension))
+    return stored if isinstance(stored, int) else math.prod(getattr(data, "shape", (0,)))
 
 
 def carried_out(solver: Adaptive, result: Result) -> tuple[Plan, str]:

@@ -19,6 +19,7 @@ from .fully_corrective import FullyCorrective
 from .lazy import LazyFrankWolfe
 from .low_rank import LowRankCorrective
 from .momentum import Momentum
+from .nnls import NonnegativeLeastSquares
 from .pairwise import Pairwise
 from .parallel_fw import ParallelFrankWolfe
 from .parts.open_loops import Fixed, LogOpenLoop, Monotone, PowerLoop
@@ -54,6 +55,7 @@ __all__ = [
     "Momentum",
     "Monotone",
     "NewtonComposite",
+    "NonnegativeLeastSquares",
     "OpenLoop",
     "Pairwise",
     "ParallelFrankWolfe",
