@@ -231,6 +231,11 @@ class Region(Protocol):
         ...
 
     @property
+    def polytope(self) -> bool:
+        """Whether K has finitely many vertices, as far as is known."""
+        ...
+
+    @property
     def proof_calls(self) -> int:
         """What `certify` costs, in oracle calls, roughly."""
         ...
