@@ -27,6 +27,8 @@ METHODS = {
     "corrective": {"m": 4, "seed": 3},
     "away": {},
     "pairwise": {},
+    "away lazy": {"lazy": True},
+    "pairwise lazy": {"lazy": True},
     "bpcg": {},
     "fcfw": {},
     "lazy": {},

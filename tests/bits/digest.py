@@ -12,7 +12,8 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 SKIPPED = ("seconds", "workers", "recomputed", "stragglers", "bytes", "busy")
-"""Columns of a history that tell of time and of engines."""
+SKIPPED += ("step", "active", "added", "dropped")
+"""Columns of a history that tell of time, of engines and of what the states pin already."""
 
 _FITTED = ("coef_", "intercept_", "mean_", "components_", "completed_")
 

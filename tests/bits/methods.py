@@ -93,6 +93,8 @@ RUNS: list[tuple[str, str, dict[str, Any]]] = [
     ("fw-ls", "l1", {"xtol": 1e-3}),
     ("away", "simplex l1 birkhoff tree", {}),
     ("pairwise", "simplex l1 birkhoff tree", {}),
+    ("away", "l1 birkhoff", {"lazy": True}),
+    ("pairwise", "l1 birkhoff", {"lazy": True}),
     ("bpcg", "simplex l1 birkhoff tree", {}),
     ("bpcg", "simplex l1 birkhoff", {"lazy": True}),
     ("bpcg", "l1 birkhoff", {"lazy": True, "J": 1.2}),

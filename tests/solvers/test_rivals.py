@@ -74,6 +74,8 @@ PURE: dict[str, Any] = {
     "corrective m=5": wp.solvers.Corrective(m=5),
     "lazy, a cache of two": wp.solvers.LazyFrankWolfe("backtracking", size=2),
     "bpcg, lazy": wp.solvers.BlendedPairwise("secant", lazy=True),
+    "away, lazy": wp.solvers.AwayStep(lazy=True),
+    "pairwise, lazy": wp.solvers.Pairwise(lazy=True),
     "heavy ball": wp.solvers.Momentum("heavy-ball"),
     "anytime m=4": wp.solvers.Anytime(m=4),
     "anytime, m by theory": wp.solvers.Anytime(m="theory", kappa=1.0),

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..engines._log import Columns
 from ..engines._rows import Rows
+from ..problem import STEPS
 
 COLUMNS = ("round", "seconds", "fun", "lower_bound", "gap", "nfev", "njev", "nlmo", "alpha", "m")
 
@@ -19,6 +20,10 @@ ENGINE_COLUMNS = ("workers", "recomputed", "stragglers", "bytes", "busy")
 TREE_COLUMNS = ("open",)
 """What a run of branch and bound records besides."""
 
+STEP_COLUMNS = ("step", "active", "added", "dropped")
+"""What a run of a method with several kinds of steps records besides."""
+
+_NO_STEP = (0, 0, 0, 0)
 _NO_ENGINE = (0, 0, 0, 0, math.nan)
 _NO_TREE = (0,)
 _LAYOUTS = {
@@ -26,6 +31,8 @@ _LAYOUTS = {
     for names in (
         COLUMNS,
         COLUMNS + TREE_COLUMNS,
+        COLUMNS + STEP_COLUMNS,
+        COLUMNS + STEP_COLUMNS + ENGINE_COLUMNS,
         COLUMNS + ENGINE_COLUMNS,
         COLUMNS + TREE_COLUMNS + ENGINE_COLUMNS,
     )
@@ -47,6 +54,11 @@ class History(Columns):
     alive at their end, blocks ``recomputed`` because a worker was lost or slow, ``stragglers``,
     ``bytes`` to workers and from them, and ``busy``, the share of the workers' time that went into
     oracles (NaN if none was asked). ``Result.engine`` has each round.
+
+    A run of a method with several kinds of steps has ``step``, what the round did (the names are
+    those of `wolfpack.problem.STEPS`); ``active``, the vertices with weight, or in the cache of
+    "lazy"; and ``added`` and ``dropped``, the vertices that the method has taken up and let go so
+    far. A step at whose end a vertex has lost its weight has raised ``dropped``.
 
     A run of `minimize_integer` counts its nodes as rounds; ``fun`` is the best integer point's and
     ``lower_bound`` the global one. A column ``open`` has the number of nodes that are left.
@@ -76,24 +88,35 @@ class History(Columns):
     def from_columns(cls, columns: Mapping[str, Any]) -> History:
         """Return the history that has these columns."""
         names = COLUMNS
-        for more in (TREE_COLUMNS, ENGINE_COLUMNS):
+        for more in (TREE_COLUMNS, STEP_COLUMNS, ENGINE_COLUMNS):
             names += more if more[0] in columns else ()
-        found = [np.asarray(columns[name], dtype=np.float64) for name in names]
+        found = [
+            np.asarray(_codes(columns[name]) if name == "step" else columns[name], np.float64)
+            for name in names
+        ]
         if len({column.shape for column in found}) != 1 or found[0].ndim != 1:
             raise ValueError("the columns of a history must have equal lengths")
         return cls(Rows.of(np.stack(found, axis=1)))
 
     def add(
-        self, row: tuple[float, ...], engine: tuple[float, ...] = (), tree: tuple[float, ...] = ()
+        self,
+        row: tuple[float, ...],
+        engine: tuple[float, ...] = (),
+        tree: tuple[float, ...] = (),
+        step: tuple[float, ...] = (),
     ) -> None:
-        """Add a row, with what an engine and a tree did.
+        """Add a row, with what an engine, a tree and the step did.
 
-        A resumed run may have either from now on, or neither.
+        A resumed run may have an engine or a tree from now on, or neither, and methods that take
+        turns may have steps from now on.
         """
         self._widen(TREE_COLUMNS, tree, _NO_TREE)
+        self._widen(STEP_COLUMNS, step, _NO_STEP)
         self._widen(ENGINE_COLUMNS, engine, _NO_ENGINE)
         if TREE_COLUMNS[0] in self.columns:
             row += tree or _NO_TREE
+        if STEP_COLUMNS[0] in self.columns:
+            row += step or _NO_STEP
         if ENGINE_COLUMNS[0] in self.columns:
             row += engine or _NO_ENGINE
         self.rows.append(row)
@@ -107,7 +130,7 @@ class History(Columns):
         if not added or names[0] in self.columns:
             return
         table = self.rows.table()
-        at = len(COLUMNS) if names is TREE_COLUMNS else len(self.columns)
+        at = len(self.columns) if names is ENGINE_COLUMNS else len(COLUMNS)
         more = np.tile(np.array(past, dtype=np.float64), (len(table), 1))
         self.rows = Rows.of(np.hstack([table[:, :at], more, table[:, at:]]))
         self.columns = _LAYOUTS[self.rows.width]
@@ -117,6 +140,10 @@ class History(Columns):
         table = self.rows.table()
         i = int(np.searchsorted(table[:, 0], k))
         return float(table[i, _GAP]) if i < len(table) and table[i, 0] == k else math.inf
+
+    def __getitem__(self, column: str) -> np.ndarray:
+        found = super().__getitem__(column)
+        return np.array(STEPS)[found] if column == "step" else found
 
     def view(self) -> History:
         """Return the history so far; what is added to it, or to this one, is not added to both."""
@@ -135,3 +162,24 @@ class History(Columns):
 
     def __repr__(self) -> str:
         return f"History({len(self.rows)} rows of {', '.join(self.columns)})"
+
+
+def step_row(state: Any) -> tuple[float, ...]:
+    """Return what `STEP_COLUMNS` say of a method's state; nothing where it has no such steps."""
+    inner = getattr(state, "inner", state)  # of the method in turn
+    step = getattr(inner, "step", None)
+    if not isinstance(step, str):
+        return ()
+    hull: Any = getattr(inner, "hull", getattr(inner, "active", None))
+    kind = STEPS.index(step) if step in STEPS else len(STEPS) - 1
+    if not hasattr(hull, "entered"):
+        return kind, 0, 0, 0
+    kept = len(hull.keys)
+    active = int(np.count_nonzero(hull.weights > 0))
+    if active == 1 and hasattr(inner, "vertex"):  # in a cache the vertex used last has all weight
+        active = max(kept, 1)
+    return kind, active, hull.entered, hull.entered - kept
+
+
+def _codes(names: Any) -> list[int]:
+    return [STEPS.index(str(name)) for name in names]

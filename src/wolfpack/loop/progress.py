@@ -41,7 +41,16 @@ class RoundTable:
         self._due, self._printed = time.monotonic() + 5.0, k
         bound, calls = tracker.lower_bound, tracker.problem.counts.nlmo
         numbers = f"{tracker.fun:13.6e}  {bound:13.6e}  {tracker.gap:9.2e}"
-        print(f"{k:8,}  {numbers}  {calls:9,}  {tracker.seconds:7.2f}", flush=True)
+        line = f"{k:8,}  {numbers}  {calls:9,}  {tracker.seconds:7.2f}"
+        print(line + _last_step(k, tracker.history), flush=True)
+
+
+def _last_step(k: int, history: Any) -> str:
+    """Return what round k has done, for methods with several kinds of steps."""
+    if "step" not in history or not len(history.rows) or history["round"][-1] != k:
+        return ""
+    step, active = history["step"][-1], history["active"][-1]
+    return f"  {step}" + (f", {active:,} active" if active else "")
 
 
 class Progress:

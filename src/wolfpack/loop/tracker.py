@@ -10,7 +10,7 @@ from typing import Any
 from ..arrays import Array
 from ..engines import EngineLog
 from ..problem import CompositeProblem, Problem
-from .history import History
+from .history import History, step_row
 from .result import Result
 from .status import Status
 from .stopping import Limits
@@ -139,7 +139,8 @@ class Tracker:
         )
         left = getattr(state, "open_nodes", None)
         tree = () if left is None else (left,)
-        self.history.add(row, () if self.log is None else self.log.recorded(), tree)
+        engine = () if self.log is None else self.log.recorded()
+        self.history.add(row, engine, tree, step_row(state))
         return gap, floor
 
     def amend(self) -> None:

@@ -24,8 +24,10 @@ from .protocols import (
 )
 from .rounding import Minorant, accumulation, sum_unit, underflow, unit_of
 from .stacked import Stackable, Stacked, axes_of
+from .steps import STEPS
 
 __all__ = [
+    "STEPS",
     "CapabilityError",
     "CompositeEvaluation",
     "CompositeProblem",

@@ -37,20 +37,18 @@ Sources
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..arrays import Array, inner
 from ..problem import Problem
 from ..problem.checks import checked, flag
 from ..smoothing import Oracles
-from .parts.active_set import ActiveSetMethod, State, ask_oracle, laziness
+from .parts.active_set import LazyMethod, State, laziness
 
 
 @checked(lazy=flag, J=laziness)
 @dataclass(frozen=True)
-class BlendedPairwise(ActiveSetMethod):
+class BlendedPairwise(LazyMethod):
     """Pairwise steps within the active set, Frank-Wolfe steps to enlarge it.
 
     Parameters
@@ -63,32 +61,20 @@ class BlendedPairwise(ActiveSetMethod):
         Laziness: the factor >= 1 by which the gap may fall below phi before phi follows.
     """
 
-    lazy: bool = False
-    J: float = 2.0
     name: ClassVar[str] = "bpcg"
     moves_weights: ClassVar[bool] = True
 
-    def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
-        return super().init(problem, x0, oracles)._replace(phi=math.inf)
-
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        g, active, phi = state.at.gradient, state.active, state.phi
-        scores = active.scores(g)
+        active = state.active
+        scores = active.scores(state.at.gradient)
         worst, best = active.worst(scores), active.best(scores)
         local = scores[worst] - scores[best]
-        if self.lazy and local >= phi:
+        if self.lazy and local >= state.phi:
             return self.move(problem, state, source=worst, target=best)
-        if state.vertex is None:
-            state = ask_oracle(problem, state, oracles)
-        vertex = state.vertex
-        assert vertex is not None
-        value = float(vertex.dot(g))
-        gap = inner(g, state.x) - value
-        if gap < phi / self.J:
-            state = state._replace(phi=0.5 * gap)
+        state, vertex, value, gap = self.asked(problem, state, oracles)
         if local < gap:
             active, best = active.admit(vertex, value, scores)
             state = self.move(problem, state._replace(active=active), source=None, target=best)
         else:
             state = self.move(problem, state, source=worst, target=best)
-        return state if self.lazy else ask_oracle(problem, state, oracles)
+        return self.ended(problem, state, oracles)

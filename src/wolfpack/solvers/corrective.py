@@ -112,6 +112,7 @@ class State(NamedTuple):
     anchor: Array | None = None
 
     stalled = property(attrgetter("stall.reached"))
+    step = property(lambda self: "correction" if self.k else "start")
     alpha = property(attrgetter("answers.alpha"))
     m = property(attrgetter("answers.m"))
 

@@ -73,15 +73,17 @@ class State(NamedTuple):
     stall: Stall
     memory: Memory = None
     phi: float = math.inf
+    step: str = "start"
 
     stalled = property(attrgetter("stall.reached"))
 
 
 class Way(NamedTuple):
-    """A direction and the longest step along it."""
+    """A direction, the longest step along it, and what it is called."""
 
     d: Array
     max_step: float
+    step: str
 
 
 @checked(blended=flag, lazy=flag, J=laziness)
@@ -135,7 +137,13 @@ class DecompositionInvariant(Solver[State]):
         _, (x_next, at_next) = shortened(moved, gamma, x, end=way.max_step)
         stall = state.stall.updated(at_next.value, state.bound)
         following = state._replace(
-            k=state.k + 1, x=x_next, at=at_next, vertex=None, stall=stall, memory=memory
+            k=state.k + 1,
+            x=x_next,
+            at=at_next,
+            vertex=None,
+            stall=stall,
+            memory=memory,
+            step=way.step,
         )
         return following if self.lazy else self._asked(problem, following, oracles)
 
@@ -160,7 +168,7 @@ class DecompositionInvariant(Solver[State]):
             inside = towards(best, worst)
             local = -inner(g, inside)
             if self.lazy and local >= state.phi:
-                way = Way(inside, problem.set.max_step(x, inside))
+                way = Way(inside, problem.set.max_step(x, inside), "pairwise")
                 if way.max_step > 0:
                     return way, state
         if state.vertex is None:
@@ -171,11 +179,11 @@ class DecompositionInvariant(Solver[State]):
         state = state._replace(phi=state.phi if gap >= state.phi / self.J else 0.5 * gap)
         d = towards(vertex, worst) if inside is None else inside
         if inside is None or local >= gap:
-            way = Way(d, problem.set.max_step(x, d))
+            way = Way(d, problem.set.max_step(x, d), "pairwise")
             if 0 < way.max_step < math.inf:
                 return way, state
         # a Frank-Wolfe step, also where rounding leaves no room for another one
-        return Way(towards(vertex, x), 1.0), state
+        return Way(towards(vertex, x), 1.0, "fw"), state
 
     def _on_face(self, problem: Problem, x: Array, g: Array) -> Atoms:
         """Return the best vertex of the minimal face around x, which counts as an oracle call."""

@@ -86,7 +86,8 @@ class FullyCorrective(ActiveSetMethod):
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
         correct = self._descend if state.active.gram is None else self._solve
-        return ask_oracle(problem, correct(problem, state)._replace(k=state.k + 1), oracles)
+        corrected = correct(problem, state)._replace(k=state.k + 1, step="correction")
+        return ask_oracle(problem, corrected, oracles)
 
     def _solve(self, problem: Problem, state: State) -> State:
         """Return the state at the minimiser of a quadratic f over the hull."""

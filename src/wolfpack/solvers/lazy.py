@@ -85,7 +85,8 @@ class LazyFrankWolfe(ActiveSetMethod):
         scores = cache.scores(g)
         i = cache.best(scores)
         assert cache.atoms is not None
-        if here - scores[i] >= phi / self.J:
+        step = "cached" if here - scores[i] >= phi / self.J else "fw"
+        if step == "cached":
             vertex = cache.atoms.take(i - 1)
         else:
             vertex = oracles.lmo(g)
@@ -101,4 +102,5 @@ class LazyFrankWolfe(ActiveSetMethod):
 
         _, (x_next, at_next) = shortened(moved, gamma, x, end=1.0)
         stall, cache = state.stall.updated(at_next.value, bound), used(cache, i, self.size)
-        return State(state.k + 1, x_next, at_next, vertex, bound, cache, memory, stall, phi)
+        following = State(state.k + 1, x_next, at_next, vertex, bound, cache, memory, stall, phi)
+        return following._replace(step=step)

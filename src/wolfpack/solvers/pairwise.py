@@ -23,7 +23,9 @@ Symbols
     S_k and w ``state.active``, v_k ``state.vertex``, a_k ``worst``, gamma_k the rule's step.
 
 Cost of a round
-    One gradient, one oracle call, one pass over the active set.
+    One gradient, one oracle call, one pass over the active set. With ``lazy``, weight moves to the
+    best active vertex instead, without an oracle call, as long as that promises at least phi, an
+    estimate of the Frank-Wolfe gap that is halved when the oracle's answer offers less than phi/J.
 
 Sources
     S. Lacoste-Julien, M. Jaggi, On the global linear convergence of Frank-Wolfe optimization
@@ -36,22 +38,36 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..problem import Problem
+from ..problem.checks import checked, flag
 from ..smoothing import Oracles
-from .parts.active_set import ActiveSetMethod, State, ask_oracle
+from .parts.active_set import LazyMethod, State, laziness
 
 
+@checked(lazy=flag, J=laziness)
 @dataclass(frozen=True)
-class Pairwise(ActiveSetMethod):
-    """Steps from the worst active vertex to the best vertex of K."""
+class Pairwise(LazyMethod):
+    """Steps from the worst active vertex to the best vertex of K.
+
+    Parameters
+    ----------
+    rule : Rule or str
+        Step rule of `wolfpack.solvers`, or its name; exact line search by default.
+    lazy : bool
+        Whether to ask the oracle only when the active set has too little to offer.
+    J : float
+        Laziness: the factor >= 1 by which the gap may fall below phi before phi follows.
+    """
 
     name: ClassVar[str] = "pairwise"
     moves_weights: ClassVar[bool] = True
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
-        g, active, vertex = state.at.gradient, state.active, state.vertex
-        assert vertex is not None
-        scores = active.scores(g)
-        worst = active.worst(scores)
-        active, best = active.admit(vertex, float(vertex.dot(g)), scores)
+        active = state.active
+        scores = active.scores(state.at.gradient)
+        worst, best = active.worst(scores), active.best(scores)
+        if self.lazy and scores[worst] - scores[best] >= state.phi:
+            return self.move(problem, state, source=worst, target=best)
+        state, vertex, value, _ = self.asked(problem, state, oracles)
+        active, best = active.admit(vertex, value, scores)
         state = self.move(problem, state._replace(active=active), source=worst, target=best)
-        return ask_oracle(problem, state, oracles)
+        return self.ended(problem, state, oracles)

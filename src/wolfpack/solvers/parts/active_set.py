@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
-from ...arrays import Array, all_finite, epsilon, namespace, norm
+from ...arrays import Array, all_finite, epsilon, inner, namespace, norm
 from ...atoms import Atoms
 from ...problem import Evaluation, NonFiniteError, Problem, Solver, tick
 from ...problem.checks import between
@@ -23,12 +23,17 @@ STALLED_AFTER = 100
 """Rounds without progress after which a run has stalled, or as many as it has active vertices."""
 
 
+_NAMES = {(True, False): "fw", (False, True): "away", (False, False): "pairwise"}
+"""Names of steps, by whether they take from x and whether they give to x."""
+
+
 class State(NamedTuple):
     """Iterate with its evaluation, then what is known of the oracle, then what is remembered.
 
     ``vertex`` is the oracle's answer to the gradient at x, None before it is asked; ``bound`` is
     its lower bound, ``phi`` a lazy method's estimate of the gap. ``carried`` is the product of f's
-    matrix with x, for methods that keep it.
+    matrix with x, for methods that keep it. ``step`` is what the last round did, one of
+    `wolfpack.problem.STEPS`.
     """
 
     k: int
@@ -41,6 +46,7 @@ class State(NamedTuple):
     stall: Stall
     phi: float = 0.0
     carried: Carried | None = None
+    step: str = "start"
 
     stalled = property(attrgetter("stall.reached"))
 
@@ -64,6 +70,10 @@ class State(NamedTuple):
         limit = max(STALLED_AFTER, len(active.weights))
         stall = self.stall.updated(at.value, self.bound, limit)
         return State(k, x, at, None, self.bound, active, memory, stall, self.phi, carried)
+
+
+laziness = between(1, math.inf, high_open=True)
+"""J, the factor of at least 1 by which phi may exceed the gap."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +115,7 @@ class ActiveSetMethod(Solver[State]):
         self, problem: Problem, state: State, *, source: int | None, target: int | None
     ) -> State:
         """Return the state after a step of the rule from source to target, None standing for x."""
-        x, active = state.x, state.active
+        x, active, step = state.x, state.active, _NAMES[source is None, target is None]
         d, max_step = active.direction(x, source, target), active.max_step(source, target)
         carrier, along = problem.objective.carrier(x), None
         if carrier is not None and state.carried is not None:
@@ -115,10 +125,12 @@ class ActiveSetMethod(Solver[State]):
         def moved(gamma: float) -> State:
             hull = active.transfer(gamma, source, target)
             if along is None:
-                return state.moved(problem, hull, memory, k=state.k + 1)
-            x_next = hull.point()
-            at, carried = along.step(problem, x, d, gamma, x_next)
-            return state.at_point(x_next, at, carried, hull, memory, state.k + 1)
+                found = state.moved(problem, hull, memory, k=state.k + 1)
+            else:
+                x_next = hull.point()
+                at, carried = along.step(problem, x, d, gamma, x_next)
+                found = state.at_point(x_next, at, carried, hull, memory, state.k + 1)
+            return found._replace(step=step)
 
         return shortened(moved, gamma, x, end=max_step)[1]
 
@@ -144,8 +156,46 @@ def ask_oracle(problem: Problem, state: State, oracles: Oracles) -> State:
     return state._replace(vertex=vertex, bound=bound)
 
 
-laziness = between(1, math.inf, high_open=True)
-"""J, the factor of at least 1 by which phi may exceed the gap."""
+@dataclass(frozen=True)
+class LazyMethod(ActiveSetMethod):
+    """A method that may ask the oracle only when its active set has too little to offer.
+
+    It asks in every round unless it is ``lazy``; then phi, an estimate of the Frank-Wolfe gap, says
+    what is too little. It is halved when the oracle's answer offers less than phi/J.
+
+    Parameters
+    ----------
+    rule : Rule or str
+        Step rule of `wolfpack.solvers`, or its name; exact line search by default.
+    lazy : bool
+        Whether to ask the oracle only when the active set has too little to offer.
+    J : float
+        Laziness: the factor >= 1 by which the gap may fall below phi before phi follows.
+    """
+
+    lazy: bool = False
+    J: float = 2.0
+
+    def init(self, problem: Problem, x0: Array, oracles: Oracles) -> State:
+        return super().init(problem, x0, oracles)._replace(phi=math.inf)
+
+    def asked(
+        self, problem: Problem, state: State, oracles: Oracles
+    ) -> tuple[State, Atoms, float, float]:
+        """Return the state with the oracle's answer and its phi, the answer, its value, its gap."""
+        if state.vertex is None:
+            state = ask_oracle(problem, state, oracles)
+        g, vertex = state.at.gradient, state.vertex
+        assert vertex is not None
+        value = float(vertex.dot(g))
+        gap = inner(g, state.x) - value
+        if gap < state.phi / self.J:
+            state = state._replace(phi=0.5 * gap)
+        return state, vertex, value, gap
+
+    def ended(self, problem: Problem, state: State, oracles: Oracles) -> State:
+        """Return the state at the end of a round, with the oracle's answer unless it is lazy."""
+        return state if self.lazy else ask_oracle(problem, state, oracles)
 
 
 def towards(vertex: Atoms, x: Array) -> Array:

@@ -116,7 +116,7 @@ class Hull(NamedTuple):
     and each atom have a weight in ``weights``, and in ``idle`` the number of rounds without weight.
     ``products`` holds <v_i, B v_j>, for methods that start with a metric B, and ``face`` its factor
     at the points that had weight after the last correction. ``images`` holds A v_i, row by row,
-    where the metric has images.
+    where the metric has images. ``entered`` counts the vertices that were ever added.
     """
 
     origin: Array
@@ -127,6 +127,7 @@ class Hull(NamedTuple):
     products: Gram | None = None
     face: Face | None = None
     images: Array | None = None
+    entered: int = 0
 
     @classmethod
     def start(cls, x0: Array, metric: Metric | None = None) -> Hull:
@@ -254,15 +255,15 @@ class Hull(NamedTuple):
         weights, used = _scaled(weights)
         idle = self.idle + 1
         idle[used] = 0
-        origin, atoms, keys, _, _, products, _, images = self
-        return Hull(origin, atoms, keys, weights, idle, products, face, images)
+        origin, atoms, keys, _, _, products, _, images, entered = self
+        return Hull(origin, atoms, keys, weights, idle, products, face, images, entered)
 
     def pruned(self, weights: Array) -> Hull:
         """Return the hull with these weights, scaled to sum 1, without vertices of no weight."""
         weights, used = _scaled(weights)
-        origin, atoms, keys, _, idle, products, face, images = self
+        origin, atoms, keys, _, idle, products, face, images, entered = self
         # `_replace` takes twice as long
-        hull = Hull(origin, atoms, keys, weights, idle, products, face, images)
+        hull = Hull(origin, atoms, keys, weights, idle, products, face, images, entered)
         used[0] = True
         return hull if np.count_nonzero(used) == len(used) else hull.only(used)
 
@@ -273,7 +274,7 @@ class Hull(NamedTuple):
         """
         weights = np.zeros(len(self.weights))
         weights[0] = 1.0
-        hull = Hull(x, self.atoms, self.keys, weights, 0 * self.idle)
+        hull = Hull(x, self.atoms, self.keys, weights, 0 * self.idle, entered=self.entered)
         if self.products is None:
             return hull
         assert metric is not None
@@ -320,8 +321,8 @@ class Hull(NamedTuple):
         known = len(self.weights)
         weights, idle = np.zeros(known + new), np.zeros(known + new, dtype=int)
         weights[:known], idle[:known] = self.weights, self.idle
-        origin, _, _, _, _, products, face, images = self
-        grown = Hull(origin, atoms, keys, weights, idle, products, face, images)
+        origin, _, _, _, _, products, face, images, entered = self
+        grown = Hull(origin, atoms, keys, weights, idle, products, face, images, entered + new)
         if products is None:
             return grown
         assert metric is not None
@@ -353,7 +354,8 @@ class Hull(NamedTuple):
         keys = tuple(self.keys[i - 1] for i in kept[1:])
         images = None if self.images is None else self.images[kept]
         weights, idle = self.weights[kept], self.idle[kept]
-        return Hull(self.origin, atoms, keys, weights, idle, products, face, images)
+        origin, entered = self.origin, self.entered
+        return Hull(origin, atoms, keys, weights, idle, products, face, images, entered)
 
 
 def _scaled(weights: Array) -> tuple[Array, Array]:
