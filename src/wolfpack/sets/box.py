@@ -72,9 +72,10 @@ class Box(Set):
             raise ValueError(f"lower and upper must not be empty, found shape {low.shape}")
         empty = int((low > high).sum())
         if empty:
+            first = [int(i) for i in np.argwhere(low > high)[0]]
             raise ValueError(
                 f"lower must not exceed upper, found that it does in {empty} of {low.size} "
-                "coordinates: the box is empty"
+                f"coordinates, first at {first}: the box is empty"
             )
         self.lower, self.upper = low.copy(), high.copy()
         self.shape = tuple(low.shape)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ...arrays import Array, eye, like, namespace, rows, sum_last
+from ...arrays import Array, concat, eye, like, namespace, rows, sum_last, to_host
 from ...noise import Noise
 from ...noise import get as get_noise
 from ...problem import CapabilityError, Stacked
@@ -113,6 +113,22 @@ class BatchedSet(ABC):
         """
         raise CapabilityError(f"the projection onto {type(self).__name__} has no derivative here")
 
+    def derivative(self, Z: Array, X: Array, U: Array) -> Array:
+        """Return the derivatives of `jacobian`, times the rows of U."""
+        return namespace(U).matmul(self.jacobian(Z, X), U[:, :, None])[:, :, 0]
+
+    def mended(self, Z: Array, X: Array, lost: np.ndarray) -> Array:
+        """Return projections of Z, of which some are lost and computed anew by their sets."""
+        if not lost.any():
+            return X
+        kept, ids = np.flatnonzero(~lost), np.flatnonzero(lost)
+        points = np.asarray(to_host(rows(Z, ids)), dtype=np.float64)
+        sets = self.parts if len(self.parts) > 1 else self.parts * self.count
+        found = [sets[i]._project(z.reshape(self.shape)) for i, z in zip(ids, points, strict=True)]
+        anew = like(np.stack(found).reshape(len(ids), -1), X)
+        anew = anew if anew.dtype == X.dtype else namespace(X).astype(anew, X.dtype)
+        return rows(concat([rows(X, kept), anew]), np.argsort(np.concatenate([kept, ids])))
+
     def start(self) -> Array:
         """Return a point of each set."""
         zero = 0.0 * self.radius[:, None] * self._row()
@@ -154,6 +170,15 @@ def along(free: Array, normal: Array) -> Array:
     square = xp.sum(n * n, axis=1)[:, None, None]
     square = xp.where(square > 0, square, xp.ones_like(square))
     return diagonal(free) - n[:, :, None] * n[:, None, :] / square
+
+
+def moved_along(free: Array, normal: Array, U: Array) -> Array:
+    """Return the matrices of `along`, times the rows of U."""
+    xp = namespace(free)
+    n = free * normal
+    square = xp.sum(n * n, axis=1, keepdims=True)
+    square = xp.where(square > 0, square, xp.ones_like(square))
+    return free * U - n * (xp.sum(n * U, axis=1, keepdims=True) / square)
 
 
 def ones_where(flags: Array, x: Array) -> Array:

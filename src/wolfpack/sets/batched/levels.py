@@ -32,8 +32,9 @@ def clip_to_total(X: Array, caps: Array, total: Array) -> Array:
     """Return the projection of each row onto {0 <= v <= caps, sum v = total}, clip(x - t, 0, c).
 
     The sum falls with t and is linear between the numbers x_i and x_i - c_i: they are sorted, the
-    sums at all of them added up, and t found between two of them. One Newton step on the same piece
-    takes away what the long sums have lost.
+    sums at all of them added up, and t found between two of them. Newton steps then take away what
+    the long sums have lost. Their steps are kept apart from t, whose digits end where those of
+    x do.
     """
     xp = namespace(X)
     X = X - xp.max(X, axis=1, keepdims=True)
@@ -52,11 +53,17 @@ def clip_to_total(X: Array, caps: Array, total: Array) -> Array:
     at = clip(last - 1, 0, t.shape[1] - 1)
     slope = take_along(slopes, at)
     level = take_along(t, at) + _quotient(take_along(sums, at) - s, -slope)
-    rise = X - level
-    moving = xp.astype((rise > 0) & (rise < C), X.dtype)
-    excess = xp.astype(sum_last(_between(rise, C), 1), X.dtype)[:, None] - s
-    level = level + _quotient(excess, xp.sum(moving, axis=1, keepdims=True))
+    X, level = X - level, 0.0 * level
+    for _ in range(_REFINEMENTS):
+        rise = X - level
+        moving = xp.astype((rise > 0) & (rise < C), X.dtype)
+        excess = xp.astype(sum_last(_between(rise, C), 1), X.dtype)[:, None] - s
+        level = level + _quotient(excess, xp.sum(moving, axis=1, keepdims=True))
     return _between(X - level, C)
+
+
+_REFINEMENTS = 2
+"""Newton steps of `clip_to_total`."""
 
 
 def _between(rise: Array, C: Array) -> Array:

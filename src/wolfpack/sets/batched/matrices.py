@@ -223,7 +223,8 @@ class Birkhoffs(Matrices):
         super().__init__([*parts], place, count)
 
     def project(self, X: Array) -> Array:
-        return self.flat(self._newton(self.matrices(X))[0])
+        found, _, lost = self._newton(self.matrices(X))
+        return self.mended(X, self.flat(found), np.asarray(to_host(lost)))
 
     def jacobian(self, Z: Array, X: Array) -> Array:
         xp, n = namespace(X), self.shape[0]
@@ -236,6 +237,20 @@ class Birkhoffs(Matrices):
         inverse = xp.linalg.pinv(A @ A.mT, rtol=1e3 * n * epsilon(X))
         return diagonal(free) - A.mT @ inverse @ A
 
+    def derivative(self, Z: Array, X: Array, U: Array) -> Array:
+        # F * (U - r 1' - 1 c') with F the free entries, and r, c such that all sums are 0
+        xp, n = namespace(X), self.shape[0]
+        F, U = ones_where(self.matrices(X) > 0, X), self.matrices(U)
+        by_row, by_column = xp.sum(F, axis=2), xp.sum(F, axis=1)
+        above = xp.concat([diagonal(by_row), F], axis=2)
+        below = xp.concat([F.mT, diagonal(by_column)], axis=2)
+        system = xp.concat([above, below], axis=1)
+        sums = xp.concat([xp.sum(F * U, axis=2), xp.sum(F * U, axis=1)], axis=1)
+        # the equations depend on each other
+        inverse = xp.linalg.pinv(system, rtol=1e3 * n * epsilon(X))
+        found = xp.matmul(inverse, sums[:, :, None])[:, :, 0]
+        return self.flat(F * (U - found[:, :n, None] - found[:, None, n:]))
+
     def vertices(self, Y: Array) -> Array:
         single = self.parts[0]
         costs = np.nan_to_num(to_host(self.matrices(Y)).astype(np.float64))
@@ -246,12 +261,12 @@ class Birkhoffs(Matrices):
         size = xp.max(abs(Y), axis=1)
         scale = xp.where(size > 0, size, xp.ones_like(size))[:, None, None]
         # near a solution X = P(X - Y/scale), whose multipliers are then optimal potentials
-        _, lam = self._newton(self.matrices(X) - M / scale)
-        rows = -scale[:, :, 0] * lam
-        columns = xp.min(M - rows[:, :, None], axis=1)
-        least = sum_last(rows, 1) + sum_last(columns, 1)
+        lam = self._newton(self.matrices(X) - M / scale)[1]
+        prices = -scale[:, :, 0] * lam
+        columns = xp.min(M - prices[:, :, None], axis=1)
+        least = sum_last(prices, 1) + sum_last(columns, 1)
         n = self.shape[0]
-        terms = sum_last(abs(rows), 1) + sum_last(abs(columns), 1)
+        terms = sum_last(abs(prices), 1) + sum_last(abs(columns), 1)
         return least, (4.0 * n + 8.0) * epsilon(Y) * (terms + n * size)
 
     def violation(self, X: Array) -> Array:
@@ -269,35 +284,70 @@ class Birkhoffs(Matrices):
         by_rows = sum_last(xp.max(self.matrices(C), axis=2), 1)
         return xp.minimum(by_rows, xp.sqrt(sum_last(C * C, 1)) * self.radius)
 
-    def _newton(self, Z: Array) -> tuple[Array, Array]:
-        """Return the projections, and lambda.
+    def _newton(self, Z: Array) -> tuple[Array, Array, Array]:
+        """Return the projections, lambda, and for which problems all steps were not enough.
 
         For each mu the best lambda is known, so that steps are those of mu alone, on the convex
-        function F(lambda(mu), mu). Where a Newton step lowers neither F nor the error by enough,
-        the best mu for lambda takes its place; a few such exchanges come first.
+        function F(lambda(mu), mu). Where a Newton step, or a part of it, lowers neither F nor the
+        error by enough, the best mu for lambda takes its place; a few such exchanges come first.
+        Of matrices that are far from the polytope, smaller multiples are projected first.
         """
         xp = namespace(Z)
-        tol = 4.0 * self.shape[0] * epsilon(Z) * (2.0 + xp.max(abs(self.flat(Z)), axis=1))
-        state = _at_columns(Z, xp.mean(Z, axis=1))
+        n, largest = self.shape[0], xp.max(abs(self.flat(Z)), axis=1)
+        tol = 4.0 * n * epsilon(Z) * (2.0 + largest)
+        middle = Z - xp.mean(Z, axis=1)[:, None, :]
+        far = xp.max(abs(self.flat(middle - xp.mean(middle, axis=2)[:, :, None])), axis=1)
+        share = xp.where(far > _NEAR, _NEAR / xp.where(far > _NEAR, far, xp.ones_like(far)), 1.0)
+        part = column(share, Z)[:, :, None] * Z
+        state = _at_columns(part, xp.mean(part, axis=1))
         for _ in range(_EXCHANGES):
-            state = _at_columns(Z, _row_levels((Z - state.lam[:, :, None]).mT))
+            state = _at_columns(part, _row_levels((part - state.lam[:, :, None]).mT))
+        state = self._solved(part, state, _until(share, tol))
+        while bool(xp.any(share < 1.0)):
+            share_next = xp.minimum(_GROWTH * share, xp.ones_like(share))
+            mu = column(share_next / share, Z) * state.mu
+            share, part = share_next, column(share_next, Z)[:, :, None] * Z
+            state = self._solved(part, _at_columns(part, mu), _until(share, tol))
+        if type(Z) is np.ndarray:  # huge numbers leave the sums no digits
+            tol = np.minimum(tol, max(1e-9, 64.0 * n * epsilon(Z)))
+        return state.X, state.lam, (state.worst > tol) & xp.isfinite(largest)
+
+    def _solved(self, Z: Array, state: _Dual, tol: Array) -> _Dual:
+        """Return the state after Newton steps."""
+        xp = namespace(Z)
         for _ in range(self.steps):
             left = (state.worst > tol) & xp.isfinite(state.worst)
             if not bool(xp.any(left)):
                 break
             step = _newton_step(state.X > 0, state.columns, state.worst)
-            found = _at_columns(Z, state.mu + step)
             promised = 1e-4 * xp.sum(state.columns * step, axis=1)
+            t = xp.ones_like(promised)
+            found = _at_columns(Z, state.mu + step)
             good = (found.value <= state.value - promised) | (found.worst < 0.5 * state.worst)
+            for _ in range(_PARTS):
+                if not bool(xp.any(left & ~good)):
+                    break
+                t = xp.where(good, t, 0.25 * t)
+                found = found.where(good, _at_columns(Z, state.mu + column(t, Z) * step))
+                good = good | (found.value <= state.value - t * promised)
             if bool(xp.any(left & ~good)):
                 other = _at_columns(Z, _row_levels((Z - state.lam[:, :, None]).mT))
                 found = found.where(good, other)
             state = found.where(left, state)
-        return state.X, state.lam
+        return state
 
 
 _EXCHANGES = 4
 """Exchanges of the best lambda and the best mu before Newton steps."""
+
+_PARTS = 8
+"""Shorter Newton steps that are tried, each a quarter of the last."""
+
+_NEAR = 16.0
+"""Entries, less the means of their rows and columns, from which smaller multiples come first."""
+
+_GROWTH = 4.0
+"""Ratio of two such multiples."""
 
 
 class _Dual(NamedTuple):
@@ -315,6 +365,12 @@ class _Dual(NamedTuple):
         pairs = zip(self, other, strict=True)
         shape = [reshape(flags, (-1, *(1,) * k)) for k in range(3)]
         return _Dual(*(namespace(a).where(shape[a.ndim - 1], a, b) for a, b in pairs))
+
+
+def _until(share: Array, tol: Array) -> Array:
+    """Return how well sums are to be met: roughly, where the problem comes again."""
+    xp = namespace(tol)
+    return xp.where(share < 1.0, xp.maximum(tol, 1e-2 * xp.ones_like(tol)), tol)
 
 
 def _at_columns(Z: Array, mu: Array) -> _Dual:

@@ -15,7 +15,16 @@ from ..k_sparse import KSparse
 from ..product import Product
 from ..simplex import Simplex
 from ..weighted_l1_ball import WeightedL1Ball
-from ._base import BatchedSet, along, column, diagonal, ones_where, row_sums, zero_errors
+from ._base import (
+    BatchedSet,
+    along,
+    column,
+    diagonal,
+    moved_along,
+    ones_where,
+    row_sums,
+    zero_errors,
+)
 from .levels import above_level, clip_to_total
 
 
@@ -35,6 +44,9 @@ class Simplices(BatchedSet):
 
     def jacobian(self, Z: Array, X: Array) -> Array:
         return along(ones_where(X > 0, X), namespace(X).ones_like(X))
+
+    def derivative(self, Z: Array, X: Array, U: Array) -> Array:
+        return moved_along(ones_where(X > 0, X), namespace(X).ones_like(X), U)
 
     def vertices(self, Y: Array) -> Array:
         return _one_hot(namespace(Y).argmin(Y, axis=1), self.r, Y)
@@ -76,10 +88,15 @@ class CappedSimplices(BatchedSet):
         self.total = self.numbers([K.total for K in parts])
 
     def project(self, X: Array) -> Array:
-        return clip_to_total(X, self.caps, self.total)
+        found = clip_to_total(X, self.caps, self.total)
+        return self.mended(X, found, _unmet(found, self.total))
 
     def jacobian(self, Z: Array, X: Array) -> Array:
         return along(ones_where((X > 0) & (self.caps > X), X), namespace(X).ones_like(X))
+
+    def derivative(self, Z: Array, X: Array, U: Array) -> Array:
+        free = ones_where((X > 0) & (self.caps > X), X)
+        return moved_along(free, namespace(X).ones_like(X), U)
 
     def vertices(self, Y: Array) -> Array:
         return _filled(Y, self.caps, self.total)
@@ -117,6 +134,9 @@ class Boxes(BatchedSet):
 
     def jacobian(self, Z: Array, X: Array) -> Array:
         return diagonal(ones_where((self.lower < Z) & (self.upper > Z), X))
+
+    def derivative(self, Z: Array, X: Array, U: Array) -> Array:
+        return ones_where((self.lower < Z) & (self.upper > Z), X) * U
 
     def vertices(self, Y: Array) -> Array:
         return namespace(Y).where(Y < 0, self.upper, self.lower)
@@ -181,6 +201,11 @@ class L1Balls(BatchedSet):
         face = along(ones_where(X != 0, X), xp.sign(X) / self.reach)
         return xp.where(inside, diagonal(xp.ones_like(X)), face)
 
+    def derivative(self, Z: Array, X: Array, U: Array) -> Array:
+        xp = namespace(X)
+        inside = (row_sums(abs(Z) / self.reach) <= 1.0)[:, None]
+        return xp.where(inside, U, moved_along(ones_where(X != 0, X), xp.sign(X) / self.reach, U))
+
     def vertices(self, Y: Array) -> Array:
         largest = _one_hot(namespace(Y).argmax(abs(Y) * self.reach, axis=1), None, Y)
         return namespace(Y).where(Y > 0, -self.reach, self.reach) * largest
@@ -221,6 +246,14 @@ class L2Balls(BatchedSet):
         factor = column(self.radius / xp.maximum(length, self.radius), X)[:, :, None]
         return xp.where(inside, one, factor * (one - n[:, :, None] * n[:, None, :]))
 
+    def derivative(self, Z: Array, X: Array, U: Array) -> Array:
+        xp, length = namespace(X), _lengths(Z)
+        outer = xp.maximum(length, self.radius)
+        n = Z / column(outer, Z)
+        turned = U - n * xp.sum(n * U, axis=1, keepdims=True)
+        inside = (length <= self.radius)[:, None]
+        return xp.where(inside, U, column(self.radius / outer, X) * turned)
+
     def vertices(self, Y: Array) -> Array:
         length = _lengths(Y)
         xp = namespace(Y)
@@ -250,13 +283,20 @@ class KSparses(BatchedSet):
         sizes = xp.minimum(abs(X), r)
         clipped = clip_to_total(abs(X), r, self.k * self.r)
         inside = row_sums(sizes) <= self.k * self.r
-        return xp.copysign(xp.where(inside[:, None], sizes, clipped), X)
+        found = xp.copysign(xp.where(inside[:, None], sizes, clipped), X)
+        return self.mended(X, found, _unmet(clipped, self.k * self.r))
 
     def jacobian(self, Z: Array, X: Array) -> Array:
         xp, r = namespace(X), column(self.r, X)
         inside = row_sums(xp.minimum(abs(Z), r)) <= self.k * self.r
         face = along(ones_where((X != 0) & (abs(X) < r), X), xp.sign(X))
         return xp.where(inside[:, None, None], diagonal(ones_where(abs(Z) < r, X)), face)
+
+    def derivative(self, Z: Array, X: Array, U: Array) -> Array:
+        xp, r = namespace(X), column(self.r, X)
+        inside = row_sums(xp.minimum(abs(Z), r)) <= self.k * self.r
+        face = moved_along(ones_where((X != 0) & (abs(X) < r), X), xp.sign(X), U)
+        return xp.where(inside[:, None], ones_where(abs(Z) < r, X) * U, face)
 
     def vertices(self, Y: Array) -> Array:
         xp, sizes = namespace(Y), abs(Y)
@@ -306,6 +346,10 @@ class Products(BatchedSet):
             rows.append(xp.concat([left, block, right], axis=2))
         return xp.concat(rows, axis=1)
 
+    def derivative(self, Z: Array, X: Array, U: Array) -> Array:
+        found = [K.derivative(Z[:, p], X[:, p], U[:, p]) for K, p in self._pairs()]
+        return self._joined(found)
+
     def vertices(self, Y: Array) -> Array:
         return self._joined([K.vertices(Y[:, part]) for K, part in self._pairs()])
 
@@ -353,6 +397,17 @@ def _exponentials(scores: list[Array], alpha: Array) -> tuple[list[Array], Array
     top = tops[0] if len(tops) == 1 else xp.maximum(*tops)
     weights = [xp.exp((part - column(top, part)) / column(alpha, part)) for part in scores]
     return weights, sum(row_sums(part) for part in weights), top
+
+
+def _unmet(X: Array, total: Array) -> np.ndarray:
+    """Return which rows miss their sums by more than rounding, as those of huge numbers may do.
+
+    Devices are not waited for: their rounds are recorded, and all rows are taken to be right.
+    """
+    if type(X) is not np.ndarray:
+        return np.zeros(len(X), dtype=bool)
+    with np.errstate(invalid="ignore"):
+        return abs(row_sums(X) - total) > 64.0 * X.shape[1] * epsilon(X) * total
 
 
 def _filled(Y: Array, caps: Array, total: Array) -> Array:
