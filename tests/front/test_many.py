@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import wolfpack as wp
 from backends import JAX, TORCH, TORCH32
@@ -150,6 +151,27 @@ def test_no_problem_notices_its_company() -> None:
         assert alone.nit[0] == res.nit[i]
 
 
+@pytest.mark.parametrize("region", ["l2", "k-sparse", "hull"])
+def test_shuffling_changes_no_bit_where_problems_share_a_matrix(region: str) -> None:
+    # all rows at once are multiplied with the matrix, which rounds them by their place
+    count = 100
+    b = np.random.default_rng(11).normal(size=(count, N))
+    one: Any = {"l2": sets.L2Ball(D), "k-sparse": sets.KSparse(D, 2), "hull": SETS["hull"]}[region]
+    order = np.random.default_rng(12).permutation(count)
+    for f in (
+        lambda rows: objectives.LeastSquares(A[0], b[rows]),
+        lambda rows: objectives.Quadratic(Q[0], b[rows][:, :D]),
+        lambda rows: objectives.Huber(A[0], b[rows], delta=0.5),
+    ):
+        res, shuffled = (
+            wp.minimize_many(f(rows), one, tol=1e-9) for rows in (np.arange(count), order)
+        )
+        assert np.array_equal(shuffled.x, res.x[order])
+        assert np.array_equal(shuffled.gap, res.gap[order])
+        assert np.array_equal(shuffled.nit, res.nit[order])
+        assert not np.array_equal(res.x, res.x[order])
+
+
 @pytest.mark.parametrize("where", ["A", "b"])
 def test_a_problem_with_nan_ends_alone(where: str) -> None:
     data = {"A": A.copy(), "b": RHS.copy()}
@@ -174,6 +196,24 @@ def test_singular_and_hard_problems_end_by_themselves() -> None:
     f = LOSSES["least squares"]
     loose = wp.minimize_many(f, sets.L2Ball(D), tol=1e-8)
     assert len(set(loose.nit)) > 1  # each has its own end
+
+
+def test_data_that_overflow_end_alone() -> None:
+    data = A.copy()
+    data[3] *= 1e160
+    f = objectives.LeastSquares(data, RHS)
+    for K in (sets.Simplex(D), sets.L2Ball(D)):
+        res = wp.minimize_many(f, K, tol=1e-8)
+        assert res.status[3] == "nonfinite"
+        assert res.success[[0, 1, 2, 4]].all()
+
+
+def test_sparse_data_for_all_problems_run_one_by_one() -> None:
+    f = objectives.LeastSquares(sparse.csr_array(A[0]), RHS)
+    res = wp.minimize_many(f, sets.Simplex(D), tol=1e-8)
+    assert "A is no dense array" in res.message
+    dense = wp.minimize_many(LOSSES["shared matrix"], sets.Simplex(D), tol=1e-8)
+    np.testing.assert_allclose(res.x, dense.x, atol=1e-4)
 
 
 def residuals(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -293,7 +333,7 @@ MISTAKES: list[tuple[Any, str]] = [
     (lambda: wp.minimize_many(LOSSES["wide"], SIMPLEX, x0=START[:3]), "x0 must hold 5 problems"),
     (lambda: wp.minimize_many(LOSSES["wide"], SIMPLEX, x0=ONE_OUTSIDE), r"x0\[4\] must be in"),
     (lambda: wp.minimize_many(LOSSES["wide"], SIMPLEX, x0=START[0, :3]), "x0 must have shape"),
-    (lambda: wp.minimize_many(LOSSES["wide"], SIMPLEX, x0=START * np.nan), "x0 has 30 NaN"),
+    (lambda: wp.minimize_many(LOSSES["wide"], SIMPLEX, x0=START * np.nan), r"x0\[0\] has 6 NaN"),
     (lambda: wp.minimize_many(LOSSES["wide"], SIMPLEX, m=3), "has no options, found"),
     (lambda: wp.minimize_many(LOSSES["wide"], SIMPLEX, method=3), "method must be the name"),
     (lambda: wp.minimize_many(LOSSES["wide"], SIMPLEX, method="nope"), "method must be one of"),
@@ -316,6 +356,14 @@ MISTAKES: list[tuple[Any, str]] = [
     (
         lambda: wp.minimize_many([LOSSES["wide"][0], objectives.Quadratic(1.0, C[0, :3])], SIMPLEX),
         r"f\[1\] must have points of shape",
+    ),
+    (
+        lambda: wp.minimize_many(LOSSES["wide"], SIMPLEX, engine="bogus"),
+        "unknown engine 'bogus'",
+    ),
+    (
+        lambda: sets.Box(np.zeros((B, D)), 1.0 - 2.0 * np.outer(np.arange(B) == 3, np.ones(D))),
+        r"in 6 of 30 coordinates, first at \[3, 0\]",
     ),
     (lambda: wp.minimize(LOSSES["wide"], SIMPLEX), "pass it to minimize_many"),
     (lambda: wp.minimize(LOSSES["wide"][0], sets.Simplex(D, RADII)), "pass them to minimize_many"),

@@ -50,12 +50,13 @@ class EngineChoice(NamedTuple):
     reason: str = ""  # why ``engine="auto"`` has chosen it
 
 
-def choose_engine(engine: EngineLike, job: Job, m: int | str | None) -> EngineChoice:
+def choose_engine(engine: EngineLike, job: Job | None, m: int | str | None) -> EngineChoice:
     """Return the engine that the user has asked for; "auto" measures ``job`` with ``m`` oracles."""
     if engine is None:
         return EngineChoice(None, False)
     if isinstance(engine, str):
         if engine == "auto":
+            assert job is not None
             name, reason = _measured(job, m)
             return EngineChoice(None if name is None else _named(name), True, reason)
         return EngineChoice(_named(engine), True)

@@ -20,7 +20,7 @@ from ..arrays import (
     without_graphs,
 )
 from ..checks import BatchAudit
-from ..engines import EngineLike
+from ..engines import EngineLike, choose_engine
 from ..loop import Limits
 from ..loop.many import BatchRun
 from ..loop.many_result import ManyResult
@@ -131,10 +131,14 @@ def minimize_many(
     with without_graphs(_some_array(f, x0)):
         problems = as_problems(f, K, x0)
         steps = _batched_method(method, options, seed)
-        parts = steps if isinstance(steps, str) else _together(problems)
+        with np.errstate(over="ignore", invalid="ignore"):  # data that overflow end as nonfinite
+            parts = steps if isinstance(steps, str) else _together(problems)
         if not isinstance(parts, str):
             assert not isinstance(steps, str)
-            run = _batch_run(steps, *parts, problems, limits, began, checks)
+            if not (engine == "auto" or callable(engine)):
+                choose_engine(engine, None, None)  # which is not needed, but must be one
+            with np.errstate(over="ignore", invalid="ignore"):
+                run = _batch_run(steps, *parts, problems, limits, began, checks)
             result = _follow(run, parts[0], problems, callback, progress)
         else:
             if not isinstance(problems.f, Stacked | list):

@@ -14,13 +14,15 @@ from ..arrays import (
     check_finite,
     is_foreign,
     namespace,
+    reshape,
     same_place,
+    to_host,
 )
 from ..objectives import Function, LeastSquares, Objective, Quadratic
 from ..objectives.finite_sum import SignLoss
 from ..problem import Stacked
 from ..problem.checks import shown
-from ..problem.stacked import is_sequence
+from ..problem.stacked import is_array, is_sequence
 from ..sets import Box, ConvexHull, Set
 
 
@@ -185,7 +187,7 @@ def _place(f: Any, x0: Array | None) -> Array:
     """Return an array of the library, device and type that points must have."""
     given: dict[str, Array] = {}
     if isinstance(f, Stacked):
-        given = {name: value for name, value in f.arguments.items() if hasattr(value, "dtype")}
+        given = {name: value for name, value in f.arguments.items() if is_array(value)}
     elif is_sequence(f) and isinstance(f[0], Objective) and f[0].like is not None:
         for i, part in enumerate(f):
             same_place(**{"the data of f[0]": f[0].like, f"the data of f[{i}]": part.like})
@@ -204,8 +206,14 @@ def _start_given(x0: Array, count: int, shape: tuple[int, ...], place: Array) ->
             f"x0 must have shape {(count, *shape)}, or {shape} for all problems, found "
             f"{tuple(x0.shape)}"
         )
-    check_finite(x0, "x0")
     xp = namespace(x0)
+    if tuple(x0.shape) == shape:
+        check_finite(x0, "x0")
+    else:
+        finite = np.asarray(to_host(xp.all(reshape(xp.isfinite(x0), (count, -1)), axis=1)))
+        if not finite.all():
+            i = int(finite.argmin())
+            check_finite(x0[i, ...], f"x0[{i}]")
     if not is_foreign(x0) and not is_foreign(place):
         x0 = x0.astype(place.dtype, copy=False)
     return xp.broadcast_to(x0, (count, *shape)) if tuple(x0.shape) == shape else x0

@@ -27,6 +27,7 @@ from ..arrays import (
     to_host,
 )
 from ..checks import BatchAudit, Verdict
+from ..objectives.batched import weighed
 from ..problem import accumulation, sum_unit, underflow
 from ..problem.rounding import UNIT
 from ..solvers.batched import BatchedMethod, face_steps
@@ -159,14 +160,30 @@ class BatchRun:
         self.disproved = np.zeros(len(x), dtype=bool)
         self.ledger = Ledger(len(x), limits)
         self.left: list[tuple[np.ndarray, Array]] = []  # numbers and answers of those that left
+        self.ids = self._order(model, K, x)
         self.model, self.K, self.x = model, K, x
-        self.ids = np.arange(len(x))
+        if (self.ids[1:] < self.ids[:-1]).any():
+            self.model, self.K, self.x = model.take(self.ids), K.take(self.ids), rows(x, self.ids)
+            x = self.x
         self.best = x
         self.faces = 0
         self._counted = 0  # rounds whose oracle calls are in the counts
         self._prepare()
         self.ledger.end(self.ids[~model.finite()], Status.NONFINITE)
         self._compact(always=True)
+
+    @staticmethod
+    def _order(model: Any, K: Any, x: Array) -> np.ndarray:
+        """Return the numbers of the problems in the order in which they are computed.
+
+        One product of all rows with a matrix may round a row in one way here and in another there.
+        Where problems share a matrix, their order therefore follows from their data, not from the
+        order in which they are given.
+        """
+        if not (model.mixes and model.compacts):
+            return np.arange(len(x))
+        key = np.asarray(to_host(model.key() + K.radius + weighed(x)), dtype=np.float64)
+        return np.argsort(key, kind="stable")
 
     def _prepare(self) -> None:
         """Make the function that takes a round of the problems in the batch."""
@@ -216,8 +233,9 @@ class BatchRun:
 
     def _limit(self, k: int) -> Status | None:
         """Return the limit that is reached; oracle calls are counted for each problem."""
-        counts = self.ledger.counts
-        calls = int(counts["nlmo"][self.ids].max(initial=0))
+        calls = 0
+        if self.limits.max_lmo is not None:
+            calls = int(self.ledger.counts["nlmo"][self.ids].max(initial=0))
         calls += self.method.calls(k, self.K) - self.method.calls(self._counted, self.K)
         return self.limits.exceeded(k, time.perf_counter() - self.began, calls)
 

@@ -19,6 +19,7 @@ import numpy as np
 from ..arrays import (
     ArgumentError,
     Array,
+    arange,
     full,
     is_foreign,
     like,
@@ -92,6 +93,9 @@ class BatchedObjective(ABC):
         As for a single objective.
     tested : bool
         Whether values and gradients belong to the library, which tests them; False for a callable.
+    mixes : bool
+        Whether a matrix is multiplied with all rows at once. The rounding of a row may then depend
+        on its place.
     """
 
     affine: bool = False
@@ -100,6 +104,7 @@ class BatchedObjective(ABC):
     compacts: bool = True
     convex: bool | None = True
     tested: bool = True
+    mixes: bool = False
     varying: ClassVar[tuple[str, ...]] = ()
     count: int
     dimension: int
@@ -125,6 +130,10 @@ class BatchedObjective(ABC):
     def on(self, K: Any) -> None:
         """Take what certificates need to know of the sets."""
         self.radius, self.diameter = K.radius, K.diameter
+
+    def key(self) -> Array:
+        """Return a number for each problem that follows from its data, where `mixes` holds."""
+        raise NotImplementedError
 
     def finite(self) -> np.ndarray:
         """Return which problems have finite data."""
@@ -160,7 +169,7 @@ class LinearModels(BatchedObjective):
         self.count, self.n = data.shape
         self.dimension = A.shape[-1]
         self.place = A
-        self.affine = loss.row_data == "b"
+        self.affine, self.mixes = loss.row_data == "b", self.shared
         self.gram: Array | None = None
         if self.affine and self.dimension <= min(MAX_GRAM, 4 * self.n):
             self.gram = loss.loss_smoothness * _times(A.mT, A)
@@ -200,6 +209,9 @@ class LinearModels(BatchedObjective):
         if not self.shared:
             known = known & xp.isfinite(sum_last(self._columns(), 1))
         return _host(known)
+
+    def key(self) -> Array:
+        return weighed(getattr(self.loss, self.loss.row_data))
 
     @property
     def hessian(self) -> Array | None:
@@ -260,7 +272,7 @@ class Quadratics(BatchedObjective):
         self.Q, self.c, self.r = Q, c, r
         self.count, self.dimension = c.shape
         self.place = c
-        self.isotropic = Q.ndim == 1
+        self.isotropic, self.mixes = Q.ndim == 1, Q.ndim == 2
         if self.isotropic:
             self.size = abs(Q)
         else:
@@ -287,6 +299,9 @@ class Quadratics(BatchedObjective):
 
     def finite(self) -> np.ndarray:
         return _host(namespace(self.c).isfinite(self.size + sum_last(self.c * self.c, 1) + self.r))
+
+    def key(self) -> Array:
+        return weighed(self.c) + self.r
 
     @property
     def hessian(self) -> Array | None:
@@ -370,6 +385,7 @@ class Lifted(BatchedObjective):
         self.count, self.dimension = inside.count, points.shape[-2]
         self.affine, self.compacts = inside.affine, inside.compacts
         self.recordable = inside.recordable
+        self.mixes = inside.mixes or points.ndim == 2
         self.convex, self.tested, self.place = inside.convex, inside.tested, inside.place
 
     @property
@@ -394,6 +410,9 @@ class Lifted(BatchedObjective):
         d = self.points.shape[-1]
         lost = (accumulation(d) + 1.0) * unit_of(slopes) * row_norms(found.slopes) * self.reach
         return found._replace(slopes=slopes, errors=found.errors + lost)
+
+    def key(self) -> Array:
+        return self.inside.key()
 
     def finite(self) -> np.ndarray:
         return self.inside.finite()
@@ -568,6 +587,13 @@ def _stack(parts: list[Any]) -> Array:
     if isinstance(parts[0], float):
         return np.asarray(parts)
     return namespace(parts[0]).stack(parts)
+
+
+def weighed(X: Array) -> Array:
+    """Return a sum of the entries of each row in which every place has a weight of its own."""
+    xp = namespace(X)
+    weights = xp.cos(xp.astype(arange(X.shape[1], X), X.dtype))
+    return sum_last(X * weights[None, :], 1)
 
 
 def _times(A: Array, B: Array) -> Array:

@@ -117,12 +117,12 @@ def advance(model: Any, K: Any, motion: Motion) -> Motion:
     finite = xp.isfinite(excess + square)
     fits = finite & (excess <= 0.5 * L * square + noise)
     moved = square > 0
-    safe = xp.where(moved, square, xp.ones_like(square))
-    bend = xp.where(finite & moved, 2.0 * excess / safe, 0.0 * safe)
+    safe = xp.where(moved, square, 1.0)
+    bend = xp.where(finite & moved, 2.0 * excess / safe, 0.0)
     # L falls, but not below the curvature along the step, which a smaller L could not pass again
     lower = xp.maximum(_FALL * L, xp.minimum(L, bend))
     L_next = xp.where(fits, xp.where(moved, lower, L), xp.maximum(_RISE * L, bend))
-    L_next = xp.where(L_next < _STEEPEST, L_next, xp.full_like(L_next, _STEEPEST))
+    L_next = xp.where(L_next < _STEEPEST, L_next, _STEEPEST)
     uphill = sum_last((y - x_next) * (x_next - x), 1) > 0
     row, rests = fits[:, None], (fits & uphill)[:, None]
     x_new, g_new = xp.where(row, x_next, x), xp.where(row, g_next, g)
@@ -132,7 +132,7 @@ def advance(model: Any, K: Any, motion: Motion) -> Motion:
         g_new,
         xp.where(rests, x_new, xp.where(row, x, x_before)),
         xp.where(rests, g_new, xp.where(row, g, g_before)),
-        xp.where(fits, xp.where(uphill, xp.ones_like(t), t_next), t),
+        xp.where(fits, xp.where(uphill, 1.0, t_next), t),
         L_next,
     )
 
