@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wolfpack as wp
+from wolfpack.layers.solution import _solved
 
 layers, sets = wp.layers, wp.sets
 D = 5
@@ -257,6 +258,84 @@ def test_pytorch_checks_the_gradients(name: str) -> None:
     assert check(layers.Solution(K, objective), (two,), eps=1e-5, atol=1e-5)
     if K.closed_forms:
         assert check(layers.PerturbedArgmax(K), (theta,), eps=1e-5, atol=1e-5)
+
+
+@pytest.mark.extras
+def test_a_quadratic_objective_needs_few_evaluations() -> None:
+    torch = pytest.importorskip("torch")
+    K, asked = sets.Simplex(6), []
+    A = torch.tensor(np.random.default_rng(5).normal(size=(4, 9, 6)))
+    b = torch.tensor(np.random.default_rng(6).normal(size=(4, 9)), requires_grad=True)
+
+    def objective(x: Any, t: Any) -> Any:
+        asked.append(len(x))
+        return 0.5 * ((A @ x[:, :, None])[:, :, 0] - t).square().sum(1)
+
+    x = layers.Solution(K, objective)(b)
+    x.square().sum().backward()
+    assert len(asked) <= 12  # a solver that takes gradient steps asks hundreds of times
+    for i in range(4):
+        f = wp.objectives.LeastSquares(A[i].numpy(), b[i].detach().numpy())
+        alone = wp.minimize(f, K, tol=1e-13, method="corrective")
+        np.testing.assert_allclose(x[i].detach(), alone.x, atol=1e-8)
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("name", ["simplex", "box", "l2", "trace norm"])
+def test_steps_of_models_are_shortened_where_f_rises(name: str) -> None:
+    # far from the minimum a Newton step of log-cosh overshoots by far
+    torch = pytest.importorskip("torch")
+    K = SETS[name]
+    theta = torch.tensor(3.0 * thetas(K), requires_grad=True)
+
+    def objective(x: Any, t: Any) -> Any:
+        r = 30.0 * (x - t).reshape(len(x), -1)
+        bent = r.abs() + torch.nn.functional.softplus(-2.0 * r.abs())
+        return bent.sum(1) + 1e-3 * r.square().sum(1)
+
+    x = layers.Solution(K, objective)(theta)
+    g = torch.autograd.functional.jacobian(lambda x: objective(x, theta).sum(), x.detach())
+    for at, slope in zip(x.detach().numpy(), g.numpy(), strict=True):
+        assert K.contains(at)
+        gap = float((slope * at).sum() - (slope * np.asarray(K.lmo(slope))).sum())
+        assert gap < 1e-6
+    x.sum().backward()
+    assert torch.isfinite(theta.grad).all()
+
+
+@pytest.mark.extras
+def test_each_problem_may_have_a_set_of_its_own() -> None:
+    torch = pytest.importorskip("torch")
+    radii = np.array([0.5, 1.0, 2.0])
+    stacks = {
+        "stack": (
+            sets.TraceNormBall((3, 3), radii),
+            [sets.TraceNormBall((3, 3), r) for r in radii],
+        ),
+        "list": ([sets.L1Ball(D, r) for r in radii], [sets.L1Ball(D, r) for r in radii]),
+    }
+    for K, parts in stacks.values():
+        theta = torch.tensor(2.0 * thetas(parts[0]), requires_grad=True)
+        for objective in (None, lambda x, t: 0.5 * (x - t).reshape(len(x), -1).square().sum(1)):
+            layer = layers.Solution(K, objective)
+            assert torch.autograd.gradcheck(layer, (theta,), eps=1e-6, atol=1e-5)
+            for i, part in enumerate(parts):
+                alone = layers.Solution(part, objective)(theta[i : i + 1])
+                np.testing.assert_allclose(layer(theta)[i].detach(), alone[0].detach(), atol=1e-10)
+        with pytest.raises(ValueError, match="one row for each of the 3 sets, found a batch of 2"):
+            layer(theta[:2])
+
+
+@pytest.mark.parametrize("row", [0, 2])
+def test_one_singular_system_is_solved_by_singular_values_alone(row: int) -> None:
+    rng = np.random.default_rng(0)
+    M, v = rng.normal(size=(3, 4, 4)) + 4.0 * np.eye(4), rng.normal(size=(3, 4))
+    for tiny in (0.0, 1e-18):
+        M[row, :, 3] = M[row, :, 2] + tiny
+        found = _solved(M, v)
+        for i in range(3):
+            expected = np.linalg.pinv(M[i], rtol=1e-11) @ v[i]
+            np.testing.assert_allclose(found[i], expected, atol=1e-10)
 
 
 @pytest.mark.extras

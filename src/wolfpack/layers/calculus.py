@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
-from ..arrays import ArgumentError, Array, describe, library, namespace, reshape
+from ..arrays import ArgumentError, Array, describe, eye, library, namespace, reshape
 
 Function = Callable[[Array, Array], Array]
+
+_NUMBERS = 2**22
+"""Numbers of the second derivatives that are computed at once."""
 
 
 def values_and_gradients(f: Function, X: Array, theta: Array) -> tuple[Array, Array]:
@@ -33,12 +37,12 @@ def hessians(f: Function, X: Array, theta: Array) -> Array:
         whole = jax.grad(lambda x: _values(f, reshape(x, X.shape), theta).sum())
         return whole(x)
 
-    xp = namespace(X)
-    columns = []
-    for j in range(flat.shape[1]):
-        direction = xp.zeros_like(flat).at[:, j].set(1.0)
-        columns.append(jax.jvp(gradient, (flat,), (direction,))[1])
-    return xp.stack(columns, axis=2)
+    def along(direction: Array) -> Array:
+        return jax.jvp(gradient, (flat,), (jax.numpy.broadcast_to(direction, flat.shape),))[1]
+
+    one = eye(flat.shape[1], flat)
+    parts = [jax.vmap(along)(one[part, :]) for part in _pieces(flat)]
+    return namespace(X).moveaxis(namespace(X).concat(parts), 0, 2)
 
 
 def pulled_back(f: Function, X: Array, theta: Array, W: Array) -> Array:
@@ -72,7 +76,8 @@ def _torch_gradients(f: Function, X: Array, theta: Array) -> tuple[Array, Array,
 def _torch_hessians(f: Function, X: Array, theta: Array) -> Array:
     import torch
 
-    B, rows = X.shape[0], []
+    # one direction at a time: for many at once PyTorch would copy the data that f multiplies with
+    B, columns = X.shape[0], []
     _, gradients, x = _torch_gradients(f, X, theta)
     if not gradients.requires_grad:  # f is linear in x
         d = X.numel() // B
@@ -81,8 +86,16 @@ def _torch_hessians(f: Function, X: Array, theta: Array) -> Array:
         g = gradients.reshape(B, -1)
         for j in range(g.shape[1]):
             row = torch.autograd.grad(g[:, j].sum(), x, retain_graph=True, allow_unused=True)[0]
-            rows.append(torch.zeros_like(g) if row is None else row.reshape(B, -1))
-    return torch.stack(rows, dim=1).detach()
+            columns.append(torch.zeros_like(g) if row is None else row.reshape(B, -1))
+    return torch.stack(columns, dim=1).detach()
+
+
+def _pieces(X: Array) -> list[slice]:
+    """Return the columns of a batch of rows in pieces, for which there is memory at once."""
+    B = X.shape[0]
+    d = math.prod(X.shape) // B
+    step = max(1, _NUMBERS // (B * d))
+    return [slice(first, min(first + step, d)) for first in range(0, d, step)]
 
 
 def _values(f: Function, X: Array, theta: Array) -> Array:
