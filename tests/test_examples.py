@@ -213,3 +213,26 @@ def test_composite_penalties(example: Any) -> None:
     assert np.count_nonzero(net) < 0.7 * ridge.size
     assert min(right.values()) > 0.9
     drawn(module, answers, right, columns=3)
+
+
+def test_an_example_says_in_one_line_what_to_install(
+    example: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = example("_picture")
+    monkeypatch.setattr(shared, "find_spec", lambda name: None)
+    with pytest.raises(SystemExit) as ended:
+        shared.need("sklearn", "sklearn")
+    assert ended.value.code == "this example needs sklearn: pip install 'wolfpack[sklearn]'"
+    monkeypatch.setattr(shared, "find_spec", lambda name: name)
+    shared.need("sklearn", "sklearn")
+
+
+def test_examples_write_into_folders_of_their_own(
+    example: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["some.py"])
+    path = example("_picture").picture("some.py", lambda axes: None)
+    assert path == Path("some-out/some.png")
+    assert path.exists()

@@ -273,7 +273,7 @@ class BatchRun:
             self.remarks.append(str(found))
 
     def _check(self, state: Any, k: int) -> Any:
-        """Search the faces, certify, and begin anew from the gradients that are accurate."""
+        """Search the faces, certify, and restart from the gradients that are accurate."""
         x, moved = self._searched(state, k)
         values, slopes = self._certify(x, k)
         other = self.method.second(state)

@@ -101,8 +101,9 @@ def _ritz(Q: Array, alphas: list[Array], betas: list[Array], k: int, rough: bool
 def _dominant(a: Array) -> Array:
     """Return about the top eigenvector of small positive matrices, by squaring them often.
 
-    Decompositions of many small matrices are slow on most devices. 2^12 steps of a power iteration
-    leave of other vectors what is within a thousandth of the top, which does no harm.
+    Decompositions of many small matrices are slow on most devices. After 2^12 steps of a power
+    iteration only eigenvectors whose values are within a thousandth of the largest are left, and
+    any mixture of those is good enough here.
     """
     space = namespace(a)
     for _ in range(4):
