@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays import Array, Structured
+from ..problem import CompositeProblem, Problem, Scatter, unit_of
 from .convexity import Breach, Sample, Tangents
 from .finding import Finding
+from .scatter import scatter
 from .slopes import Smooth, blame_gradient, noise
 
 
@@ -15,6 +17,8 @@ class Audit:
 
     Parameters
     ----------
+    problem : Problem or CompositeProblem
+        What allows for errors of f that are measured.
     smooth : Smooth
         The function, f of `minimize` or G of `minimize_composite`. Evaluations are counted there.
     gradient, convexity : bool
@@ -24,8 +28,13 @@ class Audit:
     function, place = "f", "K"
     advice = " Pass convex=False to search for a stationary point."
 
-    def __init__(self, smooth: Smooth, gradient: bool, convexity: bool) -> None:
+    def __init__(
+        self, problem: Problem | CompositeProblem, smooth: Smooth, gradient: bool, convexity: bool
+    ) -> None:
         self.smooth, self.gradient, self.convexity = smooth, gradient, convexity
+        self._allow_for = problem.allow_for
+        # other classes of a user's know the errors of their values
+        self.measures = gradient and problem.objective.number_dual
         self.tangents = Tangents(smooth)
 
     @property
@@ -54,6 +63,10 @@ class Audit:
         """
         raise NotImplementedError
 
+    def scatter(self, x: Array, at: Any, vertex: Any) -> Scatter | None:
+        """Measure the errors of values and gradients at x; None where nothing can be said."""
+        return None
+
     def sample(self, x: Array, at: Any) -> Sample:
         """Return a point of the run with the evaluation of the function there."""
         return Sample(x, at)
@@ -70,6 +83,8 @@ class Audit:
 
         None means that values of f scatter as much, so that nothing is proved.
         """
+        if self.is_scatter(found.here, found.there):
+            return None
         (x, at), there, depth = found
         d = there.x - x
         if self.gradient:
@@ -85,6 +100,20 @@ class Audit:
             "one of its tangents. No gap can be certified; the value and the point are still "
             f"valid.{self.advice}",
         )
+
+    def is_scatter(self, here: Sample, there: Sample) -> bool:
+        """Tell whether errors of values explain what two evaluations seem to prove wrong.
+
+        They are measured, and the run allows for them from then on.
+        """
+        if not self.measures or isinstance(here.x, Structured):
+            return False
+        seen = scatter(self.smooth, here.x, here.at, there.x - here.x)
+        if seen is None:
+            return True
+        # a constant error of the gradient is what may have been proved, and not an excuse
+        self._allow_for(seen._replace(constant=0.0), here.x, unit_of(here.at.gradient))
+        return self.smooth.violation(here.at, here.x, there.at, there.x) is None
 
     def blame(self, x: Array, at: Any, points: list[Array]) -> Finding | None:
         """Return what is wrong with the gradient at x, seen from there towards other points."""

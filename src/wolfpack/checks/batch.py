@@ -16,11 +16,12 @@ import numpy as np
 
 from ..arrays import Array, epsilon, like, namespace, reshape, row_norms, sum_last, to_host
 from ..objectives import Function
-from ..problem import NonFiniteError, Problem
+from ..problem import NonFiniteError, Problem, unit_of
 from .audit import Audit
 from .constrained import EVALUATIONS, SHARE
 from .convexity import Sample, breach
 from .finding import Finding
+from .scatter import scatter_of_rows
 from .search import STEPS, TRUST
 from .slopes import LENGTHS, Slopes, blame_gradient, compare, precision
 
@@ -86,6 +87,22 @@ class BatchAudit:
         if found is None and self.convexity:
             found = self._bends(best, EVALUATIONS + int(SHARE * evaluations))
         return found
+
+    def scatter(self, x: Array, claimed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Measure the errors of values and of slopes on the sets that no model explains.
+
+        Both are 0 where there is nothing to add to what certificates have allowed for.
+        """
+        plain, unit = self.model.plain, unit_of(x)
+        here, tips = self._sample(x), self._beside(x)
+        found = scatter_of_rows(self._sample, here, tips - x, claimed)
+        largest = np.where(claimed, found.largest, 0.0)
+        known = _host(plain.user_errors(like(largest, x), unit))
+        slopes = np.maximum(found.gradient, found.constant) - plain.gradient_error
+        slopes = slopes - plain.relative_error(unit) * found.steepest
+        more = np.stack([found.value - known, slopes * _host(self.K.diameter)])
+        more = np.where(claimed & np.isfinite(more), np.maximum(more, 0.0), 0.0)
+        return more[0], more[1]
 
     def _sample(self, x: Array) -> Rows:
         """Evaluate all functions, and remember how large values have become."""
@@ -185,7 +202,7 @@ class BatchAudit:
             deeper = breach(problem, *[Sample(x, problem.evaluate(x)) for x in points])
             if deeper is None:
                 continue
-            audit = Audit(problem, True, True)
+            audit = Audit(problem, problem, True, True)
             audit.advice = ""
             found = audit.explain(deeper)
             if found is not None:

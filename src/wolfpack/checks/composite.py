@@ -16,11 +16,13 @@ from ..problem import (
     CompositeProblem,
     LimitReached,
     NonFiniteError,
+    Scatter,
     Violation,
 )
 from .audit import Audit
 from .convexity import Sample
 from .finding import Finding
+from .scatter import scatter
 from .slopes import disproof
 
 _STEPS = 64.0
@@ -57,7 +59,8 @@ class CompositeAudit(Audit):
     def __init__(self, problem: CompositeProblem) -> None:
         G = problem.objective
         own = G.has_values and not G.tested
-        super().__init__(SmoothPart(problem), gradient=own, convexity=own and G.convex is None)
+        smooth, convexity = SmoothPart(problem), own and G.convex is None
+        super().__init__(problem, smooth, gradient=own, convexity=convexity)
         self.problem = problem
         self._first: Array = None
 
@@ -92,6 +95,18 @@ class CompositeAudit(Audit):
             return self.blame(x, here, points)
         except (NonFiniteError, LimitReached):
             return None  # where G is not finite, or beyond a limit, this test cannot go
+
+    def scatter(self, x: Array, at: CompositeEvaluation | None, vertex: None) -> Scatter | None:
+        """Measure the errors of values and gradients of G at x, in a random direction."""
+        if not self.measures or isinstance(x, Structured):
+            return None
+        try:
+            here = self.smooth.evaluate(x) if at is None else part(at)
+            if here.gradient is None:
+                return None
+            return scatter(self.smooth, x, here, self._away(x, self._reach(x, here), 15) - x)
+        except (NonFiniteError, LimitReached):
+            return None
 
     def _reach(self, y: Array, at: CompositeEvaluation) -> float:
         """Return how far from y to look: some gradient steps, but not beyond what F allows.

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Structured, inner, like, namespace, norm, same_type
-from ..problem import Evaluation, LimitReached, NonFiniteError, Problem
+from ..arrays import Array, Structured, inner, like, namespace, norm, same_type, to_host
+from ..problem import Evaluation, LimitReached, NonFiniteError, Problem, Scatter
 from .audit import Audit
 from .convexity import Sample
 from .finding import Finding
 from .oracle import Witness
+from .scatter import scatter
 from .search import curvatures, oracle_trail, projected_trail, sample
 from .slopes import disproof
 
@@ -35,6 +36,10 @@ SIDES = 4
 EVALUATIONS, SHARE = 8, 0.1
 """Evaluations that the search for it may take: a few, and a part of those that the run has made."""
 
+ENTRIES = 8
+"""Questions to a user's oracle for points that differ from the best one in an entry in which no
+known point does; and a part, `SHARE`, of the oracle calls of the run."""
+
 
 class ConstrainedAudit(Audit):
     """Tests of one run of `minimize`.
@@ -48,7 +53,7 @@ class ConstrainedAudit(Audit):
     """
 
     def __init__(self, problem: Problem, lmo: Callable[[Array], Any]) -> None:
-        super().__init__(problem, not problem.objective.tested, problem.convex is None)
+        super().__init__(problem, problem, not problem.objective.tested, problem.convex is None)
         self.problem, self._lmo = problem, lmo
         self.foreign = not problem.set.tested
         self.witness = Witness(problem.set, compares=self.foreign)
@@ -114,6 +119,20 @@ class ConstrainedAudit(Audit):
         except (NonFiniteError, LimitReached):
             return None  # outside the domain of f, or beyond a limit, these tests cannot go
 
+    def scatter(self, x: Array, at: Evaluation | None, vertex: Any) -> Scatter | None:
+        """Measure the errors of values and gradients at x, towards the middle of known points."""
+        if not self.measures or isinstance(x, Structured):
+            return None
+        try:
+            at = self.problem.evaluate(x) if at is None else at
+            known = [one for _, one, _ in self.witness.answers] if self.foreign else []
+            points = [point_of(one, x) for one in (vertex, *known) if one is not None]
+            if not self.foreign:
+                points.append(like(self.problem.set.start(), x))
+            return scatter(self.problem, x, at, self._middle(points) - x) if points else None
+        except (NonFiniteError, LimitReached):
+            return None
+
     def _answers(self, x: Array, at: Evaluation, vertex: Any) -> list[Array]:
         """Return points of K, the farthest from x first.
 
@@ -130,12 +149,35 @@ class ConstrainedAudit(Audit):
         if not self._projects and len(known) == 1:
             known = _distinct(known + self._opposite(x, at.gradient))
             self._single = len(known) == 1
-        elif self.foreign and self._takes_all_signs(at.gradient):
-            known = _distinct([*known, self._ask(_across(known, x), x)])
+        elif self.foreign:
+            if self._takes_all_signs(at.gradient):
+                known = _distinct([*known, self._ask(_across(known, x), x)])
+            known = self._beyond(known, x, at.gradient)
         known.sort(key=lambda point: -norm(point - x))
         if self.convexity and not self._projects and self._flat(Sample(x, at)):
             return [*self._sideways(x), *known]
         return known
+
+    def _beyond(self, known: list[Array], x: Array, g: Array) -> list[Array]:
+        """Return known points of K, and more that differ from x where no known point does.
+
+        An error of the gradient in such an entry cannot be seen: it is what kept the run from going
+        there. Entries in which the gradient is exactly 0 are asked for first.
+        """
+        points = np.array([to_host(one).reshape(-1) for one in (x, *known)])
+        order = np.random.Generator(np.random.Philox(key=11)).permutation(points.shape[1])
+        zeros = to_host(g).reshape(-1)[order] == 0.0
+        fixed = (points == points[0]).all(axis=0)
+        most = ENTRIES + int(SHARE * self.problem.counts.nlmo)
+        for i in (*order[zeros], *order[~zeros]):
+            if not most:
+                break
+            if fixed[i]:
+                u = _towards(int(i), float(points[0, i]), to_host(g), self._takes_all_signs(g))
+                known = [*known, self._ask(like(u, x), x)]
+                fixed &= to_host(known[-1]).reshape(-1) == points[0]
+                most -= 1
+        return _distinct(known)
 
     def _sideways(self, x: Array) -> list[Array]:
         """Return answers to random directions, for a point where the gradient vanishes.
@@ -275,6 +317,20 @@ def _across(points: list[Array], x: Array) -> Array:
     """
     mean = sum(points[1:], points[0]) / len(points)
     return namespace(x).where(mean == x, mean, mean - x)
+
+
+def _towards(i: int, value: float, g: np.ndarray, all_signs: bool) -> np.ndarray:
+    """Return a direction whose answer may have another entry i than ``value``.
+
+    Unless ``all_signs``, its entries have the signs of g's: where lengths must not be negative,
+    entry i alone costs nothing.
+    """
+    u = np.zeros(g.size)
+    if all_signs or g.max() <= 0.0:
+        u[i] = 1.0 if all_signs and value > 0.0 else -1.0
+    else:
+        u += np.arange(g.size) != i
+    return u.reshape(g.shape)
 
 
 def _mixed(g: Array) -> bool:

@@ -32,7 +32,7 @@ from ..problem import accumulation, sum_unit, underflow
 from ..problem.rounding import UNIT
 from ..solvers.batched import BatchedMethod, face_steps
 from .many_result import ManyResult, as_statuses
-from .monitor import CLAIMS
+from .monitor import CLAIMS, noise_remark
 from .progress import Progress
 from .status import Status
 from .stopping import Limits
@@ -116,10 +116,7 @@ class Ledger:
         """End the problems that have converged, cannot go on or contradict themselves."""
         fun, gap = self.fun[ids], self.gap[ids]
         floor = self.value_error[ids] + self.bound_error[ids]
-        goal = np.full(len(ids), self.limits.tol)
-        if self.limits.rtol is not None:
-            with np.errstate(invalid="ignore"):
-                goal = np.maximum(goal, self.limits.rtol * abs(fun))
+        goal = self._goal(fun)
         with np.errstate(invalid="ignore"):
             excess = self.bound[ids] - fun - self.value_error[ids]
             contradicted = (excess > floor) & (excess > drift)
@@ -128,6 +125,31 @@ class Ledger:
         self.end(ids[contradicted], Status.CONTRADICTION)
         self.end(ids[gap <= goal], Status.CONVERGED)
         self.end(ids[stalled], Status.STALLED)
+
+    def allow_for(self, values: np.ndarray, slopes: np.ndarray) -> None:
+        """Count errors of values and of tangents that were measured before gaps are handed out.
+
+        Problems whose gap is not small enough then have stalled, and so have those that contradict
+        themselves by no more than these errors.
+        """
+        self.value_error += values
+        self.bound -= values + slopes
+        self.bound_error += values + slopes
+        noisy = values + slopes > 0.0
+        with np.errstate(invalid="ignore"):
+            excess = self.bound - self.fun - self.value_error
+            explained = excess <= self.value_error + self.bound_error
+        self.status[noisy & explained & (self.status == Status.CONTRADICTION)] = Status.STALLED
+        missed = (self.status == Status.CONVERGED) & (self.gap > self._goal(self.fun))
+        self.status[noisy & missed] = Status.STALLED
+
+    def _goal(self, fun: np.ndarray) -> np.ndarray:
+        """Return the gaps at which problems with these values have converged."""
+        goal = np.full(len(fun), self.limits.tol)
+        if self.limits.rtol is not None:
+            with np.errstate(invalid="ignore"):
+                goal = np.maximum(goal, self.limits.rtol * abs(fun))
+        return goal
 
     def end(self, ids: np.ndarray, status: Status) -> None:
         """Give some problems an end, unless they have one."""
@@ -260,6 +282,11 @@ class BatchRun:
         claimed &= ~self.disproved
         found = audit.conclude(self.answers(), claimed, int(self.ledger.counts["nfev"].max()))
         self._take(audit, found, claimed)
+        values, slopes = audit.scatter(self.answers(), claimed & ~self.disproved)
+        self._take(audit, None, claimed)
+        if values.any() or slopes.any():
+            self.ledger.allow_for(values, slopes)
+            self.remarks.append(noise_remark(float(values.max()), float(slopes.max())))
 
     def _take(self, audit: BatchAudit, found: Verdict | None, claimed: np.ndarray) -> None:
         """Withdraw certificates that a finding is about, and count what the checks have taken."""

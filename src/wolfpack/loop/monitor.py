@@ -9,7 +9,7 @@ from typing import Any
 
 from ..arrays import Array
 from ..checks import Audit, CompositeAudit, ConstrainedAudit, Finding, breach
-from ..problem import LimitReached, Problem
+from ..problem import LimitReached, Problem, unit_of
 from ..problem.warn import warn_user
 from ..smoothing import Oracles
 from .status import Status
@@ -24,6 +24,25 @@ CLAIMS = (
     Status.MAX_LMO,
 )
 """Statuses of a run that hands out its gap; before that the gap is checked."""
+
+
+def noise_remark(value: float, slope: float) -> str:
+    """Return what to say of measured errors of values and slopes that no model explains."""
+    what = f"Values of f scatter by about {value:.1e}"
+    if value <= 0.0:
+        what = f"Gradients of f scatter, which changes lower bounds by about {slope:.1e},"
+    return (
+        f"{what} near this point, more than rounding of numbers of their size explains, and the "
+        "gap counts that. Write f without differences of large numbers, or declare its errors with "
+        "wolfpack.objectives.Function(f, absolute_error=..., gradient_error=...)."
+    )
+
+
+_WORTH_SAYING = 0.03
+"""A part of the gap; smaller measured errors of f are counted and not mentioned."""
+
+_FINE = 1e-3
+"""A gap that is larger, as a share of the largest value of f, is not compared with its errors."""
 
 
 class SmoothnessWarning(UserWarning):
@@ -48,6 +67,7 @@ class Monitor:
     oracles: Oracles | None = None
     audit: Audit | None = None
     found: Finding | None = None
+    _measured: Array = None  # the point where errors of f were measured last
 
     def watch(self, oracles: Any, checks: bool) -> None:
         """Set up the checks of a run; the clean answers of `minimize` come from ``oracles``."""
@@ -105,6 +125,9 @@ class Monitor:
         if violation.what == "convexity":
             self._explain((state, following), rounds)
             return
+        audit = self.audit or self._audit(None)
+        if audit.is_scatter(*[audit.sample(one.x, one.at) for one in (state, following)]):
+            return
         name = violation.what
         text = (
             f"{name} = {violation.constant:.6g} is too small: {rounds} f grew more than {name} "
@@ -122,6 +145,29 @@ class Monitor:
         if state.k & (state.k - 1) == 0:
             self._take(self.audit.note(state.x, state.at))
 
+    def measure(self, state: Any) -> bool:
+        """Measure the errors of a user's f before a claim, and tell whether they matter.
+
+        A contradiction is a claim as well. Errors do not matter where they are no larger than what
+        is assumed of them. They are not measured where nothing is checked.
+        """
+        tracker = self.tracker
+        if tracker.x is self._measured or tracker.stationarity is not None:
+            return False
+        audit = self.audit or (self._audit(None) if tracker.contradicted else None)
+        if audit is None or not audit.gradient or self.found is not None:
+            return False
+        at = state.at if state.x is tracker.x else tracker.at
+        found = audit.scatter(tracker.x, at, self.latest(state))
+        if found is None:
+            return False
+        if tracker.contradicted:  # a constant error of the gradient would be the contradiction
+            found = found._replace(constant=0.0)
+        else:
+            self._measured = tracker.x
+        tracker.problem.allow_for(found, tracker.x, unit_of(tracker.x))
+        return tracker.problem.counts.owed > 0.0
+
     def verdict(self, status: Status, state: Any) -> Status:
         """Return the status of a run that would end with this one, after a last check."""
         tracker, audit = self.tracker, self.audit
@@ -131,9 +177,20 @@ class Monitor:
             with contextlib.suppress(LimitReached):  # a limit leaves no room for the last check
                 self._take(audit.conclude(tracker.x, at, self.latest(state)))
             tracker.amend()
+            if self.found is None and self._may_be_noise() and self.measure(state):
+                tracker.reconsider()
+            counts = tracker.problem.counts
+            if self.found is None and counts.measured > _WORTH_SAYING * tracker.gap:
+                self.remarks.append(noise_remark(counts.noise, counts.measured))
             if self.found is None and audit.remark:
                 self.remarks.append(audit.remark)
         return Status.CONTRADICTION if self.found is not None else status
+
+    def _may_be_noise(self) -> bool:
+        """Tell whether the gap is so small beside values of f that their errors may make it up."""
+        tracker = self.tracker
+        rows, largest = tracker.history.rows, tracker.problem.counts.largest
+        return tracker.gap <= _FINE * max(largest, abs(rows[0][2]) if len(rows) else 0.0)
 
     def skip(self) -> None:
         """Say that there was no time for the last check."""

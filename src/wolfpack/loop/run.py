@@ -488,7 +488,11 @@ class Course:
         """Record a round and call back; return the status if the run must end."""
         tracker, state, callback = self.tracker, self.state, self.options.callback
         gap, floor = tracker.record(state, bound)
-        self._recorded = state.k
+        self._recorded, goal = state.k, tracker.goal(self.limits)
+        small = gap <= goal or gap <= 2.0 * floor or tracker.contradicted
+        if small and self.monitor.measure(state):
+            gap, floor = tracker.reconsider()
+            goal = tracker.goal(self.limits)
         if callback is not None:
             now = tracker.result(guarded(state), None, "running")
             now.x, now.history = guarded(now.x), now.history.view()
@@ -500,7 +504,6 @@ class Course:
                 return Status.CALLBACK_STOP
         if tracker.contradicted:
             return Status.CONTRADICTION
-        goal = tracker.goal(self.limits)
         if gap <= goal:
             return Status.CONVERGED
         if tracker.stationarity is not None:

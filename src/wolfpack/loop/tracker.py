@@ -117,6 +117,8 @@ class Tracker:
         """Take the round's lower bound and add a row to the history; return gap and floor."""
         counts = self.problem.counts
         self.best_bound = max(self.best_bound, bound)
+        if counts.owed:
+            self._settle()
         error = self.error_of_value()
         floor = error + counts.rounding
         # The bound is proved up to rounding errors, which it and the value allow for already.
@@ -142,6 +144,25 @@ class Tracker:
         engine = () if self.log is None else self.log.recorded()
         self.history.add(row, engine, tree, step_row(state))
         return gap, floor
+
+    def reconsider(self) -> tuple[float, float]:
+        """Allow for errors of f that were measured after the last record; return gap and floor.
+
+        A contradiction that they explain is withdrawn.
+        """
+        self._settle()
+        error = self.error_of_value()
+        floor = error + self.problem.counts.rounding
+        if self.contradicted and self.best_bound - self.fun - error <= floor:
+            self.convex, self.contradicted = True, False
+        self.amend()
+        return self.gap, floor
+
+    def _settle(self) -> None:
+        """Lower the best bound by what has been measured of the errors of f since it was proved."""
+        counts = self.problem.counts
+        self.best_bound -= counts.owed
+        self.value_error, counts.owed = None, 0.0
 
     def amend(self) -> None:
         """Bring the last row of the history up to what the last checks have counted and found."""

@@ -101,6 +101,8 @@ class Objective(Stackable, ABC):
         Relative rounding error of values and gradients, where it is more than 64 rounding units. A
         linear model has here the error of products with its data, relative to the sums of the
         absolute values of their terms.
+    absolute_error, gradient_error : float
+        Absolute errors of values, and of gradients in the Euclidean norm, beside the relative ones.
 
     Examples
     --------
@@ -134,8 +136,13 @@ class Objective(Stackable, ABC):
     half_square: bool = False
     barrier: bool = False
     error: float = 0.0
+    absolute_error: float = 0.0
+    gradient_error: float = 0.0
     # These follow from the other attributes; a checkpoint's fingerprint of f leaves them out.
-    _derived: ClassVar[tuple[str, ...]] = ("like", "checked", "error", "L", "L1")
+    _derived: ClassVar[tuple[str, ...]] = (
+        *("like", "checked", "L", "L1"),
+        *("error", "absolute_error", "gradient_error"),
+    )
 
     tested: bool = cast(
         "bool",

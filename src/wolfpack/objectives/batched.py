@@ -333,10 +333,11 @@ class Functions(BatchedObjective):
     ) -> None:
         self.fun, self.count, self.shape, self.place = fun, count, shape, place
         self.dimension = math.prod(shape)
-        self.error = 0.0
+        self.error = self.absolute_error = self.gradient_error = 0.0
         self.scale: Array | None = None
         if isinstance(fun, Function):
             self.fun, self.error, self.convex = fun.fun, fun.error, fun.convex
+            self.absolute_error, self.gradient_error = fun.absolute_error, fun.gradient_error
 
     def evaluate(self, X: Array) -> Batch:
         answer = self.fun(reshape(spare(X), (-1, *self.shape)))
@@ -366,15 +367,25 @@ class Functions(BatchedObjective):
 
     def certify(self, X: Array) -> Bounds:
         values, slopes = self.evaluate(X)
-        xp, unit, scale = namespace(X), unit_of(X), self.scale
-        rho = max(self.error, MODEL * unit)
-        size = abs(values)
-        assert scale is not None
-        # model M: the value may be a sum of squares whose terms cancel
-        value_errors = rho * (size + xp.sqrt(size * scale) + rho * scale)
-        relative = rho + 4.0 * unit + accumulation(self.dimension) * sum_unit(X)
+        unit, size = unit_of(X), abs(values)
+        value_errors = self.user_errors(size, unit)
+        relative = self.relative_error(unit) + 4.0 * unit
+        relative += accumulation(self.dimension) * sum_unit(X)
         errors = relative * (row_norms(slopes) * self.radius + size) + value_errors
+        if self.gradient_error:
+            errors = errors + self.gradient_error * self.diameter
         return Bounds(values, value_errors, slopes, values - sum_last(slopes * X, 1), errors)
+
+    def relative_error(self, unit: float) -> float:
+        """Return the relative error of values and of the entries of gradients."""
+        return max(self.error, MODEL * unit)
+
+    def user_errors(self, size: Array, unit: float) -> Array:
+        """Return the errors of values of these sizes, by model M of docs/theory/rounding.md."""
+        rho, scale = self.relative_error(unit), self.scale
+        assert scale is not None
+        root = namespace(size).sqrt(size * scale)
+        return rho * (size + root + rho * scale) + self.absolute_error
 
 
 class Lifted(BatchedObjective):

@@ -48,6 +48,8 @@ class Difference(Objective):
         self.like = g.like if f.like is None else f.like
         self.joint = f.joint or g.joint
         self.error = max(f.error, g.error)
+        self.absolute_error = f.absolute_error + g.absolute_error
+        self.gradient_error = f.gradient_error + g.gradient_error
         self.n = max(f.n, g.n)
         # the curvatures of f - g are between -L_g and L_f
         self.L = None if f.L is None or g.L is None else max(f.L, g.L)
@@ -84,6 +86,7 @@ class Tilted(Objective):
         self.f, self.s = f, s
         self.shape, self.like, self.L, self.n = f.shape, f.like, f.L, f.n
         self.joint, self.error = f.joint, f.error
+        self.absolute_error, self.gradient_error = f.absolute_error, f.gradient_error
 
     @property
     def tested(self) -> bool:

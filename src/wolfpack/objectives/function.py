@@ -43,6 +43,11 @@ class Function(Objective):
         Relative rounding error of values and of the entries of gradients. Certificates count it.
         They assume at least 64 rounding units, about 1.4e-14 in double precision; pass more if
         ``fun`` is less accurate, for instance 1e-5 if it works in single precision inside.
+    absolute_error : float
+        Absolute rounding error of values, beside the relative one: where large terms cancel, as in
+        ``x @ x / 2 - t @ x + t @ t / 2``, pass about 1e-15 times the largest of them.
+    gradient_error : float
+        The same for gradients, in the Euclidean norm.
 
     Examples
     --------
@@ -64,11 +69,15 @@ class Function(Objective):
         shape: tuple[int, ...] | None = None,
         error: float = 0.0,
         convex: bool | None = None,
+        absolute_error: float = 0.0,
+        gradient_error: float = 0.0,
     ) -> None:
         self.fun = function(fun, "fun")
         self.convex = optional(flag)(convex, "convex")
         self.L, self.shape = constant(L, "L"), optional(as_shape)(shape, "shape")
         self.error = nonnegative(error, "error")
+        self.absolute_error = nonnegative(absolute_error, "absolute_error")
+        self.gradient_error = nonnegative(gradient_error, "gradient_error")
 
     def __repr__(self) -> str:
         name = getattr(self.fun, "__qualname__", None) or type(self.fun).__name__

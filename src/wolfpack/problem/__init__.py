@@ -22,7 +22,7 @@ from .protocols import (
     Solver,
     State,
 )
-from .rounding import Minorant, accumulation, sum_unit, underflow, unit_of
+from .rounding import Minorant, Scatter, accumulation, sum_unit, underflow, unit_of
 from .stacked import Stackable, Stacked, axes_of
 from .steps import STEPS
 
@@ -48,6 +48,7 @@ __all__ = [
     "Problem",
     "QuadraticForm",
     "Region",
+    "Scatter",
     "SetDependent",
     "SimpleTerm",
     "Solver",

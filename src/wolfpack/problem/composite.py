@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ..arrays import Array, all_finite, epsilon, inner, norm_order, norm_squared, zeros
+from ..arrays import Array, all_finite, epsilon, inner, norm, norm_order, norm_squared, zeros
 from .errors import CapabilityError, NonFiniteError
 from .evaluation import CompositeEvaluation, Counts, Violation
 from .protocols import MirrorMap, Objective, SimpleTerm
-from .rounding import underflow
+from .rounding import Scatter, underflow
 
 _UNITS = 4.0
 """Rounding errors of values and bounds of F, in units of the precision of their terms."""
@@ -138,7 +138,10 @@ class CompositeProblem:
         conjugate = self.objective.conjugate_bound(dual)
         # The bound is lowered by rounding units of the two sums above.
         eps = epsilon(g)
-        rounding = _UNITS * eps * (abs(minimum) + abs(conjugate)) + underflow(eps)
+        rounding = self._relative_error(eps) * (abs(minimum) + abs(conjugate)) + underflow(eps)
+        rounding += self.objective.absolute_error + self.counts.noise + self.counts.slope_noise
+        if self.objective.gradient_error:
+            rounding += self._slope_error(self.objective.gradient_error, self.regularizer.argmin(g))
         bound = minimum - conjugate - rounding
         # Noisy iterates may diverge. Their bounds say nothing about what can be certified.
         if bound >= self.counts.bound:
@@ -149,7 +152,44 @@ class CompositeProblem:
         """Return the rounding error to expect of ``value``, F at ``y``."""
         smooth = value if at is None else at.smooth
         size = abs(value) + abs(smooth) + self.loss_size
-        return _UNITS * epsilon(y) * size if math.isfinite(value) else 0.0
+        if not math.isfinite(value):
+            return 0.0
+        absolute = self.objective.absolute_error + self.counts.noise
+        return self._relative_error(epsilon(y)) * size + absolute
+
+    def _relative_error(self, eps: float) -> float:
+        """Return the relative error of values of G and F, and of the numbers of a bound."""
+        own = self.objective.error if self.objective.number_dual else 0.0
+        return max(_UNITS * eps, own)
+
+    def _slope_error(self, error: float, y: Array) -> float:
+        """Return what an error of gradients may add to a bound, where iterates are about like y.
+
+        An error e at y_i changes -G*(g) - H*(-g) by at most ||e|| ||y_i - y'|| + ||e||^2 / (2 mu),
+        with y' the minimiser of <g, .> + H.
+        """
+        return error * (2.0 * norm(y) + error / self.mu)
+
+    def allow_for(self, seen: Scatter, x: Array, unit: float) -> None:
+        """Take measured errors of values and gradients of G; bounds so far are too high by them.
+
+        Only what exceeds what is assumed of them counts, and what has been measured before by more
+        than half.
+        """
+        counts, before = self.counts, self.counts.noise + self.counts.slope_noise
+        relative = self._relative_error(2.0 * unit)
+        value = seen.value - relative * (seen.largest + self.loss_size)
+        error = max(seen.gradient, seen.constant) - relative * seen.steepest
+        error -= self.objective.gradient_error
+        slope = self._slope_error(error, x) if error > 0.0 else 0.0
+        if value > 1.5 * counts.noise or slope > 1.5 * counts.slope_noise:
+            counts.noise = max(counts.noise, value)
+            counts.slope_noise = max(counts.slope_noise, slope)
+        added = counts.noise + counts.slope_noise - before
+        counts.rounding += added
+        counts.bound -= added
+        counts.owed += added
+        counts.measured += added
 
     @cached_property
     def loss_size(self) -> float:
@@ -174,7 +214,7 @@ class CompositeProblem:
         slope = inner(at.gradient, step)
         change = at_next.smooth - at.smooth - slope
         size = abs(at.smooth) + abs(at_next.smooth) + abs(slope) + self.loss_size
-        noise = 1e3 * epsilon(y) * size
+        noise = 1e3 * epsilon(y) * size + 8.0 * (self.counts.noise + self.counts.slope_noise)
         if change < -noise:
             return Violation("convexity")
         beta = at_next.beta

@@ -19,7 +19,17 @@ from ..arrays import Array, all_finite, epsilon, fetch, inner, inners, is_double
 from .errors import CapabilityError, NonFiniteError
 from .evaluation import Counts, Evaluation, Pending, Violation
 from .protocols import Carrier, Objective, Region
-from .rounding import FAR, MODEL, UNIT, Minorant, accumulation, sum_unit, underflow, unit_of
+from .rounding import (
+    FAR,
+    MODEL,
+    UNIT,
+    Minorant,
+    Scatter,
+    accumulation,
+    sum_unit,
+    underflow,
+    unit_of,
+)
 
 
 @dataclass(frozen=True)
@@ -258,7 +268,7 @@ class Problem:
         relative = self._relative_error(unit) + 4.0 * unit + accumulation(K.dimension) * sum_unit(y)
         if averaged:  # each round has rounded y and the number once more
             relative += 2.0 * accumulation(self.counts.njev) * unit
-        error = relative * (slopes + values) + self._user_error(values, unit)
+        error = relative * (slopes + values) + self._user_error(values, unit) + self._slope_error
         return Minorant(-number, centre, error)
 
     def value_error(self, x: Array, value: float, at: Evaluation) -> float:
@@ -296,7 +306,34 @@ class Problem:
         cancel: with the first value F of the run, errors rho sqrt(F) of the roots.
         """
         rho, scale = self._relative_error(unit), self.counts.scale
-        return rho * (size + math.sqrt(size * scale) + rho * scale)
+        absolute = self.objective.absolute_error + self.counts.noise
+        return rho * (size + math.sqrt(size * scale) + rho * scale) + absolute
+
+    @property
+    def _slope_error(self) -> float:
+        """What the absolute error of a user's gradients may add to a tangent on K."""
+        error = self.objective.gradient_error + self.counts.slope_noise
+        return error * self.set.diameter if error else 0.0
+
+    def allow_for(self, seen: Scatter, x: Array, unit: float) -> None:
+        """Take measured errors of values and gradients of f; bounds so far are too high by them.
+
+        What is assumed or declared of errors at values and gradients of this size is known already.
+        Only what exceeds it counts, and only if it exceeds what has been measured before by more
+        than half. They were seen near x, and ``unit`` is the unit roundoff of gradients.
+        """
+        counts, before = self.counts, self.counts.noise + self._slope_error
+        unexplained = seen.value - (self._user_error(seen.largest, unit) - counts.noise)
+        slope = max(seen.gradient, seen.constant) - self._relative_error(unit) * seen.steepest
+        slope -= self.objective.gradient_error
+        if unexplained > 1.5 * counts.noise or slope > 1.5 * counts.slope_noise:
+            counts.noise = max(counts.noise, unexplained)
+            counts.slope_noise = max(counts.slope_noise, slope)
+        added = counts.noise + self._slope_error - before
+        counts.rounding += added
+        counts.bound -= added
+        counts.owed += added
+        counts.measured += added
 
     def violation(
         self, at: Evaluation, x: Array, at_next: Evaluation, x_next: Array

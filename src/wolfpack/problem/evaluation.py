@@ -119,6 +119,14 @@ class Counts:
     largest : float
         The largest value of a user's function so far, in absolute value. Nobody is accused of
         contradictions that are tiny beside it.
+    noise : float
+        What values of a user's function were measured to scatter beyond what is assumed of them.
+    slope_noise : float
+        The same for its gradients, in the Euclidean norm.
+    measured : float
+        What both add to the gap.
+    owed : float
+        By how much the run must still lower its best bound because errors were measured.
     bias : float or None
         The estimate of s_1(0) that the run uses, None until it has made one.
     deadline : float
@@ -144,6 +152,10 @@ class Counts:
     slope: Any = None
     scale: float = 0.0
     largest: float = 0.0
+    noise: float = 0.0
+    slope_noise: float = 0.0
+    measured: float = 0.0
+    owed: float = 0.0
     bias: float | None = None
     deadline: float = math.inf
     max_lmo: float = math.inf

@@ -75,6 +75,12 @@ class Objective(Protocol):
     error: float
     """Relative error of products with the data, 0 where they have the precision of x."""
 
+    absolute_error: float
+    """Absolute error of values, which is added to the relative one."""
+
+    gradient_error: float
+    """Absolute error of gradients, in the Euclidean norm, which is added to the relative one."""
+
     number_dual: ClassVar[bool]
     """Whether the dual point of an evaluation is the number <x, grad f(x)> - f(x)."""
 

@@ -49,6 +49,21 @@ class Minorant(NamedTuple):
     length: float | None = None
 
 
+class Scatter(NamedTuple):
+    """Measured errors of a user's values, and of its gradients in the Euclidean norm, near a point.
+
+    ``largest`` and ``steepest`` are the sizes of the largest value and of the longest gradient
+    there, and ``constant`` an error of gradients that is the same at all points of a segment. All
+    of them are numbers, or arrays with an entry for each of many functions.
+    """
+
+    value: Any
+    gradient: Any
+    constant: Any
+    largest: Any
+    steepest: Any
+
+
 def accumulation(terms: int) -> float:
     """Return c(n): a sum of n terms is computed up to c(n) u times the sum of their sizes.
 
