@@ -88,3 +88,24 @@ def test_one_figure_alone_has_a_page_of_its_own(results):
     assert "Figure 1: the method against its guarantee" in headings
     assert not any(text.startswith("Figure 2") for text in headings)
     assert "reference value" not in document.text
+
+
+def test_a_run_is_listed_with_the_panels_of_each_figure(results):
+    text = text_of(results)
+    assert "Figure 2 (a) (b), Figure 3 (a) (d)" in text
+    assert "Figure 2 (b), Figure 3 (a) (d)" in text
+    assert "(b) (a)" not in text
+
+
+def test_curves_that_coincide_are_explained_and_others_are_not(results):
+    words = "the curves with m = 1 and with m = 1/√α coincide"
+    assert text_of(results).count(words) == 2  # in runs of 40 iterations
+    records = dict(results.records)
+    for figure in results.figures[:2]:
+        for panel in figure.panels:
+            for curve in panel.curves:
+                if curve.bound is None and curve.series.endswith("m=1/sqrt(alpha)"):
+                    columns = dict(records[curve.run].columns)
+                    columns["gap"] = columns["gap"] / 2.0
+                    records[curve.run] = replace(records[curve.run], columns=columns)
+    assert words not in text_of(Results(results.figures, records, results.rounds))

@@ -14,6 +14,8 @@ from .series import BEYOND_ROUNDS, Curve, FigureSpec, PanelSpec, Run
 
 MANY = "1/sqrt(alpha)"
 PACKAGES = ("wolfpack", "numpy", "scipy", "matplotlib")
+_TOGETHER = 1.25
+"""Two curves whose last values are within this factor look like one."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ def _figure1(results: Results, figure: FigureSpec, svg: str) -> Section:
     drawing = _figure(results, figure, svg, prose.FIGURE1_CAPTION)
     ends.insert(0, prose.BELOW if below else prose.CROSSES)
     title = "Figure 1: the method against its guarantee"
-    return Section(title, [prose.FIGURE1, drawing, ends, prose.SHARP])
+    together = _coinciding(results, figure, "PFW m=1", f"PFW m={MANY}")
+    return Section(title, [prose.FIGURE1, drawing, *together, ends, prose.SHARP])
 
 
 def _figure2(results: Results, figure: FigureSpec, svg: str) -> Section:
@@ -96,7 +99,8 @@ def _figure2(results: Results, figure: FigureSpec, svg: str) -> Section:
     ends = Table(caption, ["Panel", *map(plain, names), "Ratio"], rows)
     drawing = _figure(results, figure, svg, prose.FIGURE2_CAPTION)
     title = "Figure 2: the restarted method against Frank-Wolfe"
-    return Section(title, [prose.FIGURE2, drawing, ends, prose.M_IS_ONE])
+    together = _coinciding(results, figure, *names[2:])
+    return Section(title, [prose.FIGURE2, drawing, *together, ends, prose.M_IS_ONE])
 
 
 def _figure3(results: Results, figure: FigureSpec, svg: str) -> Section:
@@ -178,16 +182,33 @@ def _sorted(figure: FigureSpec) -> list[PanelSpec]:
 
 def _distinct(results: Results) -> list[tuple[str, Curve]]:
     """Return every measured curve once, with the panels that draw it."""
-    where: dict[Run, list[str]] = {}
+    where: dict[Run, dict[str, list[str]]] = {}
     curves: dict[Run, Curve] = {}
     for figure in results.figures:
         for panel in _sorted(figure):
             for curve in panel.curves:
                 if curve.bound is None:
-                    letters = where.setdefault(curve.run, [f"Figure {figure.name[-1]}"])
+                    letters = where.setdefault(curve.run, {}).setdefault(figure.name, [])
                     letters.append(f"({_prime(panel.letter)})")
                     curves[curve.run] = curve
-    return [(" ".join(where[run]), curve) for run, curve in curves.items()]
+
+    def places(run: Run) -> str:
+        return ", ".join(f"Figure {f[-1]} {' '.join(where[run][f])}" for f in where[run])
+
+    return [(places(run), curve) for run, curve in curves.items()]
+
+
+def _coinciding(results: Results, figure: FigureSpec, first: str, second: str) -> list[str]:
+    """Return what explains that two series end together, if they do in some panels."""
+    found = []
+    for panel in _sorted(figure):
+        curves = {curve.series: curve for curve in panel.curves}
+        ends = [results.value(curves[name], results.rounds) for name in (first, second)]
+        if max(ends) <= _TOGETHER * min(ends):
+            found.append(f"({_prime(panel.letter)})")
+    if not found:
+        return []
+    return [f"In {' '.join(found)} {prose.COINCIDE}"]
 
 
 def _figure(results: Results, figure: FigureSpec, svg: str, caption: str) -> Figure:
