@@ -100,6 +100,24 @@ def test_portfolio(example: Any) -> None:
     drawn(module, C, result)
 
 
+def test_synthetic_controls(example: Any) -> None:
+    module = example("synthetic_controls")
+    data = module.panel(states=15)
+    differences, result = module.solve(data)
+    assert result.success.all()
+    sizes = module.ratios(differences, data.start)
+    assert sizes.argmax() == 0  # the state with the tax differs most
+    assert abs(-differences[0] - data.effect).max() < 6.0
+    # one mixture against the fit of that state alone
+    before = data.sales[: data.start]
+    f = wp.objectives.LeastSquares(np.delete(before, 3, axis=1), before[:, 3])
+    alone = wp.minimize(f, wp.sets.Simplex(14), tol=1e-6)
+    assert abs(alone.fun - result.fun[3]) < 1e-6
+    mixture = np.delete(data.sales, 3, axis=1) @ result.x[3]
+    np.testing.assert_allclose(differences[3], data.sales[:, 3] - mixture, atol=1e-10)
+    drawn(module, data, differences)
+
+
 def test_design(example: Any) -> None:
     module = example("design")
     points, variance, result = module.solve(size=21)

@@ -218,6 +218,7 @@ MISTAKES: list[tuple[Any, str]] = [
         "unknown engine 'fast'",
     ),
     (lambda: layers.Solution(3), "K must be a set"),
+    (lambda: layers.Solution([sets.L2Ball(2), sets.L1Ball(2)]), r"K\[1\] must be of the kind"),
     (lambda: layers.Solution(sets.LpBall(3, 3))(np.ones((1, 3))), "choose PerturbedArgmax"),
     (lambda: layers.Solution(SETS["simplex"])(np.ones(D)), "theta must be a batch of shape"),
     (lambda: layers.Solution(SETS["simplex"])(np.ones((0, D))), "batch >= 1"),
@@ -359,6 +360,10 @@ def test_pytorch_modules_types_and_refusals() -> None:
         layers.Solution(K)(torch.ones(1, D, dtype=torch.int64))
     with pytest.raises(ValueError, match="one value per problem"):
         layers.Solution(K, lambda x, t: x.sum())(theta)
+    one = torch.tensor([[1.0], [float("inf")], [1.0]])
+    for bad in (lambda x, t: (x - t).square().sum(1) * one[:, 0], lambda x, t: (x[:, 0] - 3).log()):
+        with pytest.raises(ValueError, match=r"NaN or infinite ones in problem [01]"):
+            layers.Solution(K, bad)(theta.detach().repeat(3, 1))
 
 
 @pytest.mark.extras

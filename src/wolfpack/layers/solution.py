@@ -158,11 +158,24 @@ class Solution(Layer):
         if not near:
             x = self._by_gradients(f, theta, x)
         H = hessians(f, self._shaped(x), theta)
+        self._need_finite(f, theta, x, H)
         y = self._polished(K, f, theta, x, H)
         moved = row_norms(y - x) > epsilon(x) ** 0.5 * row_norms(x)
         if bool(namespace(x).any(moved)):
             H = hessians(f, self._shaped(y), theta)
         return y, H
+
+    def _need_finite(self, f: Function, theta: Array, x: Array, H: Array) -> None:
+        """Raise where f has no value or no derivatives at the points found."""
+        values, g = self._evaluated(f, x, theta)
+        xp = namespace(x)
+        known = xp.isfinite(values + xp.sum(g, axis=1) + xp.sum(H, axis=(1, 2)))
+        flags = np.asarray(to_host(known))
+        if not flags.all():
+            raise ArgumentError(
+                "objective must have finite values and derivatives on the way from the middle of "
+                f"K to the solution, found NaN or infinite ones in problem {int(flags.argmin())}"
+            )
 
     def _polished(self, K: BatchedSet, f: Function, theta: Array, x: Array, H: Array) -> Array:
         """Return points after Newton steps on the equation of the fixed point, with one H."""
@@ -258,7 +271,11 @@ class Solution(Layer):
 def _region(K: Any) -> Any:
     """Return one set, or the sets of a batch."""
     if is_sequence(K) and K:
-        return [as_set(part) for part in K]
+        parts: list[Set] = [as_set(part) for part in K]
+        for i, part in enumerate(parts):
+            if (type(part), part.shape) != (type(parts[0]), parts[0].shape):
+                raise ArgumentError(f"K[{i}] must be of the kind of {parts[0]}, found {part}")
+        return parts
     return K if isinstance(K, Stacked) and issubclass(K.kind, Set) else as_set(K)
 
 
