@@ -382,6 +382,7 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
 _RULE = wp.solvers.LineSearch()
 SOLVERS: dict[str, dict[str, Any]] = {
     "AdaptiveStep": {"tau": 2.0, "eta": 0.9},
+    "AlternatingProjections": {},
     "Anytime": {
         "m": 2,
         "kappa": 1.0,

@@ -20,8 +20,9 @@ def test_the_commands_run_and_the_file_is_good(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (block,) = re.findall(r"^```sh\n(.*?)^```$", GUIDE, re.M | re.S)
     commands = [shlex.split(line, comments=True) for line in block.splitlines()]
-    assert len(commands) == 5
-    for name, *arguments in commands:
+    assert len(commands) == 6
+    assert commands[3] == ["wolfpack", "watch", "problem-out"]  # goes on until Ctrl-C
+    for name, *arguments in commands[:3] + commands[4:]:
         assert name == "wolfpack"
         assert cli.run(arguments) == 0
         assert capsys.readouterr().err == ""
