@@ -11,6 +11,7 @@ from typing import Any
 from .. import noise as noise_laws
 from ..arrays import Array, is_foreign
 from ..objectives import Objective, as_objective
+from ..objectives.finite_sum import FiniteSum
 from ..problem import Solver, Stacked
 from ..problem.checks import count, either, instance, optional, shown
 from ..regularizers import Regularizer
@@ -136,7 +137,7 @@ def explain(
     noise = settings.get("noise", "auto")
     if not (noise is None or (isinstance(noise, str) and noise in ("auto", "lifted"))):
         noise_laws.get(noise)
-    return choose(as_objective(f), as_set(K), settings)
+    return choose(as_objective(f, random=True), as_set(K), settings)
 
 
 def _explain_composite(G: Any, H: Regularizer, settings: dict[str, Any]) -> Choice:
@@ -171,6 +172,8 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
         if K.polytope:
             return chosen("bpcg", f"f is not convex, and {name} is a polytope")
         return chosen("fw", "f is not convex, and Frank-Wolfe with backtracking descends anywhere")
+    if objective.random:
+        return _stochastic(objective, chosen)
     noisy = [option for option in _NOISE_OPTIONS if settings.get(option) is not None]
     noise = settings.get("noise", "auto")
     noisy += [] if isinstance(noise, str) and noise == "auto" else ["noise"]
@@ -235,6 +238,18 @@ def choose(objective: Objective, K: Set, settings: dict[str, Any]) -> Choice:
         keeper,
         ("anytime", smooth),
     )
+
+
+def _stochastic(objective: Objective, chosen: Callable[..., Choice]) -> Choice:
+    """Return the method for an objective of which random gradients were asked for."""
+    if isinstance(objective, FiniteSum):
+        reason = (
+            f"f has batch={objective.batch}: a table of slopes, one for each of its {objective.n} "
+            "rows, makes gradients of few rows good ones and proves a gap"
+        )
+    else:
+        reason = "f has random gradients, whose noise perturbed oracles average out"
+    return chosen("stochastic-anytime", reason)
 
 
 def _facts(objective: Objective, K: Set, engine: Any) -> dict[str, Any]:

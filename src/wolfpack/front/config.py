@@ -22,7 +22,8 @@ class ConstrainedSettings:
 
     ``block`` is the number of answers per block of draws, ``policy`` how long a round waits for its
     workers, ``L`` the smoothness constant, ``convex`` whether f is convex, ``checks`` whether f and
-    K are checked where they are not the library's own.
+    K are checked where they are not the library's own, ``confidence`` the probability of the bound
+    that random gradients give.
     """
 
     noise: str | Noise | None
@@ -33,6 +34,7 @@ class ConstrainedSettings:
     L: float | None
     convex: bool | None = None
     checks: bool = True
+    confidence: float = 0.95
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ from ..solvers import (
     RestartedParallelFrankWolfe,
     ShortStep,
     Sliding,
+    StochasticAnytime,
+    StochasticFrankWolfe,
     block,
     frank_wolfe,
 )
@@ -57,11 +59,13 @@ METHODS: dict[str, Callable[..., Solver[Any]]] = {
     "nnls": NonnegativeLeastSquares,
     "conjugate": partial(Conjugate, 1),
     "biconjugate": partial(Conjugate, 2),
+    "stochastic": StochasticFrankWolfe,
+    "stochastic-anytime": StochasticAnytime,
 }
 """The methods of `minimize`."""
 
-PARTICULAR = ("block", "conic", "dicg", "nnls")
-"""Methods that need more of f and K than gradients, linear oracles and projections."""
+PARTICULAR = ("block", "conic", "dicg", "nnls", "stochastic", "stochastic-anytime")
+"""Methods that need more of f and K, or less, than gradients, linear oracles and projections."""
 
 _SOLVER_PARTS = ("name", "init", "step", "lower_bound")
 

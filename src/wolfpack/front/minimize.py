@@ -35,10 +35,20 @@ from ..noise import Noise
 from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
 from ..problem import Counts, LimitReached, Problem, Solver, counted, under_way
-from ..problem.checks import checked, choice, count, flag, instance, optional, positive, shown
+from ..problem.checks import (
+    between,
+    checked,
+    choice,
+    count,
+    flag,
+    instance,
+    optional,
+    positive,
+    shown,
+)
 from ..problem.checks import seed as seed_kind
 from ..sets import Set, TraceNormBall
-from ..smoothing import SAMPLINGS, SMOOTHINGS
+from ..smoothing import SAMPLINGS, SMOOTHINGS, Oracles
 from ..solvers import Descending, LowRankCorrective, StochasticComposite
 from ..solvers.parts.decomposition import begun_apart
 from ..solvers.parts.warm import begun_with, fitted, kept_hull, within
@@ -50,13 +60,14 @@ from .methods import METHODS, make_solver
 from .partitioned import with_workers
 from .plan import Plan
 from .prepare import prepare_constrained
+from .random import CONFIDENCE, for_gradients, schedule_of
 from .start import search_start
 from .starts import best_of, check_starts, random_start
 
 POLICY = tuple(field.name for field in fields(Policy))
 """Options that say how long a round waits for its workers."""
 
-_COMMON_OPTIONS = ["L", "device", "record_every", "checks", "smoothing"]
+_COMMON_OPTIONS = ["L", "device", "record_every", "checks", "max_passes", "confidence", "smoothing"]
 _COMMON_OPTIONS.extend(["sampling", "block", *POLICY])
 
 
@@ -71,6 +82,7 @@ _COMMON_OPTIONS.extend(["sampling", "block", *POLICY])
     convex=optional(flag),
     starts=count,
     checks=flag,
+    confidence=between(0, 1, low_open=True, high_open=True),
     verbose=flag,
 )
 @with_workers(0, "f")
@@ -207,7 +219,7 @@ def minimize(
     (True, True)
     """
     began = time.perf_counter()
-    objective = as_objective(f)
+    objective = as_objective(f, random=True)
     region = as_set(K)
     wanted = {} if tol is None else {"tol": tol}
     limits = Limits(
@@ -215,6 +227,7 @@ def minimize(
         max_rounds=max_rounds,
         max_seconds=max_seconds,
         max_lmo=max_lmo,
+        max_passes=options.pop("max_passes", None),
         relative=tol is None,
         root=objective.half_square,
         **wanted,
@@ -267,6 +280,7 @@ def minimize(
         name, solver = make_solver(method, {"m": m, **options}, METHODS, _COMMON_OPTIONS)
         for_set = getattr(solver, "for_set", None)
         solver = solver if for_set is None or declared is False else for_set(region)
+    solver = for_gradients(name, solver, objective, declared, limits)
     _check_solver(name, solver, settings)
     if isinstance(start, LowRank) and not (
         objective.factored and isinstance(solver, LowRankCorrective)
@@ -295,6 +309,8 @@ def minimize(
             x, calls = random_start(region, seed, number, start)
             used, options = Counts(nlmo=calls), replace(view, began=time.perf_counter())
         task = prepare_constrained(config, settings, objective, region, x, used)
+        assert isinstance(task.oracles, Oracles)
+        options = replace(options, schedule=schedule_of(task.oracles, schedule.every))
         if x0 is None or number > 0:
             assert isinstance(task.problem, Problem)
             options = replace(options, search=partial(search_start, task.problem, region, x))
@@ -344,6 +360,7 @@ def _settings(
         L=L,
         convex=convex,
         checks=checks,
+        confidence=options.pop("confidence", CONFIDENCE),
     )
 
 

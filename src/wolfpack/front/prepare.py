@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +23,7 @@ from ..loop.run import Options
 from ..loop.schedule import Schedule
 from ..objectives import Batches, Function, Objective, Stochastic
 from ..objectives.finite_sum import FiniteSum
+from ..objectives.function import arguments_of
 from ..problem import CompositeProblem, Counts, Problem, counted
 from ..problem.checks import count, instance, positive, shown
 from ..regularizers import Mirror, Regularizer, Same, Shifted
@@ -40,6 +39,7 @@ from .config import CompositeSettings, Config, ConstrainedSettings
 from .execute import PreparedRun
 from .fingerprint import composite_fingerprint
 from .plan import carried_out
+from .random import attach_gradients, conclude_random, is_random, unused_batch
 
 _SHRINK = 0.5  # factor by which steps shrink when a run with fixed blocks stalls
 _SEARCH_FACTOR = 1.5  # safety factor of a beta that is searched from minibatches
@@ -60,6 +60,8 @@ def prepare_constrained(
         config.method, config.solver, objective, K, settings.noise, settings.smoothing
     )
     oracles = Oracles(problem, smoothing, config.seed, settings.sampling, settings.block)
+    if is_random(config.solver):
+        attach_gradients(oracles, config.solver, objective, config.seed, config.limits)
 
     def conclude(result: Result) -> None:
         if isinstance(config.solver, Adaptive):
@@ -68,6 +70,11 @@ def prepare_constrained(
                 result.message += f" The methods took turns: {result.plan}."
         if problem.counts.slope is not None:
             result.priced = (K, problem.counts.slope)
+        if oracles.gradients is None:
+            result.message += unused_batch(result.method, objective)
+        else:
+            with counted(counts):
+                conclude_random(result, problem, oracles.gradients, settings.confidence)
         result.message += objective.remark(result.x) + (K.original or K).remark(result.x)
         if convex is None and math.isfinite(result.gap):
             result.message += (
@@ -139,7 +146,7 @@ def as_smooth(G: object, beta: float | str | None) -> Objective:
     """Return a callable as an objective; its number of arguments tells exact from random."""
     if isinstance(G, Objective):
         return G
-    arguments = _positional(G) if callable(G) and not isinstance(G, type) else 0
+    arguments = arguments_of(G)
     known = None if isinstance(beta, str) else beta
     call: Any = G
     if arguments == 1:
@@ -150,16 +157,6 @@ def as_smooth(G: object, beta: float | str | None) -> Objective:
         "G must be an objective (wolfpack.objectives), a callable y -> (value, gradient) or a "
         f"callable (y, rng) -> gradient, found {shown(G)}"
     )
-
-
-def _positional(G: Callable[..., Any]) -> int:
-    """Return how many arguments without a default ``G`` takes."""
-    try:
-        parameters = inspect.signature(G).parameters.values()
-    except (TypeError, ValueError):
-        return 1
-    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in plain and p.default is inspect.Parameter.empty for p in parameters)
 
 
 def check_regularizer(H: Any) -> None:

@@ -16,10 +16,10 @@ from ..loop import Callback, Limits, Result
 from ..loop.checkpoint import Checkpoint, Snapshot, read
 from ..loop.invariants import Implausible, check_invariants
 from ..loop.run import Options
-from ..loop.schedule import Schedule
 from ..objectives import Objective, as_objective
 from ..problem import Counts
 from ..problem.checks import as_float, checked, flag, optional, shown
+from ..smoothing import Oracles
 from ..solvers.integer import BranchAndBound
 from .choose import as_set
 from .config import Config, ConstrainedSettings, OtherProblem, as_checkpoint
@@ -28,6 +28,7 @@ from .fingerprint import constrained_fingerprint
 from .integer import prepare_integer
 from .partitioned import with_workers
 from .prepare import prepare_composite, prepare_constrained
+from .random import schedule_of
 
 
 def _as_place(value: Array, name: str) -> Array:
@@ -118,7 +119,8 @@ def resume(
         if isinstance(config.settings, ConstrainedSettings):
             settings = config.settings
             config, task = _constrained(config, settings, f, K, like, snapshot)
-            schedule = Schedule(config.record_every or "auto")
+            assert isinstance(task.oracles, Oracles)
+            schedule = schedule_of(task.oracles, config.record_every)
             view = replace(view, schedule=schedule, checks=settings.checks)
         else:
             config, task, view = prepare_composite(config, config.settings, f, K, view)
@@ -139,7 +141,7 @@ def _constrained(
     snapshot: Snapshot,
 ) -> tuple[Config, PreparedRun]:
     """Return the config and the task of a run of `minimize` that is continued."""
-    objective = as_objective(f)
+    objective = as_objective(f, random=True)
     region = as_set(K)
     x = snapshot.state.x
     if is_foreign(place) and not is_foreign(x):

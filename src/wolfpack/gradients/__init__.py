@@ -1,13 +1,14 @@
-"""Where the gradients of composite minimisation come from."""
+"""Where gradients come from: exact, minibatches, streams, tables."""
 
 from __future__ import annotations
 
 from .base import Gradient, Gradients
-from .control_variates import REDUCTIONS, ControlVariate
+from .control_variates import REDUCTIONS, ControlVariate, SlopeTable
 from .exact import ExactGradients
 from .minibatches import Minibatches
 from .rows import SAMPLINGS
-from .source import automatic_batch, make_gradients
+from .slopes import Slopes
+from .source import automatic_batch, make_gradients, random_gradients
 from .streams import InTurn
 from .user_draws import Draws
 
@@ -21,6 +22,9 @@ __all__ = [
     "Gradients",
     "InTurn",
     "Minibatches",
+    "SlopeTable",
+    "Slopes",
     "automatic_batch",
     "make_gradients",
+    "random_gradients",
 ]

@@ -97,6 +97,11 @@ class Gradients(ABC):
         return None
 
     @property
+    def declared_smoothness(self) -> float | None:
+        """The Lipschitz constant of the gradient that the objective declares, None for none."""
+        return self.objective.L
+
+    @property
     def independent(self) -> bool:
         """Whether the draws of different rounds are independent."""
         return True

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..arrays import Array
+from ..arrays import Array, library
 
 REDUCTIONS = ("saga", "svrg")
 
@@ -54,6 +54,8 @@ class SlopeTable:
     def replaced(self, places: Any, fresh: Array) -> SlopeTable:
         """Return the table with the entries ``places`` replaced by ``fresh``."""
         values, changes = self.values, self._changes + len(fresh)
+        if library(values) == "jax":  # whose arrays cannot be written to
+            return SlopeTable(values.at[places].set(fresh))
         if changes >= len(values):
             # After as many changes as there are entries the new table gets an array of its own, so
             # that an old table that somebody keeps does not remember more than that.

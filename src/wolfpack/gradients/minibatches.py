@@ -16,7 +16,7 @@ from ..arrays import Array, inner, is_foreign, library, like, norm_squared, take
 from ..objectives.finite_sum import FiniteSum
 from .base import Gradient, Gradients, checked
 from .control_variates import ControlVariate, SlopeTable
-from .rows import SAMPLINGS, Blocks, RowBatch
+from .rows import SAMPLINGS, Blocks, RowBatch, Uniform
 
 ANCHOR_PASSES = 2
 """Passes between two anchors of "svrg"."""
@@ -36,9 +36,9 @@ class Sample(NamedTuple):
 class Minibatches(Gradients):
     """Gradients of a sum over ``batch`` of its rows.
 
-    ``sampling`` is a name of `wolfpack.gradients.rows`. With ``reduction`` control variates are
-    used: each row's gradient where it was last seen ("saga"), or those at an anchor that moves
-    after every two passes, which costs a pass ("svrg").
+    ``sampling`` is a name of `wolfpack.gradients.rows`, or one of its classes.
+    With ``reduction`` control variates are used: each row's gradient where it was last seen
+    ("saga"), or those at an anchor that moves after every two passes, which costs a pass ("svrg").
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Minibatches(Gradients):
         objective: FiniteSum,
         batch: int,
         seed: int = 0,
-        sampling: str = "uniform",
+        sampling: str | type[Uniform] = "uniform",
         reduction: str | None = None,
     ) -> None:
         super().__init__(objective, seed)
@@ -59,7 +59,8 @@ class Minibatches(Gradients):
                 "variance_reduction='saga' writes a table of gradients in place, which arrays of "
                 "JAX do not allow: use variance_reduction='svrg'"
             )
-        self.rows = SAMPLINGS[sampling](objective, self.batch, self.streams)
+        kind = SAMPLINGS[sampling] if isinstance(sampling, str) else sampling
+        self.rows = kind(objective, self.batch, self.streams)
         self._last: Array | None = None
         self._warm = False
 
@@ -100,6 +101,11 @@ class Minibatches(Gradients):
         theta = self.table(variate)
         # The sum A' theta is computed again, so that rounding errors do not add up.
         return self.objective.pull_back(theta[None])[0], theta
+
+    @property
+    def declared_smoothness(self) -> float | None:
+        """None: that of a sum takes many passes over the data."""
+        return None
 
     @property
     def independent(self) -> bool:

@@ -132,6 +132,19 @@ class Shuffle(Uniform):
         return self._order[1]
 
 
+class Passes(Shuffle):
+    """The rows of one random order of all of them after the other, a new order for each pass.
+
+    A pass ends with a smaller batch if need be, so that no row comes twice in a round, and each one
+    comes again within two passes.
+    """
+
+    def of_round(self, k: int, m: int) -> RowBatch:
+        turn, place = divmod(k, -(-self.n // m))
+        rows = self._permutation(turn)[place * m : (place + 1) * m]
+        return self.choice(rows, self.n / len(rows))
+
+
 class Blocks(Uniform):
     """One of fixed random blocks, of ``batch`` rows or less, that lie together in a copy."""
 

@@ -14,11 +14,12 @@ from ..objectives.finite_sum import FiniteSum
 from .base import Gradients
 from .exact import ExactGradients
 from .minibatches import Minibatches
-from .rows import FIXED, Importance, Uniform
+from .rows import FIXED, Importance, Passes, Uniform
 from .streams import InTurn
 from .user_draws import Draws
 
 _LEAST_BATCH = 16  # a round with fewer rows costs about as much
+_SHARE_OF_ROWS = 100  # of which a batch is one, where nobody has chosen it
 _MAX_BLOCKS = 4096  # more blocks than this cost more than they save
 
 
@@ -71,6 +72,30 @@ def make_gradients(
     if batch is not None:
         raise TypeError(f"batch needs a finite sum or random gradients, found {type(G).__name__}")
     return ExactGradients(G, seed)
+
+
+def random_gradients(f: Objective, batch: int | None, rows: str | None, seed: int) -> Gradients:
+    """Return the random gradients of f that a stochastic method of `minimize` reads.
+
+    ``batch`` is None for f's own, or a hundredth of the rows. A method with a table of slopes needs
+    ``rows``: "passes", one pass over them after the other, or "uniform", drawn anew in each round.
+    """
+    if isinstance(f, FiniteSum):
+        size = batch or f.batch or max(1, f.n // _SHARE_OF_ROWS)
+        return Minibatches(f, size, seed, Passes if rows == "passes" else "uniform")
+    if rows is not None and isinstance(f, Stochastic | Batches):
+        raise TypeError(
+            "a table of slopes needs a sum whose rows are at hand, found "
+            f"{type(f).__name__}: leave estimate out"
+        )
+    if isinstance(f, Stochastic):
+        return Draws(f, batch or 1, seed)
+    if isinstance(f, Batches):
+        return InTurn(f, batch or 1, seed)
+    raise TypeError(
+        f"a stochastic method needs a sum over rows, a source of minibatches "
+        f"(wolfpack.objectives.Batches) or random gradients (Stochastic), found {type(f).__name__}"
+    )
 
 
 def automatic_batch(G: FiniteSum, sampling: str | None, beta: float, mu: float) -> int | None:

@@ -34,11 +34,11 @@ class InTurn(Gradients):
             self.max_draws = objective.length  # the mean of all of them is exact
         self._stream: Iterator[FiniteSum] | None = None
         self._position = 0
+        self._round: tuple[Any, list[FiniteSum]] = (None, [])
         self._recent: deque[FiniteSum] = deque(objective.first, KEPT_BATCHES)
 
     def at(self, v: Array, k: int, m: Any, variate: Any = None) -> Gradient:
-        self._move_to(k * m)
-        batches = [self._take() for _ in range(m)]
+        batches = self._of_round(k, m)
         return Gradient(checked(_mean_gradient(batches, v, variate), v), None, variate)
 
     def draw(self, v: Array, m: int, rng: np.random.Generator, variate: Any = None) -> Array:
@@ -67,6 +67,13 @@ class InTurn(Gradients):
     @property
     def independent(self) -> bool:
         return False
+
+    def _of_round(self, k: int, m: int) -> list[FiniteSum]:
+        """Return the minibatches of a round, which may be asked at more points than one."""
+        if self._round[0] != (k, m):
+            self._move_to(k * m)
+            self._round = (k, m), [self._take() for _ in range(m)]
+        return self._round[1]
 
     def _move_to(self, position: int) -> None:
         """Go to where a round begins: a resumed run reads on from there."""

@@ -24,8 +24,12 @@ STEP_COLUMNS = ("step", "active", "added", "dropped")
 """What a run of a method with several kinds of steps records besides."""
 
 _NO_STEP = (0, 0, 0, 0)
+PASSES_COLUMNS = ("passes", "read")
+"""What a run with random gradients records besides."""
+
 _NO_ENGINE = (0, 0, 0, 0, math.nan)
 _NO_TREE = (0,)
+_NO_PASSES = (math.nan, 0)
 _LAYOUTS = {
     len(names): names
     for names in (
@@ -33,11 +37,13 @@ _LAYOUTS = {
         COLUMNS + TREE_COLUMNS,
         COLUMNS + STEP_COLUMNS,
         COLUMNS + STEP_COLUMNS + ENGINE_COLUMNS,
+        COLUMNS + PASSES_COLUMNS,
+        COLUMNS + PASSES_COLUMNS + ENGINE_COLUMNS,
         COLUMNS + ENGINE_COLUMNS,
         COLUMNS + TREE_COLUMNS + ENGINE_COLUMNS,
     )
 }
-"""The columns of a history, by their number."""
+"""The columns of a history, by their number: no two layouts have equally many."""
 _GAP = COLUMNS.index("gap")
 _FUN, _LOWER_BOUND = COLUMNS.index("fun"), COLUMNS.index("lower_bound")
 
@@ -60,6 +66,10 @@ class History(Columns):
     "lazy"; and ``added`` and ``dropped``, the vertices that the method has taken up and let go so
     far. A step at whose end a vertex has lost its weight has raised ``dropped``.
 
+    A run with random gradients has ``read``, the observations that it has read so far (minibatches
+    of a source, calls of a random gradient), and ``passes``, the same over the size of the data,
+    NaN where that is unknown. Values and certificates that read all data are counted too.
+
     A run of `minimize_integer` counts its nodes as rounds; ``fun`` is the best integer point's and
     ``lower_bound`` the global one. A column ``open`` has the number of nodes that are left.
 
@@ -74,7 +84,7 @@ class History(Columns):
     ``res.history["gap"]`` is an array; ``pandas.DataFrame(res.history)`` is a table.
     """
 
-    reals = ("seconds", "fun", "lower_bound", "gap", "alpha", "m", "busy")
+    reals = ("seconds", "fun", "lower_bound", "gap", "alpha", "m", "busy", "passes")
     max_rows: ClassVar[int] = 2**17
     kept_at_first: ClassVar[int] = 2**10
 
@@ -88,7 +98,7 @@ class History(Columns):
     def from_columns(cls, columns: Mapping[str, Any]) -> History:
         """Return the history that has these columns."""
         names = COLUMNS
-        for more in (TREE_COLUMNS, STEP_COLUMNS, ENGINE_COLUMNS):
+        for more in (TREE_COLUMNS, PASSES_COLUMNS, STEP_COLUMNS, ENGINE_COLUMNS):
             names += more if more[0] in columns else ()
         found = [
             np.asarray(_codes(columns[name]) if name == "step" else columns[name], np.float64)
@@ -104,17 +114,21 @@ class History(Columns):
         engine: tuple[float, ...] = (),
         tree: tuple[float, ...] = (),
         step: tuple[float, ...] = (),
+        passes: tuple[float, ...] = (),
     ) -> None:
-        """Add a row, with what an engine, a tree and the step did.
+        """Add a row, with what an engine, a tree and the step did, and what was read.
 
         A resumed run may have an engine or a tree from now on, or neither, and methods that take
         turns may have steps from now on.
         """
         self._widen(TREE_COLUMNS, tree, _NO_TREE)
+        self._widen(PASSES_COLUMNS, passes, _NO_PASSES)
         self._widen(STEP_COLUMNS, step, _NO_STEP)
         self._widen(ENGINE_COLUMNS, engine, _NO_ENGINE)
         if TREE_COLUMNS[0] in self.columns:
             row += tree or _NO_TREE
+        if PASSES_COLUMNS[0] in self.columns:
+            row += passes or _NO_PASSES
         if STEP_COLUMNS[0] in self.columns:
             row += step or _NO_STEP
         if ENGINE_COLUMNS[0] in self.columns:

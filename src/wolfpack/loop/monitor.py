@@ -113,7 +113,7 @@ class Monitor:
     def compare(self, state: Any, following: Any) -> None:
         """Check the descent and convexity inequalities between two states."""
         at, at_next = state.at, following.at
-        if at is None:
+        if at is None or at.gradient is None or at_next.gradient is None:
             return
         problem = self.tracker.problem
         violation = problem.violation(at, state.x, at_next, following.x)

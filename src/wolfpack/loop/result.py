@@ -69,6 +69,15 @@ class Result(OptimizeResult):
         the gradient of the best bound. None for sets without prices.
     y, distance, distance_bound, meet, normal, offset
         Only of `between`, whose docstring explains them.
+    passes : float
+        Only with random gradients: the observations that were read, over the size of the data.
+    expected_gap : float
+        Only with random gradients that are drawn independently: a number whose mean bounds the mean
+        of f(x) - min f from above. It proves nothing about this run; ``gap`` does where it is
+        finite.
+    probable_gap : float
+        Beside it: f(x) - min f is at most this with probability ``confidence``, if ``sigma2``, the
+        variance of a round's gradient, is right.
     nodes, open_nodes : int
         Only of `minimize_integer`: the nodes of the tree that were solved, and that are left.
     """
@@ -108,7 +117,11 @@ class Result(OptimizeResult):
     normal: Array
     offset: float
     pair: Array
-    # only of minimize_composite
+    # only of minimize with random gradients
+    expected_gap: float
+    probable_gap: float
+    confidence: float
+    # only of minimize_composite; sigma2 and passes of minimize with random gradients as well
     beta: float
     mu: float
     nu: float

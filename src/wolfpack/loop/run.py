@@ -138,6 +138,7 @@ def run(
     if type(x0) is np.ndarray and x0.size >= LARGE:
         keep_freed_memory()
     tracker = Tracker(problem, oracles.log, began=options.began)
+    tracker.reads = isinstance(oracles, Oracles) and oracles.gradients is not None
     course = Course(problem, solver, oracles, limits, options, tracker, Monitor(tracker))
     with counted(problem.counts):
         status = _status(course, x0)
@@ -294,8 +295,9 @@ class Course:
     def _expect(self, k: int) -> None:
         """Note where the run may end, by the gaps of round k and of a power of two before it."""
         schedule, tracker = self.options.schedule, self.tracker
-        if schedule.every == "auto" and schedule.patient and k > 1:
-            before = 1 << (k.bit_length() - 2)
+        turn, rest = divmod(k, schedule.unit)
+        if schedule.every == "auto" and schedule.patient and turn > 1 and not rest:
+            before = schedule.unit << (turn.bit_length() - 2)
             gap, gap0 = tracker.history.gap_at(k), tracker.history.gap_at(before)
             goal = tracker.goal(self.limits)
             if self._foresee is not None:
@@ -362,8 +364,9 @@ class Course:
             tracker.solver_seconds = time.perf_counter() - began
         if isinstance(self.oracles, Gradients):
             counts.allow(deadline, self._max_lmo)
-            if self.limits.max_passes is not None:
-                counts.max_rows = self.limits.max_passes * self.oracles.per_pass
+        source = _source(self.oracles)
+        if source is not None and self.limits.max_passes is not None:
+            counts.max_rows = self.limits.max_passes * source.per_pass
 
     def _first_state(self, x0: Array) -> Any:
         """Return the solver's first state; from another start where f is not finite at x0."""
@@ -474,7 +477,8 @@ class Course:
         self.observe()
         bound = -math.inf
         paid = self._calls > 0 or isinstance(self.state, FirstPoint)
-        if limit is Status.MAX_LMO or not paid:
+        # only passes over the data end a run here with the status "max_rounds"
+        if limit in (Status.MAX_LMO, Status.MAX_ROUNDS) or not paid:
             with contextlib.suppress(LimitReached):
                 bound = self._bound()
         return self._record(bound, limit) or limit
@@ -533,6 +537,11 @@ class Course:
         past = int(np.searchsorted(table["round"], 0.25 * k, side="right")) - 1
         left = gap / table["gap"][past]
         return left > _LASTING and goal < gap * left**_HOPELESS
+
+
+def _source(oracles: Oracles | Gradients) -> Gradients | None:
+    """Return where the random gradients of a run come from, None for exact ones."""
+    return oracles if isinstance(oracles, Gradients) else oracles.gradients
 
 
 def _message(status: Status, course: Course, tracker: Tracker, monitor: Monitor) -> str:

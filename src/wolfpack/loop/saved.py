@@ -25,6 +25,7 @@ NUMBERS = ("fun", "gap", "lower_bound", "nit", "nfev", "njev", "nlmo", "seconds"
 TEXTS = ("success", "status", "message", "method")
 EXTRAS = ("stationarity", "nodes", "open_nodes", "beta", "mu", "nu", "sigma2", "neighbourhood")
 EXTRAS += ("passes", "distance", "distance_bound", "offset", "meet")
+EXTRAS += ("expected_gap", "probable_gap", "confidence")
 """Numbers that only some runs have."""
 
 _OTHERS = ("plan", "scale", "engine", "priced", "y", "normal", "pair", "state")

@@ -21,7 +21,8 @@ class Tracker:
     """The best point, the best bound, the clock and the history of a run; its engine's log.
 
     ``stationarity`` is the Frank-Wolfe gap at the best point where f is not convex, None where it
-    is; ``idle`` counts the rounds since the best point was found.
+    is; ``idle`` counts the rounds since the best point was found. ``reads`` tells whether gradients
+    are random, so that what they read is recorded.
     """
 
     problem: Problem | CompositeProblem
@@ -39,6 +40,7 @@ class Tracker:
     history: History = field(default_factory=History)
     stationarity: float | None = None
     idle: int = 0
+    reads: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.problem, Problem) and self.problem.convex is False:
@@ -142,7 +144,8 @@ class Tracker:
         left = getattr(state, "open_nodes", None)
         tree = () if left is None else (left,)
         engine = () if self.log is None else self.log.recorded()
-        self.history.add(row, engine, tree, step_row(state))
+        read = (counts.passes, counts.rows) if self.reads else ()
+        self.history.add(row, engine, tree, step_row(state), read)
         return gap, floor
 
     def reconsider(self) -> tuple[float, float]:
@@ -170,6 +173,8 @@ class Tracker:
         if rows:
             row = list(rows[-1])
             row[4:8] = self.gap, counts.nfev, counts.njev, counts.nlmo
+            if self.reads:
+                row[10:12] = counts.passes, counts.rows
             self.history.rows = rows.view(len(rows) - 1)
             self.history.rows.append(row)
 
@@ -187,6 +192,7 @@ class Tracker:
         """Return the result so far; ``status`` is None while the run goes on."""
         counts = self.problem.counts
         found = {} if self.stationarity is None else {"stationarity": self.stationarity}
+        found |= {"passes": counts.passes} if self.reads else {}
         return Result(
             x=self.x,
             fun=self.fun,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from ..arrays import Array
 from ..problem import Stacked
 from ..problem.checks import shown
 from ._base import Objective
@@ -14,7 +14,7 @@ from .bpr import BPR
 from .classification import Logistic, Multinomial, SquaredHinge
 from .design import AOptimal, DOptimal
 from .difference import Difference
-from .function import Function, Stochastic
+from .function import Function, Stochastic, arguments_of
 from .matrix_completion import MatrixCompletion
 from .partitioned import Partitioned
 from .quadratic import Quadratic
@@ -49,15 +49,26 @@ __all__ = [
 ]
 
 
-def as_objective(f: Objective | Callable[[Array], tuple[float, Array]]) -> Objective:
-    """Return ``f`` as an objective: an `Objective` as it is, a callable wrapped in `Function`."""
-    if isinstance(f, Stochastic) or (isinstance(f, Objective) and not f.has_values):
-        raise TypeError(
-            "f has only random gradients, and minimize needs exact ones: use minimize_composite, "
-            "or pass an f that returns its value and its gradient"
-        )
+def as_objective(f: Objective | Callable[..., Any], random: bool = False) -> Objective:
+    """Return ``f`` as an objective: an `Objective` as it is, a callable wrapped.
+
+    A callable of one argument becomes a `Function`, one of two arguments, x and a random generator,
+    a `Stochastic`. Random gradients are refused unless ``random`` is true.
+    """
     if isinstance(f, Objective):
-        return f
+        objective = f
+    elif arguments_of(f) == 2:
+        objective = Stochastic(f)
+    else:
+        objective = None
+    if objective is not None:
+        if not (random or objective.has_gradients):
+            raise TypeError(
+                "f has only random gradients, and whole ones are needed here: pass an f that "
+                "returns its value and its gradient. minimize and minimize_composite take random "
+                "gradients"
+            )
+        return objective
     if isinstance(f, Stacked):
         raise TypeError(
             f"f must be one objective, found the data of {len(f)}: pass it to minimize_many"
@@ -65,6 +76,6 @@ def as_objective(f: Objective | Callable[[Array], tuple[float, Array]]) -> Objec
     if callable(f) and not (isinstance(f, type) and issubclass(f, Objective)):
         return Function(f)
     raise TypeError(
-        "f must be an objective (wolfpack.objectives) or a callable x -> (value, gradient), "
-        f"found {shown(f)}"
+        "f must be an objective (wolfpack.objectives), a callable x -> (value, gradient) or a "
+        f"callable (x, rng) -> random gradient, found {shown(f)}"
     )

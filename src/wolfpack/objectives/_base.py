@@ -75,6 +75,10 @@ class Objective(Stackable, ABC):
         Whether `evaluate` accepts a `wolfpack.arrays.LowRank` matrix x without making it dense.
     has_values : bool
         Whether f(x) can be computed; False where only random gradients are known.
+    has_gradients : bool
+        Whether whole gradients can be computed, not only random ones.
+    random : bool
+        Whether random gradients were asked for: a sum with a batch, a source of minibatches.
     tested : bool
         Whether value and gradient are the library's own. Those of others are checked in a run.
     convex : bool or None
@@ -127,6 +131,8 @@ class Objective(Stackable, ABC):
     traceable: bool = False
     factored: bool = False
     has_values: bool = True
+    has_gradients: bool = True
+    random: bool = False
     joint: bool = False
     n: int = 1
     image_shape: tuple[int, ...] | None = None

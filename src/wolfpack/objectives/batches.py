@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sized
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from scipy.sparse import issparse, vstack
@@ -80,6 +80,11 @@ class Batches(Objective):
     True
     """
 
+    random = True
+    has_gradients: bool = cast(
+        "bool",
+        property(lambda self: self.has_values, doc="Whether passes over the source are allowed."),
+    )
     _derived = ("first", "length", "counted")  # A source may shuffle, so that these differ.
 
     def __init__(

@@ -7,7 +7,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from scipy.sparse import diags_array, issparse
@@ -48,8 +48,8 @@ class FiniteSum(LinearModel):
     A : array (n, d), sparse matrix or linear operator
         One row a_i per observation; error messages call it ``name``.
     batch : int, optional
-        Rows in the random minibatch that `minimize_composite` uses for its gradients; None for all
-        of them. `minimize` always uses the whole sum.
+        Rows in the random minibatches from which `minimize` and `minimize_composite` take their
+        gradients; None for all rows.
     """
 
     row_data: ClassVar[str] = ""
@@ -82,6 +82,14 @@ class FiniteSum(LinearModel):
         super().__init__(A, name)
         self.n = self.A.shape[0]
         self.batch = None if batch is None else self.check_batch(batch)
+
+    random: bool = cast(
+        "bool",
+        property(
+            lambda self: self.batch is not None and self.batch < self.n,
+            doc="Whether gradients are to come from minibatches.",
+        ),
+    )
 
     @property
     @abstractmethod

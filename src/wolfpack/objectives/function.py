@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -148,7 +149,8 @@ class Stochastic(Objective):
         Shape of y.
     value : callable, optional
         ``y -> G(y)``, for the history. Without it the values of F are unknown (NaN). There is no
-        certificate in either case.
+        certificate in either case; `wolfpack.minimize` gives bounds in expectation and with a
+        probability.
 
     Examples
     --------
@@ -157,6 +159,8 @@ class Stochastic(Objective):
     >>> G.draw(np.ones(2), np.random.default_rng(0)).shape
     (2,)
     """
+
+    has_gradients, random = False, True
 
     def __init__(
         self,
@@ -184,3 +188,15 @@ class Stochastic(Objective):
         if math.isnan(number) and not is_number(found):
             raise TypeError(f"value(y) must return a number, found {shown(found)}")
         return number
+
+
+def arguments_of(f: object) -> int:
+    """Return how many arguments without a default a callable takes; 0 for what is none."""
+    if not callable(f) or isinstance(f, type):
+        return 0
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in plain and p.default is inspect.Parameter.empty for p in parameters)

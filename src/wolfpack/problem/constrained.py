@@ -118,6 +118,14 @@ class Problem:
         K = self.set
         return K.start() if K.radius > FAR * K.diameter else None
 
+    def known(self, x: Array) -> Evaluation:
+        """Return what f tells of ``x``: all of it, or where gradients are random a value or NaN."""
+        self.counts.reread()
+        if self.objective.has_gradients:
+            return self.evaluate(x)
+        self.counts.evaluated(int(self.objective.has_values), 0)
+        return self.objective.evaluate(x)
+
     def value(self, x: Array) -> float:
         """Return f(x), counted; a callable computes the gradient with it, which is counted too."""
         self.counts.evaluated(1, int(self.objective.joint))
@@ -273,6 +281,8 @@ class Problem:
 
     def value_error(self, x: Array, value: float, at: Evaluation) -> float:
         """Return a bound on the rounding error of ``value``, f at ``x``, evaluated as ``at``."""
+        if at.gradient is None:
+            return 0.0  # no bound is claimed beside it
         if not self.objective.number_dual:
             return self.objective.value_error(x, at, self.set)
         return self._user_error(abs(value), unit_of(at.gradient))

@@ -139,6 +139,10 @@ class Counts:
         Whether there is a deadline or a limit on oracle calls; without, nothing is looked at.
     latest : tuple or None
         The last point and f there, kept while there are limits.
+    rows : int
+        Observations that were read so far: by random gradients, values and whole gradients.
+    per_pass : int
+        Observations of a pass over the data; 0 where they are not counted.
     asked, begun : int
         Calls of the last question, and how many of them were begun one by one under a deadline.
     """
@@ -157,6 +161,8 @@ class Counts:
     measured: float = 0.0
     owed: float = 0.0
     bias: float | None = None
+    rows: int = 0
+    per_pass: int = 0
     deadline: float = math.inf
     max_lmo: float = math.inf
     max_rows: float = math.inf
@@ -176,6 +182,23 @@ class Counts:
             self.check_time()
         self.nfev += values
         self.njev += gradients
+
+    def read(self, rows: int) -> None:
+        """Count a random gradient that reads so many observations, while there is time for it."""
+        if self.limited:
+            self.check_time()
+        self.check_rows(self.rows + rows)
+        self.njev += 1
+        self.rows += rows
+
+    def reread(self) -> None:
+        """Count a pass over the data, for a value or a proof."""
+        self.rows += self.per_pass
+
+    @property
+    def passes(self) -> float:
+        """Passes over the data so far, NaN where nobody knows how long one is."""
+        return self.rows / self.per_pass if self.per_pass else math.nan
 
     def ask(self, calls: int = 1) -> None:
         """Count oracle calls that are about to be made; none is if they are more than allowed."""

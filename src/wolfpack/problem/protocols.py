@@ -87,6 +87,9 @@ class Objective(Protocol):
     has_values: bool
     """Whether f(x) can be computed; False where only random gradients are known."""
 
+    has_gradients: bool
+    """Whether whole gradients can be computed, not only random ones."""
+
     tested: bool
     """Whether value and gradient are the library's own, which its tests compare."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..arrays import Compiled, Streams, inner
 from ..atoms import Atoms
@@ -58,6 +58,7 @@ class Oracles:
         self.log: EngineLog | None = None  # what the engine records, None without one
         self.compiled: Compiled | None = None
         self._given: Array = None
+        self.gradients: Any = None  # where random gradients come from, None for exact ones
         self.last: tuple[Array, Atoms] | None = None
         self.witness: Callable[[Array, Atoms], None] | None = None
 

@@ -28,6 +28,8 @@ from .parts.step_rules import Backtracking, LineSearch, OpenLoop, Secant, ShortS
 from .projected import Projected
 from .restarted import RestartedParallelFrankWolfe
 from .sliding import Sliding
+from .stochastic import StochasticFrankWolfe
+from .stochastic_anytime import StochasticAnytime
 
 __all__ = [
     "AdaptiveStep",
@@ -66,5 +68,7 @@ __all__ = [
     "Secant",
     "ShortStep",
     "Sliding",
+    "StochasticAnytime",
     "StochasticComposite",
+    "StochasticFrankWolfe",
 ]

@@ -48,6 +48,12 @@ def next_converging_weight(
     return A_next, 1.0 - A_k / A_next
 
 
+def stochastic_alpha(k: int, L: float, C: float, s1: float, noise: float, theta: float) -> float:
+    """alpha_k of Theorem F3; ``noise`` is s, the root of the variance of a round's gradient."""
+    smooth = 18.0 * L * C / ((1.0 - theta) * k * (k + 3.0))
+    return max(smooth, noise * sqrt(4.5 * C / (s1 * k))) if s1 > 0.0 else smooth
+
+
 def growth(e: float, beta: float, rho: float) -> tuple[float, float]:
     """A_{k+1} / A_k and tau_k as functions of e = mu + beta nu / A_k; both increase with e."""
     root = hypot(rho + e, 2.0 * sqrt(beta) * sqrt(e))
