@@ -9,7 +9,7 @@ from ..problem import CompositeProblem, Problem, Scatter, unit_of
 from .convexity import Breach, Sample, Tangents
 from .finding import Finding
 from .scatter import scatter
-from .slopes import Smooth, blame_gradient, noise
+from .slopes import Smooth, blame_gradient, chance, noise
 
 
 class Audit:
@@ -94,7 +94,8 @@ class Audit:
                 return blamed
         if depth <= 30.0 * noise(self.smooth, x, at, d, 0.01):
             return None
-        return Finding(
+        random = chance(self.smooth, x, at, self.function)
+        return random or Finding(
             "convexity",
             f"{self.function} is not convex: {where}{' ' if where else ''}it is {depth:.3g} below "
             "one of its tangents. No gap can be certified; the value and the point are still "
@@ -117,4 +118,5 @@ class Audit:
 
     def blame(self, x: Array, at: Any, points: list[Array]) -> Finding | None:
         """Return what is wrong with the gradient at x, seen from there towards other points."""
-        return blame_gradient(self.smooth, x, at, points, self.function, self.place)
+        found = blame_gradient(self.smooth, x, at, points, self.function, self.place)
+        return found and (chance(self.smooth, x, at, self.function) or found)

@@ -22,7 +22,7 @@ from .finding import Finding
 from .oracle import Witness
 from .scatter import scatter
 from .search import curvatures, oracle_trail, projected_trail, sample
-from .slopes import disproof
+from .slopes import chance, disproof
 
 RIVALS = 3
 """Points towards which a lower value than the certificate allows is looked for."""
@@ -105,6 +105,9 @@ class ConstrainedAudit(Audit):
             return None  # in factors, because it would be too large otherwise
         try:
             at = problem.evaluate(x) if at is None else at
+            random = chance(problem, x, at) if self.gradient else None
+            if random is not None:
+                return random
             answers = self._answers(x, at, vertex)
             if self.foreign:
                 self.witness.meet(x, "a point of the run")

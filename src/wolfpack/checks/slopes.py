@@ -28,6 +28,7 @@ _RELATIVE = 1e-6
 """Relative error of slopes that is not looked into. Single precision makes smaller ones."""
 
 _SINGLE = 2.0**-23
+_CHANCE = 1e-4  # relative change between two answers to one question that proves chance
 """Relative error of values that is not looked into: f may work in single precision inside."""
 
 
@@ -147,6 +148,27 @@ def noise(smooth: Smooth, x: Array, at: Any, d: Array, h: float) -> float:
     rounding = max(_SINGLE, precision(*values)) * float(abs(values).max())
     rounding += 1e3 * float(np.finfo(np.float64).eps) * largest_value(smooth)
     return max(abs(float(values[0]) - at.value), float(abs(np.diff(values, 3)).max()), rounding)
+
+
+def chance(smooth: Smooth, x: Array, at: Any, function: str = "f") -> Finding | None:
+    """Return a finding if the function answers x differently when it is asked again.
+
+    What rounding in another order may change, with several threads for instance, does not count.
+    """
+    again = smooth.evaluate(x)
+    size = abs(float(at.value)) + abs(float(again.value)) + norm(x) * norm(at.gradient)
+    if abs(float(again.value) - float(at.value)) <= _CHANCE * size:
+        # where the gradient all but vanishes, its rounding errors are of the size of f's
+        least = 1e-2 * size / (1.0 + norm(x))
+        if norm(again.gradient - at.gradient) <= _CHANCE * (norm(at.gradient) + least):
+            return None
+    return Finding(
+        "values",
+        f"{function} is random: at one point it returned {float(at.value):.6g}, and then "
+        f"{float(again.value):.6g} or another gradient. No gap can be certified. Pass a callable "
+        "(x, rng) -> random gradient, or wolfpack.objectives.Stochastic, which declares its "
+        "variance; minimize then averages the noise out.",
+    )
 
 
 def largest_value(smooth: Smooth) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import Array, LowRank, inner, like, namespace, norm, same_type, to_host
 from ..checks import Finding, Sample, Tangents, Witness
-from ..checks.slopes import describe, disproof
+from ..checks.slopes import chance, describe, disproof
 from ..objectives import Objective, as_objective
 from ..problem import Counts, Evaluation, LimitReached, NonFiniteError, Problem, counted
 from ..problem.checks import checked, flag, nonnegative, optional
@@ -278,6 +278,10 @@ class _Examination:
             )
         if not self.samples:
             yield Finding("values", "f is not finite at any of the points of K that were tried.")
+            return
+        random = chance(self.problem, *self.samples[0])
+        if random is not None:
+            yield random
             return
         found = list(self._gradient())
         yield from found

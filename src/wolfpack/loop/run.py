@@ -568,7 +568,8 @@ _COMPOSITE_CONTRADICTION = (
 _CONTRADICTION = {
     "f": (
         "A lower bound rose above a value of f: the oracle's answers are not minimisers over K, or "
-        "f is not convex, or its gradient is wrong. No gap can be certified."
+        "f is not convex, or random, or its gradient is wrong. No gap can be certified. A random f "
+        "is passed as a callable (x, rng) -> gradient."
     ),
     "G": (
         "A lower bound rose above a value of F: G is not convex, or its gradient is wrong, or "

@@ -31,8 +31,8 @@ Iteration
 Guarantee
     "table": in every round the certificate of the averaged table is at most
     (16 r W + 2 C)/(k+1) plus a term O(1/k^2), where no row is older than r rounds: surely, not in
-    expectation (Theorem F1 of docs/theory/stochastic.md). "recursive": E f(x_k) - min f =
-    O(1/sqrt(k)) (Theorem F2); "momentum": O(k^(-1/3)) (Mokhtari et al. 2020); "substitute":
+    expectation (Theorem N1 of docs/theory/stochastic.md). "recursive": E f(x_k) - min f =
+    O(1/sqrt(k)) (Theorem N2); "momentum": O(k^(-1/3)) (Mokhtari et al. 2020); "substitute":
     O(n/(b k)) in expectation (Lu and Freund 2021). A gap that is reported is proved in all cases.
 
 Symbols

@@ -30,7 +30,7 @@ Iteration
     that their noise averages out.
 
 Guarantee
-    Theorem F3 (docs/theory/stochastic.md), for kappa = 1: E f(x_N) - min f is at most about
+    Theorem N3 (docs/theory/stochastic.md), for kappa = 1: E f(x_N) - min f is at most about
     5.1 s sqrt(b C) / sqrt(N), s^2 the variance of a round's gradient, plus twice the bound of
     Theorem A1 or less; see `wolfpack.theory.bound_stochastic`. It holds for gradients that are
     unbiased given the past, as those of a table are. Heuristic: kappa < 1, and constants that are

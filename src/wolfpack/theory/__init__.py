@@ -13,6 +13,7 @@
 | Theorems B1, B2 (lower bounds)       | `lower_bound`                                     |
 | Theorem C1 (converging Algorithm 1)  | `converging_weight`, `bound_converging`           |
 | Theorem C4, Corollary C5 (anchors)   | `anchor_rho`, `bound_anchor`, `rounds_to_halve`   |
+| Theorems N1, N3 (random gradients)   | `bound_table`, `bound_stochastic`, `stochastic_alpha` |
 
 Statements and proofs are in docs/theory.
 """
@@ -32,6 +33,7 @@ from .converging import (
 from .corrective import corrective_rounds
 from .lower import lower_bound
 from .norms import EUCLIDEAN, Norm, norm_of, rho
+from .stochastic import bound_stochastic, bound_table, stochastic_alpha
 from .weights import capped_weight, next_weight, step_weights
 
 __all__ = [
@@ -49,6 +51,8 @@ __all__ = [
     "bound_composite",
     "bound_converging",
     "bound_pfw",
+    "bound_stochastic",
+    "bound_table",
     "capped_weight",
     "converging_switch",
     "converging_weight",
@@ -64,4 +68,5 @@ __all__ = [
     "s1",
     "smoothness",
     "step_weights",
+    "stochastic_alpha",
 ]

@@ -49,7 +49,7 @@ def next_converging_weight(
 
 
 def stochastic_alpha(k: int, L: float, C: float, s1: float, noise: float, theta: float) -> float:
-    """alpha_k of Theorem F3; ``noise`` is s, the root of the variance of a round's gradient."""
+    """alpha_k of Theorem N3; ``noise`` is s, the root of the variance of a round's gradient."""
     smooth = 18.0 * L * C / ((1.0 - theta) * k * (k + 3.0))
     return max(smooth, noise * sqrt(4.5 * C / (s1 * k))) if s1 > 0.0 else smooth
 

@@ -8,7 +8,7 @@ u_k is chosen. With the averages
 
 the number :math:`R_k = \psi_k - \min_{v\in K}\langle\bar g_k, v\rangle` bounds f(x_k) - min f in
 expectation, whatever has chosen the u_k; so does :math:`R_k` plus a multiple of
-:math:`D\sigma\sqrt{q_k}` with a probability (Proposition F4 of docs/theory/stochastic.md).
+:math:`D\sigma\sqrt{q_k}` with a probability (Proposition N4 of docs/theory/stochastic.md).
 """
 
 from __future__ import annotations
