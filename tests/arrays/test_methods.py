@@ -42,6 +42,11 @@ METHODS = {
     "dicg": {},
     "conic": {},
     "nnls": {},
+    "stochastic": {"batch": 3},
+    "stochastic substitute": {"batch": 3, "estimate": "substitute"},
+    "stochastic recursive": {"batch": 3, "estimate": "recursive"},
+    "stochastic-anytime": {"batch": 3},
+    "stochastic-anytime plain": {"batch": 3, "estimate": "plain", "m": 4},
     "auto": {},
 }
 

@@ -73,6 +73,13 @@ RUNS: list[tuple[str, str, dict[str, Any]]] = [
     ("dicg", "simplex birkhoff", {"lazy": True, "rule": "backtracking"}),
     ("conic", "simplex birkhoff", {}),
     ("nnls", "simplex", {}),
+    *(
+        ("stochastic", "simplex l1", {"batch": 7, "estimate": estimate})
+        for estimate in ("table", "substitute", "momentum", "recursive")
+    ),
+    ("stochastic-anytime", "simplex l1", {"batch": 7}),
+    ("stochastic-anytime", "simplex l1", {"batch": 7, "m": 4, "kappa": 1.0}),
+    ("stochastic-anytime", "simplex l1", {"batch": 7, "estimate": "plain"}),
     ("pfw", "simplex l1 birkhoff", {"m": 4, "alpha": 0.1}),
     ("pfw", "simplex", {"m": 4, "epsilon": 0.05}),
     ("pfw", "simplex", {"m": 3, "alpha": 0.1, "constants": "paper"}),

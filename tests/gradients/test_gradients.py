@@ -115,9 +115,9 @@ def test_operators_have_no_rows():
     assert LeastSquares(aslinearoperator(A), B[:, 0]).L1 >= LeastSquares(A, B[:, 0]).L1
 
 
-def test_minimize_wants_exact_gradients():
-    with pytest.raises(TypeError, match=r"only random gradients.*: use minimize_composite"):
-        wp.minimize(Stochastic(lambda y, rng: y), wp.sets.Simplex(2))
+def test_other_front_doors_want_whole_gradients():
+    with pytest.raises(TypeError, match=r"only random gradients.*minimize and minimize_composite"):
+        wp.minimize_integer(Stochastic(lambda y, rng: y), wp.sets.Simplex(2))
 
 
 def test_bad_draws():

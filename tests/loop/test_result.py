@@ -83,7 +83,7 @@ def same(a, b):
     return type(a) is type(b) and a == b
 
 
-KINDS = ("auto", "bpcg", "engine", "starts", "composite", "passes", "between")
+KINDS = ("random", "auto", "bpcg", "engine", "starts", "composite", "passes", "between")
 KINDS += ("integer", "integer, engine")
 
 
@@ -97,6 +97,7 @@ def made():
     rng = np.random.default_rng(0)
     A, b = rng.standard_normal((30, 8)), rng.standard_normal(30)
     f, K = wp.objectives.LeastSquares(A, b), wp.sets.Simplex(8)
+    yield wp.minimize(lambda x, rng: x - b[:8] + rng.standard_normal(8), K, max_rounds=9)
     yield wp.minimize(f, K)
     yield wp.minimize(f, K, method="bpcg", max_rounds=7, tol=0)
     yield wp.minimize(f, K, method="anytime", m=8, engine="threads:2", max_rounds=5, tol=0)

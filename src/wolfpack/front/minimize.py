@@ -117,7 +117,10 @@ def minimize(
     Parameters
     ----------
     f : Objective or callable
-        An objective of `wolfpack.objectives`, or a callable x -> (value, gradient).
+        An objective of `wolfpack.objectives`, or a callable: x -> (value, gradient), or (x, rng) ->
+        a random gradient. With ``batch=`` in a sum over rows, with
+        `wolfpack.objectives.Batches` (streams, data loaders) and `Stochastic`, "auto" reads random
+        gradients; methods that need whole ones read all data, and the message says so.
     K : Set
         A set of `wolfpack.sets`; `wolfpack.sets.Oracle` wraps a linear oracle of your own.
     x0 : array or Result, optional
@@ -136,7 +139,8 @@ def minimize(
         3), "fw" (step 2/(k+2)), "fw-short" (short step), "fw-ls" (exact line search), "away" (away
         steps), "pairwise", "bpcg" (blended pairwise), "fcfw" (fully corrective), "lazy" (with a
         cache of vertices), "momentum", "cgs" (conditional gradient sliding), "conjugate",
-        "biconjugate", or a solver object.
+        "biconjugate", "stochastic-anytime" (random gradients and perturbed oracles), "stochastic"
+        (random gradients, one oracle), or a solver object.
     tol, rtol : float
         Stop when the certified gap is at most ``tol``, or at most ``rtol * |f(x)|``. With
         ``tol=None``, the default, a gap is small enough that is at most 1e-6 of what could be
@@ -196,7 +200,10 @@ def minimize(
         oracles of your own unchecked, see `wolfpack.check`), ``smoothing`` ("ambient", "lifted" or
         "image": noise on coordinates, on the scores of vertices, on the observations), ``sampling``
         ("iid", "antithetic" or "sobol"), ``block`` (answers per block of draws, the unit of work
-        that is given to a worker), ``oracle_timeout``, ``stragglers``, ``quorum``, ``mode`` and
+        that is given to a worker), ``max_passes`` (limit on what random gradients,
+        values and proofs read, in passes over the data; one certificate may come on top),
+        ``confidence`` (of ``res.probable_gap``, 0.95 by default),
+        ``oracle_timeout``, ``stragglers``, ``quorum``, ``mode`` and
         ``staleness`` (see `wolfpack.engines.Policy`), and the options of the method.
 
     Returns

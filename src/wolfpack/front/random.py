@@ -18,6 +18,9 @@ from ..solvers.parts.draws import VARIANCE_DRAWS, variance
 CONFIDENCE = 0.95
 """Probability with which ``res.probable_gap`` holds, where nobody has chosen one."""
 
+_FIRST_PASSES = 4
+"""Passes before the first certificate after that of the start; one costs up to two passes."""
+
 _OTHER_STREAMS = 1 << 127
 """The bit of the seed that tells the streams of gradients from those of perturbed oracles."""
 
@@ -74,7 +77,8 @@ def schedule_of(oracles: Oracles, every: int | str | None) -> Schedule:
     draws = oracles.gradients
     if draws is None or every not in (None, "auto"):
         return Schedule("auto" if every is None else every)
-    return Schedule("auto", max(1, -(-draws.per_pass // int(draws.batch))))
+    unit = max(1, -(-draws.per_pass // int(draws.batch)))
+    return Schedule("auto", unit, begins=_FIRST_PASSES if unit > 1 else 0)
 
 
 def conclude_random(result: Result, problem: Problem, draws: Any, confidence: float) -> None:

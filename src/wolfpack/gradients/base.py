@@ -21,6 +21,7 @@ from ..arrays import (
     as_float_array,
     dual_norm_squared,
     inner,
+    like,
     norm_squared,
 )
 from ..objectives import Objective
@@ -158,8 +159,8 @@ class Gradients(ABC):
         All of them come from the same ``m`` draws, so that their noise cancels. The constant is the
         Euclidean one, an upper bound on those of the other norms.
         """
-        h = 1e-4 * (1.0 + math.sqrt(inner(y, y) / y.size))
-        u = self.streams.at(0, _PROBE).standard_normal(y.shape)
+        h = 1e-4 * (1.0 + math.sqrt(inner(y, y) / math.prod(y.shape)))
+        u = like(self.streams.at(0, _PROBE).standard_normal(tuple(y.shape)), y)
         g, top = self._probe(y, 0, m), 0.0
         for _ in range(rounds):
             u = u * (1.0 / math.sqrt(inner(u, u)))

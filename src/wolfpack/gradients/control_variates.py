@@ -17,7 +17,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..arrays import Array, library
+import numpy as np
+
+from ..arrays import Array, library, like, to_host
 
 REDUCTIONS = ("saga", "svrg")
 
@@ -53,10 +55,14 @@ class SlopeTable:
 
     def replaced(self, places: Any, fresh: Array) -> SlopeTable:
         """Return the table with the entries ``places`` replaced by ``fresh``."""
-        values, changes = self.values, self._changes + len(fresh)
+        values, changes = self.values, self._changes + fresh.shape[0]
         if library(values) == "jax":  # whose arrays cannot be written to
             return SlopeTable(values.at[places].set(fresh))
-        if changes >= len(values):
+        if library(values) == "other":  # the standard knows no writing at places
+            whole = np.array(to_host(values))
+            whole[places] = to_host(fresh)
+            return SlopeTable(like(whole, values))
+        if changes >= values.shape[0]:
             # After as many changes as there are entries the new table gets an array of its own, so
             # that an old table that somebody keeps does not remember more than that.
             after = SlopeTable(1.0 * values)

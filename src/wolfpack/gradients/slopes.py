@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Array, inner, like, zeros
+from ..arrays import Array, inner, like, take, zeros
 from .control_variates import SlopeTable
 from .rows import RowBatch
 
@@ -50,9 +50,9 @@ class Slopes(NamedTuple):
     def renewed(self, batch: RowBatch, slopes: Array, weight: float) -> Slopes:
         """Return the table with new slopes of the rows of a round, before which N_k = weight."""
         places = batch.places
-        change = slopes - self.current.values[places]
+        change = slopes - take(self.current.values, places)
         moved = batch.transposed @ change
-        past = self.changes.values[places] + weight * change
+        past = take(self.changes.values, places) + weight * change
         return Slopes(
             self.current.replaced(places, slopes),
             self.gradient + moved,
@@ -67,7 +67,7 @@ class Slopes(NamedTuple):
         alternate, for the m rows B of the round: as large as
         :math:`\frac{n^2}{m^2} \sum_{i\in B} (\theta_i' - \theta_i)^2 \|a_i\|^2` in the mean.
         """
-        change = slopes - self.current.values[batch.places]
+        change = slopes - take(self.current.values, batch.places)
         signs = np.ones((len(batch.rows), *(1,) * (change.ndim - 1)))
         signs[1::2] = -1.0
         found = batch.weights * (batch.transposed @ (like(signs, change) * change))

@@ -59,6 +59,9 @@ NOISE = (
 COMPARED_EVERY = 16
 """Of later rounds, all recorded ones are compared if f is the user's own, else one in so many."""
 
+LOOKS_IN_A_PASS = 4
+"""Rounds of a pass over the data in which a table of slopes is asked what it may prove."""
+
 LARGE = 2**13
 """Entries of x from which the memory of freed arrays is kept."""
 
@@ -218,6 +221,7 @@ class Course:
         self._observe = getattr(self.solver, "observe", None)
         foresees = self.options.schedule.patient and self.options.schedule.every == "auto"
         self._foresee = getattr(self.solver, "foresee", None) if foresees else None
+        self._promise = getattr(self.solver, "promise", None) if foresees else None
         self._rounds_to_floor = getattr(self.solver, "rounds_to_floor", None)
         self._calls: int = getattr(self.solver, "certificate_calls", 0)
         proofs: int = getattr(self.solver, "certificate_proofs", 0)
@@ -295,6 +299,8 @@ class Course:
     def _expect(self, k: int) -> None:
         """Note where the run may end, by the gaps of round k and of a power of two before it."""
         schedule, tracker = self.options.schedule, self.tracker
+        if self._promise is not None and getattr(self.state, "slopes", None) is not None:
+            return  # its table tells where
         turn, rest = divmod(k, schedule.unit)
         if schedule.every == "auto" and schedule.patient and turn > 1 and not rest:
             before = schedule.unit << (turn.bit_length() - 2)
@@ -397,6 +403,8 @@ class Course:
         at in every round.
         """
         state, oracles = self.state, self.oracles
+        if self._promise is not None:
+            return self._is_promised()
         if self._foresee is not None and (state.at is None or self._proof_calls):
             return self._is_foreseen()
         if self._calls or not self._proof_calls or state.at is None:
@@ -428,6 +436,24 @@ class Course:
         if gap <= goal:
             return True
         return raises and gap <= NEAR * goal and spare(k, len(tracker.history.rows))
+
+    def _is_promised(self) -> bool:
+        """Tell whether a table of slopes lets the gap be small enough, at some rounds of a pass.
+
+        A certificate takes up to two passes, so that as many lie between two of them.
+        """
+        assert self._promise is not None
+        tracker, unit = self.tracker, self.options.schedule.unit
+        k, rows = self.state.k, self.tracker.history.rows
+        last = int(rows[-1][0]) if len(rows) else 0
+        if k % max(1, unit // LOOKS_IN_A_PASS) or k < last + 2 * unit:
+            return False
+        found = self._promise(self.problem, self.state, self.oracles)
+        if found is None:
+            return False
+        value, bound = found
+        gap = min(tracker.fun, value) - max(tracker.best_bound, bound)
+        return gap <= tracker.goal(self.limits)
 
     def _price(self) -> float:
         """Return the declared cost of certifying the state, in rounds."""

@@ -47,11 +47,14 @@ class Schedule:
         Rounds that count as one for "auto".
     patient : bool
         Whether "auto" limits the cost to a tenth from the first rounds on, or only the delay.
+    begins : int
+        Units before which "auto" certifies no round but the first.
     """
 
     every: int | str = "auto"
     unit: int = 1
     patient: bool = True
+    begins: int = 0
 
     def __post_init__(self) -> None:
         either(count, "auto")(self.every, "record_every")
@@ -64,6 +67,8 @@ class Schedule:
             if k % self.unit:
                 return False
             k //= self.unit
+        if 0 < k < self.begins:
+            return False
         if price == 0.0 or k & (k - 1) == 0:
             return True
         least = _power_above(_SHARE * price) if self.patient else 1

@@ -36,8 +36,8 @@ class Logistic(SignLoss):
     reduction : {"mean", "sum"}
         Divide by n or not.
     batch : int, optional
-        Size of the random minibatch that `minimize_composite` uses for its gradients; `minimize`
-        uses the whole sum.
+        Rows in the random minibatches from which `minimize` and `minimize_composite` take their
+        gradients; None for all rows.
 
     Notes
     -----

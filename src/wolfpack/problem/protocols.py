@@ -462,6 +462,17 @@ class Observer(Protocol[S]):
         ...
 
 
+class Promising(Protocol[S_contra]):
+    """What a solver with random gradients may give besides: how small the gap may be."""
+
+    def promise(self, problem: Any, state: S_contra, oracles: Any, /) -> tuple[float, float] | None:
+        """Return a number that f at the iterate is not below, and a bound that is not proved yet.
+
+        Nothing is read for it. None where nothing is known.
+        """
+        ...
+
+
 class Foreseeing(Protocol[S_contra]):
     """What a solver may give besides: how small the gap at the iterate can be, almost free."""
 

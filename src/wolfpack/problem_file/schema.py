@@ -32,7 +32,7 @@ _NAMES = {
     "targets values vector weights",
     "number or array": "Q cap capacity integrality lower offset upper",
     "number": "delta factor mip_gap order p q r radius time_limit total trace",
-    "integer": "classes k",
+    "integer": "batch classes k",
     "integers": "columns rows",
     "boolean": "equality perfect warm_start",
     "text": "reduction solver",
@@ -52,6 +52,7 @@ STOP = {
     "max_rounds": "integer",
     "max_seconds": "number",
     "max_lmo": "integer",
+    "max_passes": "number",
 }
 RUN = {
     "engine": "text",

@@ -60,13 +60,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
-from ..arrays import Array, inner, mix, same_type
+from ..arrays import Array, inner, mix, same_type, take
 from ..atoms import Atoms
 from ..gradients import Slopes, SlopeTable
 from ..problem import Evaluation, Problem, Solver
 from ..problem.checks import checked, choice, count, optional
 from ..smoothing import Oracles
-from .parts.draws import certified, drawn, rounds_of_pass
+from .parts.draws import certified, drawn, promised, rounds_of_pass
 from .parts.regret import Regret
 
 TABLES = ("table", "substitute")
@@ -174,7 +174,7 @@ class StochasticFrankWolfe(Solver[State]):
         z = batch.part @ point
         if arguments is not None:
             unseen = k < rounds_of_pass(draws)
-            before = batch.part @ state.start if unseen else arguments.values[batch.places]
+            before = batch.part @ state.start if unseen else take(arguments.values, batch.places)
             z = before + eta * (z - before)
             arguments = arguments.replaced(batch.places, z)
         slopes = slopes.renewed(batch, batch.slopes(z), _weight(k))
@@ -188,6 +188,14 @@ class StochasticFrankWolfe(Solver[State]):
         """Return the best of the dual values at the gradient at x_k and at the tables."""
         weight = _weight(state.k) or 1.0  # no table has been averaged in round 0
         return certified(problem, state.at, state.slopes, weight, oracles)
+
+    def promise(
+        self, problem: Problem, state: State, oracles: Oracles
+    ) -> tuple[float, float] | None:
+        """Return what f(x_k) is not below, and what the tables may prove; None without tables."""
+        if state.slopes is None:
+            return None
+        return promised(problem, state.slopes, _weight(state.k) or 1.0, state.x, oracles)
 
 
 def _weight(k: int) -> float:

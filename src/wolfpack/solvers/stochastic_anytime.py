@@ -64,7 +64,7 @@ from ..problem import Evaluation, Problem, Solver
 from ..problem.checks import between, checked, choice, count, either, optional, positive
 from ..smoothing import Oracles
 from ..theory import unchecked
-from .parts.draws import certified, drawn, rounds_of_pass, steepness, variance
+from .parts.draws import certified, drawn, promised, rounds_of_pass, steepness, variance
 from .parts.regret import Regret
 
 _LOOKS = 16
@@ -201,6 +201,14 @@ class StochasticAnytime(Solver[State]):
     def lower_bound(self, problem: Problem, state: State, oracles: Oracles) -> float:
         """Return the best of the dual values at the gradient at x_k and at the tables."""
         return certified(problem, state.at, state.slopes, _weight(state.k + 1), oracles)
+
+    def promise(
+        self, problem: Problem, state: State, oracles: Oracles
+    ) -> tuple[float, float] | None:
+        """Return what f(x_k) is not below, and what the tables may prove; None without tables."""
+        if state.slopes is None:
+            return None
+        return promised(problem, state.slopes, _weight(state.k + 1), state.x, oracles)
 
 
 def _weight(k: int) -> float:

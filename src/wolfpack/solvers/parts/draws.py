@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any
 
-from ...arrays import Array
+from ...arrays import Array, inner
+from ...atoms import Atoms
 from ...gradients import Slopes
 from ...problem import Evaluation, Problem
 from ...smoothing import Oracles
@@ -63,19 +66,34 @@ def certified(
     bound = -math.inf
     if at is not None and at.gradient is not None:
         bound = problem.dual_bound(at.gradient, at.dual, oracles.lmo(at.gradient))
-    if slopes is None:
+    if slopes is None or weight <= 1.0:  # a table of the first round proves next to nothing
         return bound
-    best = max(bound, problem.counts.bound)
-    found = None
-    for theta, y in (slopes.average(weight), (slopes.current.values, slopes.gradient)):
-        vertex = oracles.lmo(y)
-        promised = float(vertex.dot(y)) - problem.objective.conjugate_bound(theta)
-        if promised > best:
-            best, found = promised, (y, theta, vertex)
-    if found is None:
+    best, y, theta, vertex = max(_claims(problem, slopes, weight, oracles), key=itemgetter(0))
+    if not best > max(bound, problem.counts.bound):
         return bound
     problem.counts.reread()
-    return max(bound, problem.dual_bound(*found, averaged=True))
+    return max(bound, problem.dual_bound(y, theta, vertex, averaged=True))
+
+
+def promised(
+    problem: Problem, slopes: Slopes, weight: float, x: Array, oracles: Oracles
+) -> tuple[float, float]:
+    """Return a number that f(x) is not below, and the best bound of the tables, without a proof.
+
+    Neither reads any data: f(x) is at least <A' theta, x> less the conjugate of the loss at theta.
+    """
+    claims = list(_claims(problem, slopes, weight, oracles))
+    _, y, theta, _ = claims[-1]
+    return inner(y, x) - problem.objective.conjugate_bound(theta), max(claim[0] for claim in claims)
+
+
+def _claims(
+    problem: Problem, slopes: Slopes, weight: float, oracles: Oracles
+) -> Iterator[tuple[float, Array, Array, Atoms]]:
+    """Yield what the averaged table and the table itself claim to be a lower bound."""
+    for theta, y in (slopes.average(weight), (slopes.current.values, slopes.gradient)):
+        vertex = oracles.lmo(y)
+        yield float(vertex.dot(y)) - problem.objective.conjugate_bound(theta), y, theta, vertex
 
 
 def _count_rows(problem: Problem, draws: Any, before: int) -> None:
