@@ -151,17 +151,16 @@ def noise(smooth: Smooth, x: Array, at: Any, d: Array, h: float) -> float:
 
 
 def chance(smooth: Smooth, x: Array, at: Any, function: str = "f") -> Finding | None:
-    """Return a finding if the function answers x differently when it is asked again.
+    """Return a finding if the function answers x at random.
 
-    What rounding in another order may change, with several threads for instance, does not count.
+    It is asked again, and if the answer differs from the run's once more: a function that has
+    changed during the run is not random.
     """
     again = smooth.evaluate(x)
-    size = abs(float(at.value)) + abs(float(again.value)) + norm(x) * norm(at.gradient)
-    if abs(float(again.value) - float(at.value)) <= _CHANCE * size:
-        # where the gradient all but vanishes, its rounding errors are of the size of f's
-        least = 1e-2 * size / (1.0 + norm(x))
-        if norm(again.gradient - at.gradient) <= _CHANCE * (norm(at.gradient) + least):
-            return None
+    if _same(x, at, again):
+        return None
+    if _same(x, again, smooth.evaluate(x)):
+        return None
     return Finding(
         "values",
         f"{function} is random: at one point it returned {float(at.value):.6g}, and then "
@@ -169,6 +168,16 @@ def chance(smooth: Smooth, x: Array, at: Any, function: str = "f") -> Finding | 
         "(x, rng) -> random gradient, or wolfpack.objectives.Stochastic, which declares its "
         "variance; minimize then averages the noise out.",
     )
+
+
+def _same(x: Array, at: Any, again: Any) -> bool:
+    """Tell whether rounding in another order may explain how two answers at x differ."""
+    size = abs(float(at.value)) + abs(float(again.value)) + norm(x) * norm(at.gradient)
+    # where the gradient all but vanishes, its rounding errors are of the size of f's
+    least = 1e-2 * size / (1.0 + norm(x))
+    change = norm(again.gradient - at.gradient)
+    values = abs(float(again.value) - float(at.value)) <= _CHANCE * size
+    return values and change <= _CHANCE * (norm(at.gradient) + least)
 
 
 def largest_value(smooth: Smooth) -> float:
