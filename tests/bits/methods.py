@@ -77,6 +77,7 @@ RUNS: list[tuple[str, str, dict[str, Any]]] = [
         ("stochastic", "simplex l1", {"batch": 7, "estimate": estimate})
         for estimate in ("table", "substitute", "momentum", "recursive")
     ),
+    ("stochastic", "simplex l1", {"batch": 7, "order": "shuffled"}),
     ("stochastic-anytime", "simplex l1", {"batch": 7}),
     ("stochastic-anytime", "simplex l1", {"batch": 7, "m": 4, "kappa": 1.0}),
     ("stochastic-anytime", "simplex l1", {"batch": 7, "estimate": "plain"}),

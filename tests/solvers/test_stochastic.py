@@ -27,6 +27,7 @@ LABELS = np.sign(B)
 TARGET = np.linspace(-0.6, 0.5, D)
 OPTIONS = {
     "table": {"method": "stochastic"},
+    "shuffled": {"method": "stochastic", "order": "shuffled"},
     "substitute": {"method": "stochastic", "estimate": "substitute"},
     "momentum": {"method": "stochastic", "estimate": "momentum"},
     "recursive": {"method": "stochastic", "estimate": "recursive"},
@@ -324,7 +325,16 @@ def test_theorem_n1_holds_in_every_round(batch):
     slopes = 0.2 * abs(B) + 2.0 * 0.2 * abs(A).max(axis=1)
     E = float(slopes @ widths + 0.5 * slopes @ slopes)
     age = 2 * math.ceil(N / batch) - 2
-    res = wp.minimize(f, K, method="stochastic", batch=batch, tol=0, max_rounds=200, record_every=1)
+    res = wp.minimize(
+        f,
+        K,
+        method="stochastic",
+        batch=batch,
+        order="shuffled",
+        tol=0,
+        max_rounds=200,
+        record_every=1,
+    )
     rounds, gaps = (
         res.history["round"][1:],
         res.history["fun"][1:] - np.maximum.accumulate(res.history["lower_bound"])[1:],
