@@ -125,16 +125,31 @@ def on_processor() -> list[str]:
         rounds = float(np.mean([one.nit for one in found]))
         largest = max(one.gap for one in found)
         add(f'loop, `method="{method}"`', seconds * 566 / LOOPED, rounds, largest)
-    small = []
+    return [listed(rows), listed(single()), listed(memory())]
+
+
+def single() -> list[dict[str, Any]]:
+    """Return what a batch of one problem costs, in runs of `minimize` with the default method."""
+    found: list[dict[str, Any]] = []
     for n, d in ((12, 6), (60, 39), (200, 50)):
         A, b = controls(1, n, d, seed=1)
-        f, K = wp.objectives.LeastSquares(A, b), wp.sets.Simplex(d)
-        _, many = best_of(lambda f=f, K=K: wp.minimize_many(f, K, tol=tol), time.process_time, 9)
-        _, one = best_of(lambda f=f, K=K: wp.minimize(f[0], K, tol=tol), time.process_time, 9)
-        small.append(
-            {"one problem": f"{n} × {d}", "minimize_many over minimize": f"{many / one:.2f}"}
-        )
-    return [listed(rows), listed(small), listed(memory())]
+        squares, logistic = wp.objectives.LeastSquares(A, b), wp.objectives.Logistic(A, np.sign(b))
+        row = {"one problem": f"{n} × {d}"}
+        for name, f, K in (
+            ("least squares, simplex", squares, wp.sets.Simplex(d)),
+            ("box", squares, wp.sets.Box(np.zeros(d), np.ones(d) / 9)),
+            ("l1 ball", squares, wp.sets.L1Ball(d)),
+            ("l2 ball", squares, wp.sets.L2Ball(d)),
+            ("logistic, simplex", logistic, wp.sets.Simplex(d)),
+        ):
+            calls = [
+                lambda f=f, K=K: wp.minimize_many(f, K, tol=1e-6),
+                lambda f=f, K=K: wp.minimize(f[0], K, tol=1e-6),
+            ]
+            many, one = (best_of(call, time.process_time, 15)[1] for call in calls)
+            row[name] = f"{many / one:.2f}"
+        found.append(row)
+    return found
 
 
 def memory() -> list[dict[str, Any]]:

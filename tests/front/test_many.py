@@ -186,6 +186,50 @@ def test_a_problem_with_nan_ends_alone(where: str) -> None:
     assert res.success[others].all()
 
 
+@pytest.mark.parametrize("region", ["simplex", "hull", "l1", "l2"])
+def test_a_problem_with_nan_ends_alone_beside_a_shared_matrix(region: str) -> None:
+    b = np.random.default_rng(13).normal(size=(9, N))
+    one: Any = {
+        "simplex": SIMPLEX,
+        "hull": SETS["hull"],
+        "l1": sets.L1Ball(D),
+        "l2": sets.L2Ball(D),
+    }
+    whole = wp.minimize_many(objectives.LeastSquares(A[0], b), one[region], tol=1e-8)
+    for i in (0, 4, 8):
+        bad = b.copy()
+        bad[i, 2] = np.nan
+        res = wp.minimize_many(objectives.LeastSquares(A[0], bad), one[region], tol=1e-8)
+        others = np.arange(9) != i
+        assert res.status[i] == "nonfinite"
+        assert res.success[others].all()
+        np.testing.assert_allclose(res.x[others], whole.x[others], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["underdetermined", "repeated columns", "walks", "optimum inside"])
+def test_faces_of_l1_balls_are_searched(kind: str) -> None:
+    rng, count = np.random.default_rng(17), 6
+    data, b = rng.normal(size=(count, 10, 20)), rng.normal(size=(count, 10))
+    K: Any = sets.L1Ball(20, rng.uniform(0.5, 2.0, count))
+    if kind == "repeated columns":
+        data[:, :, 10:] = data[:, :, :10]
+    if kind == "walks":  # columns are nearly dependent: gradient steps take hundreds of rounds
+        data, b = data.cumsum(axis=1), b.cumsum(axis=1)
+    if kind == "optimum inside":
+        b = 0.1 * data[:, :, 3]
+        K = sets.WeightedL1Ball(np.linspace(0.5, 2.0, 20))
+    f = objectives.LeastSquares(data, b)
+    res = wp.minimize_many(f, K, tol=1e-8)
+    assert res.nit.max() <= 24
+    assert_same_answers(
+        f, K if isinstance(K, sets.Set) else [K[i] for i in range(count)], res, 1e-8
+    )
+    start = np.zeros((count, 20))  # from a point of the user's, gradient steps are taken
+    given = wp.minimize_many(f, K, x0=start, tol=1e-6)
+    assert given.success.all()
+    np.testing.assert_allclose(given.fun, res.fun, atol=1e-6)
+
+
 def test_singular_and_hard_problems_end_by_themselves() -> None:
     data, b = A.copy(), RHS.copy()
     data[0] = 0.0

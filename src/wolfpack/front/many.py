@@ -31,12 +31,15 @@ from ..objectives.batched import batched as batched_objectives
 from ..problem import Stacked
 from ..problem.checks import checked, flag, instance, optional
 from ..problem.checks import seed as seed_kind
-from ..sets import ConvexHull, Simplex
+from ..sets import ConvexHull, L1Ball, Simplex, WeightedL1Ball
 from ..sets.batched import BatchedSet, batched, parts_of
 from ..solvers.batched import BATCHED_METHODS, BatchedAnytime, BatchedMethod, BatchedProjected
 from .execute import ConvergenceError
 from .instances import solve_one_by_one
 from .many_arguments import Problems, as_problems
+
+MAX_VERTICES = 256
+"""Vertices of an l1 ball up to which faces are searched for the minimum of a quadratic."""
 
 
 @checked(
@@ -132,7 +135,7 @@ def minimize_many(
         problems = as_problems(f, K, x0)
         steps = _batched_method(method, options, seed)
         with np.errstate(over="ignore", invalid="ignore"):  # data that overflow end as nonfinite
-            parts = steps if isinstance(steps, str) else _together(problems)
+            parts = steps if isinstance(steps, str) else _together(problems, steps)
         if not isinstance(parts, str):
             assert not isinstance(steps, str)
             if not (engine == "auto" or callable(engine)):
@@ -181,7 +184,9 @@ def _batched_method(method: str, options: dict[str, Any], seed: int) -> BatchedM
     return BatchedAnytime(options.get("m", "auto"), options.get("kappa", "auto"), law, seed)
 
 
-def _together(problems: Problems) -> tuple[BatchedObjective, BatchedSet] | str:
+def _together(
+    problems: Problems, method: BatchedMethod
+) -> tuple[BatchedObjective, BatchedSet] | str:
     """Return objectives and sets as batches, and a map from their points; or why there are none."""
     count, place = problems.count, problems.place
     model = batched_objectives(problems.f, count, problems.shape, place)
@@ -192,6 +197,10 @@ def _together(problems: Problems) -> tuple[BatchedObjective, BatchedSet] | str:
             "f must be convex, found a function with convex=False: pass a list of functions, one "
             "for each problem, to search for stationary points"
         )
+    if method.searches_faces and problems.x0 is None and _has_faces(problems.K, count, model):
+        lifted = _hull(problems.K, count, model)
+        assert lifted is not None
+        return lifted
     K = batched(problems.K, count, model.place)
     if K is not None:
         model.on(K)
@@ -205,14 +214,34 @@ def _together(problems: Problems) -> tuple[BatchedObjective, BatchedSet] | str:
     return hull
 
 
+def _has_faces(K: Any, count: int, model: BatchedObjective) -> bool:
+    """Tell whether quadratics over l1 balls are better seen as problems of weights of vertices.
+
+    The faces of the simplex of weights are searched for the minimum, which gradient steps approach
+    slowly where columns are nearly dependent. On devices small systems are what is slow.
+    """
+    if model.hessian is None or is_foreign(model.place) or 2 * model.dimension > MAX_VERTICES:
+        return False
+    return all(isinstance(part, L1Ball | WeightedL1Ball) for part in parts_of(K, count))
+
+
+def _vertices(K: Any) -> np.ndarray | None:
+    """Return the points of which a set is the convex hull, None where they are not listed."""
+    if isinstance(K, L1Ball | WeightedL1Ball):
+        corners = np.diag(np.broadcast_to(K.reach, K.shape).reshape(-1))
+        return np.concatenate([corners, -corners])
+    return K.table if type(K) is ConvexHull else None
+
+
 def _hull(K: Any, count: int, model: BatchedObjective) -> Any:
     """Return problems over convex hulls as problems of the weights of the points."""
     parts: list[Any] = parts_of(K, count)
-    if any(type(part) is not ConvexHull for part in parts):
+    tables = [_vertices(part) for part in parts]
+    if any(table is None for table in tables):
         return None
-    if len({part.table.shape for part in parts}) > 1:
+    if len({table.shape for table in tables if table is not None}) > 1:
         return None
-    points = like(np.stack([part.table for part in parts]), model.place)
+    points = like(np.stack([table for table in tables if table is not None]), model.place)
     weights = batched(Simplex(points.shape[1]), count, model.place)
     assert weights is not None
     outer = _Hulls(parts, count, weights)

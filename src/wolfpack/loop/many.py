@@ -191,7 +191,7 @@ class BatchRun:
         self.faces = 0
         self._counted = 0  # rounds whose oracle calls are in the counts
         self._prepare()
-        self.ledger.end(self.ids[~model.finite()], Status.NONFINITE)
+        self.ledger.end(self.ids[~self.model.finite()], Status.NONFINITE)
         self._compact(always=True)
 
     @staticmethod
