@@ -257,6 +257,12 @@ def random_polytope():
     return A, abs(A).sum(axis=1) / 4
 
 
+def modelled(shape, constraints):
+    """Return the set of a CVXPY model."""
+    x = cp.Variable(shape)
+    return sets.from_cvxpy(constraints(x), x)
+
+
 CASES = [
     Case(
         "DagFlow",
@@ -363,5 +369,17 @@ CASES = [
         directions=150,
         exact_diameter=False,
         rtol=1e-11,
+    ),
+    Case(
+        "from_cvxpy",
+        small=lambda: modelled(4, lambda x: [cp.norm1(x) <= 1.5]),
+        vertices=lambda: 1.5 * np.concatenate([np.eye(4), -np.eye(4)]),
+        large=lambda: modelled((3, 4), lambda x: [x >= 0, cp.sum(x, axis=0) == 1, x[0] <= 0.6]),
+        constraints=lambda x: [x >= 0, cp.sum(x, axis=0) == 1, x[0] <= 0.6],
+        directions=100,
+        exact_radius=False,
+        exact_diameter=False,
+        rtol=1e-8,
+        certify_rtol=1e-8,
     ),
 ]

@@ -20,7 +20,7 @@ from wolfpack.gradients.base import Gradients
 from wolfpack.problem import protocols
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-SETS = [name for name in wp.sets.__all__ if name != "Set"]
+SETS = [name for name in wp.sets.__all__ if name != "Set" and name[0].isupper()]
 IN_CASES = {type(case.small()).__name__ for case in CASES}
 IN_GALLERY = re.findall(r"\*\*`(\w+)`\*\*", (DOCS / "sets.md").read_text("utf-8"))
 

@@ -1,6 +1,7 @@
 """Compact convex sets, each known through its linear oracle."""
 
 from ._base import Set
+from ._modelled import from_cvxpy
 from .birkhoff import Birkhoff
 from .box import Box
 from .capped_simplex import CappedSimplex
@@ -84,4 +85,5 @@ __all__ = [
     "UnitHypersimplex",
     "UnitSimplex",
     "WeightedL1Ball",
+    "from_cvxpy",
 ]
