@@ -7,8 +7,9 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,15 @@ import pytest
 
 KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Tab": 9, "Home": 36}
 KEYS |= {"End": 35, " ": 32, "Enter": 13}
+
+AS_THIRD_AND_FOURTH = """
+import fcntl, os, sys
+ends = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]
+for number, end in enumerate(ends, start=3):
+    os.dup2(end, number)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+"""Starts a program whose files 3 and 4 are two of ours, as the browser's protocol asks for."""
 
 
 class Tab:
@@ -122,18 +132,11 @@ def browsing(profile: Path) -> Iterator[Tab]:
     to_browser, from_us = os.pipe()
     from_browser, to_us = os.pipe()
 
-    def as_third_and_fourth() -> None:
-        # the numbers that the protocol asks for; moved out of the way of each other first
-        first, second = os.dup(to_browser), os.dup(to_us)
-        os.dup2(first, 3)
-        os.dup2(second, 4)
-
     command = [program, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe"]
     command += ["--disable-background-networking", f"--user-data-dir={profile}"]
-    start: Callable[[], None] = as_third_and_fourth
-    browser = subprocess.Popen(
-        command, stderr=subprocess.DEVNULL, preexec_fn=start, close_fds=False
-    )
+    ends = (to_browser, to_us)
+    start = [sys.executable, "-c", AS_THIRD_AND_FOURTH, *map(str, ends), *command]
+    browser = subprocess.Popen(start, stderr=subprocess.DEVNULL, pass_fds=ends)
     os.close(to_browser)
     os.close(to_us)
     try:
