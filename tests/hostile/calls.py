@@ -706,6 +706,8 @@ def _estimators() -> list[Call]:
 @cache
 def calls() -> dict[str, Call]:
     """Return all calls by name."""
+    from .more_calls import more_calls  # which imports this module
+
     laws = {name: {"scale": 1.0, "native": False} for name in ("Gaussian", "Gumbel", "Logistic")}
     found = [
         *_constructors("sets", wp.sets, SETS, use_set),
@@ -722,5 +724,6 @@ def calls() -> dict[str, Call]:
         *_estimators(),
         *_runs(),
         *_doors(),
+        *more_calls(),
     ]
     return {f"{call.area}: {call.name}": call for call in found}

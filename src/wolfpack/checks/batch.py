@@ -8,6 +8,7 @@ a few problems one by one, by the tests of `minimize` and in its words.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ import numpy as np
 
 from ..arrays import Array, epsilon, like, namespace, reshape, row_norms, sum_last, to_host
 from ..objectives import Function
-from ..problem import NonFiniteError, Problem, unit_of
+from ..problem import LimitReached, NonFiniteError, Problem, unit_of
 from .audit import Audit
 from .constrained import EVALUATIONS, SHARE
 from .convexity import Sample, breach
@@ -64,12 +65,15 @@ class BatchAudit:
         The sets of these rows.
     sets : list of Set
         The set of each problem, or one for all. Its points are those of rows, or of their weights.
+
+    Tests raise `LimitReached` before the first evaluation after ``deadline``.
     """
 
     def __init__(self, model: Any, K: Any, sets: list[Any]) -> None:
         self.model, self.K, self.sets = model, K, sets
         self.convexity = model.convex is None
         self.evaluations = 0
+        self.deadline = math.inf
         self._largest = np.zeros(model.count)
         self._open = np.ones(model.count, dtype=bool)
 
@@ -106,11 +110,17 @@ class BatchAudit:
 
     def _sample(self, x: Array) -> Rows:
         """Evaluate all functions, and remember how large values have become."""
+        self._count()
         values, gradients = self.model.evaluate(x)
-        self.evaluations += 1
         sizes = np.nan_to_num(abs(_host(values)), nan=0.0, posinf=0.0)
         self._largest = np.maximum(self._largest, sizes)
         return Rows(x, values, gradients)
+
+    def _count(self) -> None:
+        """Count one more evaluation; raise `LimitReached` if the time is over."""
+        if time.perf_counter() >= self.deadline:
+            raise LimitReached("max_seconds")
+        self.evaluations += 1
 
     def _gradient(self, here: Rows) -> Verdict | None:
         """Compare slopes and values on segments; look closer at what does not fit."""
@@ -215,7 +225,7 @@ class BatchAudit:
         X = reshape(self.model.points_of(rows), (inside.count, *inside.shape))
 
         def one(x: Array) -> tuple[Any, Array]:
-            self.evaluations += 1
+            self._count()
             xp = namespace(X)
             alone = xp.concat([X[:i, ...], xp.astype(x, X.dtype)[None, ...], X[i + 1 :, ...]])
             values, gradients = inside.evaluate(reshape(alone, (inside.count, -1)))

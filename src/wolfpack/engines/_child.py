@@ -54,7 +54,10 @@ def _fork_workers(link: socket.socket) -> None:
                 os._exit(status)
         for handle in inherited:
             os.close(handle)
-        link.sendall(pid.to_bytes(8, "big"))
+        try:
+            link.sendall(pid.to_bytes(8, "big"))
+        except OSError:  # the driver is gone
+            return
 
 
 def _serve(handle: int, lifeline: int, memory: int, nbytes: int) -> None:

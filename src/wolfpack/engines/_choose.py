@@ -50,6 +50,11 @@ class EngineChoice(NamedTuple):
     reason: str = ""  # why ``engine="auto"`` has chosen it
 
 
+def _is_client(value: Any) -> bool:
+    """Tell whether ``value`` is a client of Dask, which is imported by those who have one."""
+    return type(value).__module__.partition(".")[0] == "distributed"
+
+
 def choose_engine(engine: EngineLike, job: Job | None, m: int | str | None) -> EngineChoice:
     """Return the engine that the user has asked for; "auto" measures ``job`` with ``m`` oracles."""
     if engine is None:
@@ -64,7 +69,7 @@ def choose_engine(engine: EngineLike, job: Job | None, m: int | str | None) -> E
         return EngineChoice(engine, False)
     if isinstance(engine, AnyExecutor) or callable(engine):
         return EngineChoice(Executor(engine), True)
-    if type(engine).__module__.partition(".")[0] == "distributed":
+    if _is_client(engine):
         client: Any = engine
         return EngineChoice(Dask(client), True)
     raise TypeError(

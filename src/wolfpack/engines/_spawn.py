@@ -5,17 +5,21 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import time
 
+from ..problem import tick, time_left
 from ._interrupts import interrupts_held
 from ._shared import Slots
 
 _ONE_THREAD = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL")]
 _ONE_THREAD += ["VECLIB_MAXIMUM_THREADS"]
+
+_CHECK_SECONDS = 0.1
 
 
 class ProcessStarter:
@@ -29,6 +33,7 @@ class ProcessStarter:
         self._fork = fork
         self._server: subprocess.Popen[bytes] | None = None
         self._link: socket.socket | None = None
+        self._ready = False  # whether the server has forked a worker
 
     def start(self, inherited: tuple[int, int, int], nbytes: int) -> subprocess.Popen[bytes] | int:
         """Start a worker that inherits a socket, a pipe and shared memory.
@@ -49,9 +54,12 @@ class ProcessStarter:
             with there:
                 self._server = _python([there.fileno()], (there.fileno(),))
         socket.send_fds(self._link, [str(nbytes).encode()], list(inherited))
+        while not select.select([self._link], [], [], min(_CHECK_SECONDS, time_left()))[0]:
+            tick()  # the server may still be importing the library
         pid = self._link.recv(8, socket.MSG_WAITALL)
         if len(pid) < 8:
             raise BrokenPipeError("the fork server has ended")
+        self._ready = True
         return int.from_bytes(pid, "big")
 
     def close(self) -> None:
@@ -61,10 +69,11 @@ class ProcessStarter:
             self._link = None
         if self._server is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._server.wait(1.0)
+                self._server.wait(1.0 if self._ready else 0.0)
             self._server.kill()
             self._server.wait()
             self._server = None
+        self._ready = False
 
 
 class WorkerProcess:

@@ -11,9 +11,11 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from contextlib import AbstractContextManager, nullcontext
-from typing import Self
+from typing import Any, Self
 
-from ..problem import under_way
+from ..arrays import ArgumentError
+from ..problem import LimitReached, under_way
+from ..problem.checks import shown, whole
 from ..smoothing.job import Job, Partial, Question
 from ._homes import Homes
 from ._messages import Reply
@@ -22,6 +24,23 @@ from ._parts_job import PartsJob
 from ._protocol import EngineFailure, Late, Stats
 from ._rescue import Rescue
 from ._tickets import Address, Received, Round, Ticket, Worker
+
+workers_kind = whole(1, 2**16)
+"""A number of workers."""
+
+
+def cluster_kind(value: Any, name: str) -> Any:
+    """A number of workers to start, the address of a cluster, or a client of Dask."""
+    if isinstance(value, str) and value:
+        return value
+    if callable(getattr(value, "scheduler_info", None)) and not isinstance(value, type):
+        return value
+    try:
+        return workers_kind(value, name)
+    except ArgumentError:
+        raise ArgumentError(
+            f"{name} must be a number of workers, an address or a client, found {shown(value)}"
+        ) from None
 
 
 class WorkerPool(Rescue[Address]):
@@ -121,8 +140,10 @@ class WorkerPool(Rescue[Address]):
         try:
             with self._quiet():
                 self._collect(len(blocks) if need is None else need, timeout)
-        except BaseException:
+        except BaseException as error:
             self._count_handed_out(blocks)
+            if isinstance(error, LimitReached):
+                error.done = self._round.done
             raise
         finally:
             dropped, seconds = len(blocks) - len(self._round.done), time.perf_counter() - began

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
+from ..problem import tick
+from ..problem.checks import checked, positive
 from ..smoothing.job import Job, Question
 from ._dask_newcomers import Arrived, Newcomers, check_address
 from ._interrupts import interrupts_held
@@ -19,9 +21,10 @@ from ._messages import Reply, nbytes, serialize
 from ._pace import ALL_READY_SECONDS, Deadline
 from ._protocol import EngineFailure, missing
 from ._set_aside import SetAside
+from ._starting import started
 from ._tickets import Received, Ticket, Worker
 from ._worker import BlockWorker
-from ._worker_pool import WorkerPool
+from ._worker_pool import WorkerPool, cluster_kind
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -99,6 +102,7 @@ class Dask(WorkerPool[ActorAddress]):
 
     latency: ClassVar[float] = 6e-3
 
+    @checked(cluster=cluster_kind, patience=positive)
     def __init__(self, cluster: int | str | Client, patience: float = 30.0) -> None:
         super().__init__()
         self._wanted = cluster
@@ -139,39 +143,23 @@ class Dask(WorkerPool[ActorAddress]):
                 raise EngineFailure(
                     f"no worker of {self.name} was ready in {self.patience:g} s{why}"
                 )
+            tick()
             time.sleep(0.01)
 
     def _connected(self) -> Client:
-        try:
-            import dask.config
-            import distributed
-        except ImportError:
-            raise missing("dask and distributed", "dask") from None
-        if isinstance(self._wanted, distributed.Client):
-            return self._wanted
-        if isinstance(self._wanted, str):
-            check_address(self._wanted)
-            client = distributed.Client(self._wanted, set_as_default=False, timeout=self.patience)
-            self._owned = [client]
-            return client
-        resource_tracker.ensure_running()  # Workers need it, and its start unblocks Ctrl-C.
-        with interrupts_held(), dask.config.set(_QUIET_CLUSTER):
-            cluster = distributed.LocalCluster(
-                n_workers=self._wanted,
-                threads_per_worker=1,
-                memory_limit=0,  # An oracle may use all memory, as on other engines.
-                processes=True,
-                host="127.0.0.1",
-                # None would serve pages on port 8787 all the same.
-                dashboard_address="127.0.0.1:0",
-                scheduler_kwargs={"dashboard": False},
-                silence_logs=logging.CRITICAL,
+        wanted: Any = self._wanted
+        if isinstance(wanted, int):
+            resource_tracker.ensure_running()  # Workers need it, and its start unblocks Ctrl-C.
+            with interrupts_held():  # until it is known what has to be closed
+                self._owned = started(_distributed, lambda: _local_cluster(wanted), _close_all)
+            self.name = f"dask:{wanted}"
+        elif isinstance(wanted, str):
+            self._owned = started(
+                _distributed, lambda: _client_of(wanted, self.patience), _close_all
             )
-            self._owned = [cluster]
-            client = distributed.Client(cluster, set_as_default=False, direct_to_workers=True)
-            self._owned = [client, cluster]
-        self.name = f"dask:{self._wanted}"
-        return client
+        else:
+            return wanted
+        return self._owned[0]
 
     def _maintain(self) -> None:
         now = time.monotonic()
@@ -259,8 +247,51 @@ class Dask(WorkerPool[ActorAddress]):
     def _stop(self) -> None:
         self._newcomers = None
         owned, self._owned = self._owned, []
-        for thing in owned:
-            with contextlib.suppress(Exception):
-                thing.close(timeout=5)
+        _close_all(owned)
         if owned:
             self._client = None
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise missing("dask and distributed", "dask") from None
+    return distributed
+
+
+def _client_of(address: str, patience: float) -> list[Any]:
+    """Return a client of the user's cluster."""
+    check_address(address)
+    return [_distributed().Client(address, set_as_default=False, timeout=patience)]
+
+
+def _local_cluster(workers: int) -> list[Any]:
+    """Return the client of a cluster that is started on this machine, and the cluster."""
+    distributed = _distributed()
+    import dask.config
+
+    with dask.config.set(_QUIET_CLUSTER):
+        cluster = distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            memory_limit=0,  # An oracle may use all memory, as on other engines.
+            processes=True,
+            host="127.0.0.1",
+            # None would serve pages on port 8787 all the same.
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.CRITICAL,
+        )
+        try:
+            client = distributed.Client(cluster, set_as_default=False, direct_to_workers=True)
+        except BaseException:
+            _close_all([cluster])
+            raise
+    return [client, cluster]
+
+
+def _close_all(things: list[Any]) -> None:
+    for thing in things:
+        with contextlib.suppress(Exception):
+            thing.close(timeout=5)

@@ -8,7 +8,8 @@ import selectors
 import sys
 from typing import ClassVar
 
-from ..problem import CapabilityError
+from ..problem import CapabilityError, tick, time_left
+from ..problem.checks import checked, flag, optional
 from ..smoothing.job import Job, Question
 from ._messages import Loaded, nbytes, read_reply, serialize, ticket_bytes
 from ._pace import Deadline
@@ -17,7 +18,7 @@ from ._rescue import NO_ROUND
 from ._shared import SLOTS, Slots
 from ._spawn import ProcessStarter, WorkerProcess
 from ._tickets import Received, Ticket, Worker
-from ._worker_pool import WorkerPool
+from ._worker_pool import WorkerPool, workers_kind
 
 _MAX_FAILED_STARTS = 5
 
@@ -43,6 +44,7 @@ class Processes(WorkerPool[WorkerProcess]):
 
     latency: ClassVar[float] = 1e-4
 
+    @checked(workers=workers_kind, fork=optional(flag))
     def __init__(self, workers: int, fork: bool | None = None) -> None:
         if sys.platform == "win32":
             raise CapabilityError(
@@ -85,8 +87,9 @@ class Processes(WorkerPool[WorkerProcess]):
                 self._send_job(worker)
         deadline = Deadline(self.patience)
         while len(self.workers) < self._count and not deadline.passed():
+            tick()
             self._maintain()
-            self._receive(1.0)
+            self._receive(min(1.0, time_left()))
         if not self.workers:
             raise EngineFailure(f"no worker process was ready after {self.patience:g} seconds")
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from ..problem import tick
+from ..problem.checks import checked, positive
 from ..smoothing.job import Job, Question
 from . import _messages as messages
 from ._interrupts import interrupts_held
@@ -23,9 +25,10 @@ from ._ray_head import Head, Node, shut_down
 from ._ray_network import loopback_only, private_folder, reachable_from_outside
 from ._rescue import NO_ROUND
 from ._set_aside import SetAside
+from ._starting import started
 from ._tickets import Received, Ticket, Worker
 from ._worker import BlockWorker
-from ._worker_pool import WorkerPool
+from ._worker_pool import WorkerPool, cluster_kind
 
 if TYPE_CHECKING:
     from ray import ObjectRef
@@ -83,6 +86,7 @@ class Ray(WorkerPool[ActorAddress]):
 
     latency: ClassVar[float] = 3e-3
 
+    @checked(cluster=cluster_kind, patience=positive)
     def __init__(self, cluster: int | str, patience: float = 60.0) -> None:
         super().__init__()
         self._wanted = cluster
@@ -125,35 +129,18 @@ class Ray(WorkerPool[ActorAddress]):
                 raise EngineFailure(
                     f"no worker of {self.name} was ready in {self.patience:g} s{why}"
                 )
+            tick()
 
     def _connected(self) -> Any:
-        try:
-            import ray
-        except ImportError:
-            raise missing("ray", "ray") from None
-        if isinstance(self._wanted, int):
-            if ray.is_initialized():
-                raise EngineFailure(
-                    "this process is connected to a Ray cluster already: use engine='ray:auto'"
-                )
-            with interrupts_held(), loopback_only():
-                self._owns_cluster, self._ray = True, ray
-                self._folder = private_folder()
-                ray.init(
-                    address="local",  # Another cluster may run on this machine.
-                    num_cpus=self._wanted,
-                    include_dashboard=False,
-                    log_to_driver=False,
-                    logging_level=logging.ERROR,
-                    _node_ip_address="127.0.0.1",
-                    # Ray opens its own folder to everybody, but not the one around it.
-                    _temp_dir=os.path.join(self._folder, "ray"),
-                )
+        wanted = self._wanted
+        if isinstance(wanted, int):
+            with interrupts_held():  # until it is known what has to be stopped
+                self._folder = started(_module, lambda: _local_cluster(wanted), _shut_down)
+                self._owns_cluster, self._ray = True, _module()
             self._check_unreachable()
-        elif not ray.is_initialized():
-            self._owns_cluster = True
-            ray.init(address=self._wanted, log_to_driver=False, logging_level=logging.ERROR)
-        address = ""
+        else:
+            self._owns_cluster = bool(started(_module, lambda: _connected_to(wanted), _leave))
+        ray, address = _module(), ""
         with contextlib.suppress(Exception):  # A Ray client knows no such address.
             address = ray.get_runtime_context().gcs_address
         self._head = Head(address, ray.nodes)
@@ -308,6 +295,61 @@ class Ray(WorkerPool[ActorAddress]):
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
         self._ray, self._owns_cluster, self._folder = None, False, ""
+
+
+def _module() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise missing("ray", "ray") from None
+    return ray
+
+
+def _connected_to(address: str) -> str:
+    """Connect this process to a cluster; return "" where it is connected already."""
+    ray = _module()
+    if ray.is_initialized():
+        return ""
+    ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+    return address
+
+
+def _local_cluster(cpus: int) -> str:
+    """Start a cluster on this machine and return the folder of its files."""
+    ray = _module()
+    if ray.is_initialized():
+        raise EngineFailure(
+            "this process is connected to a Ray cluster already: use engine='ray:auto'"
+        )
+    folder = private_folder()
+    try:
+        with loopback_only():
+            ray.init(
+                address="local",  # Another cluster may run on this machine.
+                num_cpus=cpus,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                _node_ip_address="127.0.0.1",
+                # Ray opens its own folder to everybody, but not the one around it.
+                _temp_dir=os.path.join(folder, "ray"),
+            )
+    except BaseException:
+        _shut_down(folder)
+        raise
+    return folder
+
+
+def _shut_down(folder: str) -> None:
+    """Stop the cluster that was started here, and remove its files."""
+    _module().shutdown()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _leave(address: str) -> None:
+    """Leave a cluster, unless this process was connected to it before."""
+    if address:
+        _module().shutdown()
 
 
 class RayActor:

@@ -10,10 +10,11 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import ClassVar, TypeAlias
 
+from ..problem.checks import checked
 from ..smoothing.job import Job
 from ._tickets import Received, Ticket, Worker
 from ._worker import BlockWorker
-from ._worker_pool import WorkerPool
+from ._worker_pool import WorkerPool, workers_kind
 
 Inbox: TypeAlias = "queue.SimpleQueue[Ticket | None]"
 
@@ -37,6 +38,7 @@ class Threads(WorkerPool[Inbox]):
     tries_elsewhere: ClassVar[bool] = False
     latency: ClassVar[float] = 1e-4
 
+    @checked(workers=workers_kind)
     def __init__(self, workers: int) -> None:
         super().__init__()
         self.name = f"threads:{workers}"

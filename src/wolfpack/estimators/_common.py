@@ -88,6 +88,12 @@ def seed_of(random_state: RandomState) -> int:
     return int(check_random_state(state).randint(2**31))
 
 
+def raise_if_interrupted(*statuses: object) -> None:
+    """Raise `KeyboardInterrupt` again if it has ended a run: searches over many models end, too."""
+    if "interrupted" in statuses:
+        raise KeyboardInterrupt
+
+
 def warn_unless_certified(
     result: Result, tol: float, limit: str, zero: str = "model", stacklevel: int = 4
 ) -> None:
@@ -96,6 +102,7 @@ def warn_unless_certified(
     ``limit`` is what it was allowed ("max_iter = 10 rounds"). The tolerance is relative to the loss
     of a ``zero`` model or matrix. ``stacklevel`` makes the warning name the line that calls `fit`.
     """
+    raise_if_interrupted(result.status)
     if not result.success and result.status != "stalled":
         warnings.warn(
             f"no gap of tol = {float(tol):g} times the loss of a zero {zero} was certified in "

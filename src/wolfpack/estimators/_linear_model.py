@@ -36,6 +36,7 @@ from ._common import (
     RandomState,
     check_parameters,
     checked_data,
+    raise_if_interrupted,
     seed_of,
     warn_unless_certified,
 )
@@ -110,6 +111,7 @@ class AcceleratedLinear(BaseEstimator):
             first = minimize_composite(
                 G, self._regularizer(G), start, max_passes=self.max_iter, **sampled, **given
             )
+            raise_if_interrupted(first.status)
             start, passes, sampled = first.x, first.passes, {}
         left = max(1.0, self.max_iter - passes)
         res = minimize_composite(G, H, start, max_passes=left, **sampled, **given)

@@ -21,6 +21,7 @@ from ._common import (
     RandomState,
     check_parameters,
     checked_data,
+    raise_if_interrupted,
     warn_unless_certified,
 )
 
@@ -138,6 +139,7 @@ class SimplexRegressor(MultiOutputMixin, ConstrainedRegressor):
         K = Simplex(features.shape[1], self.radius / units)
         rounds = self.max_iter
         res = minimize_many(f, K, tol=0.5 * self.tol, max_rounds=rounds, progress=False)
+        raise_if_interrupted(*res.status)
         worst = res[int(np.argmax(res.gap * ~res.success))]
         warn_unless_certified(worst, self.tol, f"max_iter = {rounds} rounds", stacklevel=5)
         self.result_, self.n_iter_ = res, max(1, int(res.nit.max()))

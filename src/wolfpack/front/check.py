@@ -127,7 +127,7 @@ def check(
     left = _TESTS
     with counted(counts), contextlib.suppress(LimitReached):
         counts.check_time()
-        start = starting_point(objective, region, x)
+        start = starting_point(objective, region, x, "x")
         start = start.to_dense() if isinstance(start, LowRank) else start
         problem = Problem(objective, region.at(start), counts=counts, convex=objective.convex)
         examination = _Examination(problem, start, np.random.default_rng(seed), lines)

@@ -282,7 +282,11 @@ def _suits_interior_points(objective: Objective, K: Set) -> bool:
     if form is None:
         return False
     matrix = form.P if form.factor is None else form.factor
-    return int(matrix.size) <= _INTERIOR_ENTRIES
+    if int(matrix.size) > _INTERIOR_ENTRIES:
+        return False
+    described = K.polyhedron()  # of more variables than x has, for images
+    lifted = 0 if described.lift is None else int(described.lift.nnz)
+    return described.n <= _INTERIOR and lifted <= _INTERIOR_ENTRIES
 
 
 @cache

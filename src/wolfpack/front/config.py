@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..arrays import Array
 from ..engines import Policy
 from ..loop import Limits
 from ..loop.checkpoint import Checkpoint
 from ..noise import Noise
-from ..problem import Solver
+from ..problem import Counts, Solver
 from ..problem.checks import instance
 from .fingerprint import Fingerprint
+
+if TYPE_CHECKING:
+    from ..loop.run import Options
 
 
 @dataclass(frozen=True)
@@ -107,3 +111,12 @@ def as_checkpoint(checkpoint: str | PathLike[str] | Checkpoint | None) -> Checkp
     if checkpoint is None or isinstance(checkpoint, Checkpoint):
         return checkpoint
     return Checkpoint(instance((str, PathLike), "a path or a Checkpoint")(checkpoint, "checkpoint"))
+
+
+def time_of(config: Config, options: Options) -> Counts:
+    """Return counts that limit nothing but the time, for what starts before the first round."""
+    counts, seconds = Counts(), config.limits.max_seconds
+    if seconds is not None:
+        spent = 0.0 if options.origin is None else options.origin.best["seconds"]
+        counts.allow(options.began + seconds - spent, math.inf)
+    return counts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -25,10 +26,10 @@ from ..loop.checkpoint import Saver
 from ..loop.live_file import LiveFile
 from ..loop.many_result import ManyResult
 from ..loop.run import Options
-from ..problem import CompositeProblem, Problem, Solver
+from ..problem import CompositeProblem, LimitReached, Problem, Solver, counted
 from ..problem.checks import shown
 from ..smoothing import Oracles
-from .config import CompositeSettings, Config, ConstrainedSettings
+from .config import CompositeSettings, Config, ConstrainedSettings, time_of
 from .threads import few_threads
 
 _log = logging.getLogger(__name__.partition(".")[0])
@@ -88,11 +89,15 @@ def execute(
         if choice.engine is not None and isinstance(oracles, Oracles) and oracles.job is not None:
             assert isinstance(config.settings, ConstrainedSettings)
             policy = config.settings.policy
-            if isinstance(engine, DataWorkers):
-                oracles.driver = engine.driver(oracles.job, policy)
-            else:
+            if not isinstance(engine, DataWorkers):
                 log = oracles.log = EngineLog(choice.engine.name, choice.reason)
-                oracles.driver = Driver(choice.engine, oracles.job, policy, log)
+            # without workers the run goes on to notice that its time is over
+            with counted(time_of(config, options)), contextlib.suppress(LimitReached):
+                if isinstance(engine, DataWorkers):
+                    oracles.driver = engine.driver(oracles.job, policy)
+                else:
+                    assert log is not None
+                    oracles.driver = Driver(choice.engine, oracles.job, policy, log)
         x = task.start if options.origin is None else options.origin.state.x
         with without_graphs(x), few_threads(task.problem, x):
             result = run(task.problem, task.solver, task.start, oracles, config.limits, options)

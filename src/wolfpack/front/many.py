@@ -29,7 +29,7 @@ from ..noise import get as get_noise
 from ..objectives.batched import BatchedObjective, Lifted
 from ..objectives.batched import batched as batched_objectives
 from ..problem import Stacked
-from ..problem.checks import checked, flag, instance, optional
+from ..problem.checks import checked, flag, function, instance, optional
 from ..problem.checks import seed as seed_kind
 from ..sets import ConvexHull, L1Ball, Simplex, WeightedL1Ball
 from ..sets.batched import BatchedSet, batched, parts_of
@@ -48,6 +48,7 @@ MAX_VERTICES = 256
     raise_on_failure=flag,
     progress=optional(flag),
     method=instance(str, "the name of a method"),
+    callback=optional(function),
 )
 def minimize_many(
     f: Any,

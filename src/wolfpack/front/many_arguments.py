@@ -47,6 +47,8 @@ def as_problems(given_f: Any, given_K: Any, x0: Any) -> Problems:
     f: Any = [*given_f] if isinstance(given_f, list | tuple) else given_f
     region: Any = [*given_K] if isinstance(given_K, list | tuple) else given_K
     _check_kinds(f, region)
+    _check_first(f, "f")
+    _check_first(region, "K")
     shape = _shape(f, region)
     f, region = _stacked_as(f, shape), _sets_as(region, shape)
     x0 = None if x0 is None else as_float_array(x0, "x0")
@@ -73,6 +75,21 @@ def as_problems(given_f: Any, given_K: Any, x0: Any) -> Problems:
     if x0 is not None:
         x0 = _start_given(x0, count, shape, place)
     return Problems(count, shape, f, region, x0, place)
+
+
+def _check_first(value: Any, name: str) -> None:
+    """Make the first problem of a stack, whose constructor says what is wrong with shared data.
+
+    What is wrong with the first problem's own data is found with those of all others.
+    """
+    if not isinstance(value, Stacked):
+        return
+    try:
+        value[0]
+    except ArgumentError as error:
+        what = str(error).removeprefix("problem 0: ")
+        if what.split()[0] not in value.varying and "NaN or infinite" not in what:
+            raise ArgumentError(f"{name}: {what}") from None
 
 
 def _length(value: Any) -> int:

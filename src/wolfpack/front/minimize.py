@@ -456,7 +456,7 @@ def _allowed(deadline: float | None = None, max_lmo: float | None = None) -> Gen
         counts.allow(*before)
 
 
-def starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
+def starting_point(objective: Objective, K: Set, x0: Array | None, name: str = "x0") -> Array:
     """Return a feasible start, checked, that no solver will write to.
 
     It is in factors where f takes it so and it is of low rank: x0, or the set's own, 0.
@@ -471,16 +471,16 @@ def starting_point(objective: Objective, K: Set, x0: Array | None) -> Array:
         x = _own_start(K)
         return x if place is None else like(x, place)
     if is_foreign(place) or is_foreign(x0):
-        same_place(**{"the data of f": place, "x0": x0})
-    start: Array = x0 if isinstance(x0, LowRank) else as_float_array(x0, "x0")
+        same_place(**{"the data of f": place, name: x0})
+    start: Array = x0 if isinstance(x0, LowRank) else as_float_array(x0, name)
     if is_foreign(start) and describe(start).split()[1] not in ("float32", "float64"):
-        raise TypeError(f"x0 must be float32 or float64, found {describe(start)}")
-    start = check_shape(check_finite(start, "x0"), K.shape, "x0")
+        raise TypeError(f"{name} must be float32 or float64, found {describe(start)}")
+    start = check_shape(check_finite(start, name), K.shape, name)
     violation = _violation(K, start)
     if not violation <= 1e-6 * max(1.0, K.radius):
         raise ValueError(
-            f"x0 is outside {K}: it violates the constraints by {violation:.3g}; "
-            "leave x0 out to start from K.start()"
+            f"{name} is outside {K}: it violates the constraints by {violation:.3g}; "
+            f"leave {name} out to start from K.start()"
         )
     # a copy, so that neither f nor a callback writes to the user's array
     return start if isinstance(start, LowRank) else start + 0.0

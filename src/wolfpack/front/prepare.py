@@ -35,7 +35,7 @@ from ..solvers.adaptive import Adaptive
 from ..solvers.composite import BetaSearch, DriftRestart, Policies, StepBound
 from .choose import choose_smoothing
 from .choose_composite import automatic_scales
-from .config import CompositeSettings, Config, ConstrainedSettings
+from .config import CompositeSettings, Config, ConstrainedSettings, time_of
 from .execute import PreparedRun
 from .fingerprint import composite_fingerprint
 from .plan import carried_out
@@ -96,7 +96,8 @@ def prepare_composite(
     check_regularizer(H)
     given = as_smooth(G, settings.beta)
     if isinstance(given, Batches):
-        given.count()
+        with counted(time_of(config, options)):
+            given.count()
     smooth, simple, scales = given, H, None
     if isinstance(settings.scale, str) and settings.scale == "auto":
         units = automatic_scales(given, H) if settings.w is None else None

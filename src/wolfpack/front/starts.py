@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..arrays import Array, Streams, like, same_type
-from ..loop import Limits, Result
+from ..loop import Limits, Result, Status
 from ..sets import Set
 
 MIXED = 8
@@ -42,6 +42,10 @@ def random_start(K: Set, seed: int, number: int, place: Array) -> tuple[Array, i
     return sum(parts[1:], parts[0]), count
 
 
+_ENDS_ALL = (Status.INTERRUPTED, Status.CALLBACK_STOP)
+"""Ends of one start after which no other one begins."""
+
+
 def best_of(starts: int, limits: Limits, run: Callable[[int, Limits], Result]) -> Result:
     """Run every start, and return the best result with all of them in its ``starts``.
 
@@ -57,8 +61,13 @@ def best_of(starts: int, limits: Limits, run: Callable[[int, Limits], Result]) -
                 break
             left = replace(limits, max_seconds=limits.max_seconds - spent)
         results.append(run(number, left))
+        if results[-1].status in _ENDS_ALL:
+            break
     best = min(results, key=lambda result: result.fun)
     total = Result(best)
+    if results[-1].status in _ENDS_ALL:
+        total.status, total.message = results[-1].status, results[-1].message
+        total.success = False
     for name in ("nfev", "njev", "nlmo", "seconds"):
         counts: list[Any] = [result[name] for result in results]
         total[name] = sum(counts)

@@ -6,8 +6,6 @@ from abc import ABC, abstractmethod
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from ..arrays import ArgumentError, Array, as_float_array, check_finite, is_foreign, library
 
 
@@ -47,7 +45,7 @@ class Layer(ABC):
 
 def apply(layer: Layer, theta: Array) -> Array:
     """Call a layer such that derivatives are known to the library of ``theta``."""
-    theta = theta if is_foreign(theta) else np.asarray(theta)
+    theta = theta if is_foreign(theta) else as_float_array(theta, "theta")
     kind = library(theta)
     if kind == "torch":
         _check(theta.detach())

@@ -33,8 +33,11 @@ from ..arrays import (
     ArgumentError,
     Array,
     Streams,
+    as_float_array,
     as_type,
+    check_finite,
     full,
+    is_foreign,
     like,
     namespace,
     reshape,
@@ -120,7 +123,11 @@ class PerturbedArgmax(Layer):
                 )
         elif sampling == "antithetic" and int(m) % 2:
             raise ArgumentError(f"m must be even for antithetic draws, found {m}")
-        self.law = None if self.m == "exact" else laws.get(self.noise or self.K.default_noise)
+        self.law = (
+            None
+            if self.m == "exact"
+            else laws.get(self.K.default_noise if self.noise is None else self.noise)
+        )
         self._maximisers = Maximisers(self.K, engine)
         self._calls = 0
 
@@ -269,6 +276,8 @@ class FenchelYoungLoss:
 
     def __call__(self, theta: Array, target: Array) -> Array:
         """Return the losses of ``theta`` against ``target``, both of shape (batch, ...)."""
+        theta = theta if is_foreign(theta) else as_float_array(theta, "theta")
+        target = check_finite(as_float_array(target, "target"), "target")
         if tuple(target.shape) != tuple(theta.shape):
             raise ArgumentError(
                 f"target must have theta's shape {tuple(theta.shape)}, found {tuple(target.shape)}"

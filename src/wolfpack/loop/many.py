@@ -7,6 +7,7 @@ batch. Problems that have ended leave the batch when they are many enough to be 
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ from ..arrays import (
 )
 from ..checks import BatchAudit, Verdict
 from ..objectives.batched import weighed
-from ..problem import accumulation, sum_unit, underflow
+from ..problem import LimitReached, accumulation, sum_unit, underflow
 from ..problem.rounding import UNIT
 from ..solvers.batched import BatchedMethod, face_steps
 from .many_result import ManyResult, as_statuses
@@ -181,6 +182,8 @@ class BatchRun:
         self.remarks: list[str] = []
         self.disproved = np.zeros(len(x), dtype=bool)
         self.ledger = Ledger(len(x), limits)
+        if audit is not None and limits.max_seconds is not None:
+            audit.deadline = began + limits.max_seconds
         self.left: list[tuple[np.ndarray, Array]] = []  # numbers and answers of those that left
         self.ids = self._order(model, K, x)
         self.model, self.K, self.x = model, K, x
@@ -264,7 +267,10 @@ class BatchRun:
     def _begin(self) -> Any:
         """Certify the starting points and return the state there."""
         if self.audit is not None:
-            self._take(self.audit, self.audit.begin(self.x), self.ledger.open)
+            found = None
+            with contextlib.suppress(LimitReached):  # before the first round, which sees it, too
+                found = self.audit.begin(self.x)
+            self._take(self.audit, found, self.ledger.open)
         f, g = self._certify(self.x, 0)
         if g.dtype != self.x.dtype:  # certificates of single precision are in double
             f, g = self.model.evaluate(self.x)
@@ -275,14 +281,17 @@ class BatchRun:
         audit, claims = self.audit, (*CLAIMS, Status.CONTRADICTION)
         if audit is None:
             return
-        if Status.MAX_SECONDS in self.ledger.status:
-            self.remarks.append("The time was over before the last check of f.")
-            return
         claimed = np.array([status in claims for status in self.ledger.status])
         claimed &= ~self.disproved
-        found = audit.conclude(self.answers(), claimed, int(self.ledger.counts["nfev"].max()))
-        self._take(audit, found, claimed)
-        values, slopes = audit.scatter(self.answers(), claimed & ~self.disproved)
+        try:
+            if Status.MAX_SECONDS in self.ledger.status:
+                raise LimitReached("max_seconds")
+            found = audit.conclude(self.answers(), claimed, int(self.ledger.counts["nfev"].max()))
+            self._take(audit, found, claimed)
+            values, slopes = audit.scatter(self.answers(), claimed & ~self.disproved)
+        except LimitReached:
+            self.remarks.append("The time was over before the last check of f.")
+            return self._take(audit, None, claimed)
         self._take(audit, None, claimed)
         if values.any() or slopes.any():
             self.ledger.allow_for(values, slopes)

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..arrays import Array
+from ..arrays import ArgumentError, Array
 from ..engines import EngineLog
 from ..files import replacing, write_text
 from ..problem import CapabilityError
-from ..problem.checks import as_path, count, flag, optional, shown
+from ..problem.checks import as_path, count, flag, instance, optional, shown
 from ..problem.html import as_table
 from .active import Mixture, active_of, reduced
 from .history import History
@@ -219,6 +219,9 @@ class Result(OptimizeResult):
         With the set ``K``, answers that are flows are drawn on their graph.
         """
         path = Path(as_path(path, "path"))
+        title = instance(str, "a text")(title, "title")
+        if not (K is None or hasattr(K, "lmo")) or isinstance(K, type):
+            raise ArgumentError(f"K must be the set of the run or None, found {shown(K)}")
         write_text(path, _drawing("run_page").run_page(self, K, {"title": title}))
         return path
 

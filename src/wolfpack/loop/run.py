@@ -146,7 +146,7 @@ def run(
     with counted(problem.counts):
         status = _status(course, x0)
         finish = getattr(solver, "finish", None)
-        if finish is not None:
+        if finish is not None and not (status is Status.MAX_SECONDS and _is_dear(course)):
             x, fun = finish(problem, course.state, tracker.x, tracker.fun)
             tracker.improve(x, fun)
             if status in _ENDED_BY_LIMIT and tracker.gap <= tracker.goal(limits):
@@ -187,6 +187,13 @@ def _status(course: Course, x0: Array) -> Status:
         course.progress.close()
         if course.options.saver is not None:
             course.options.saver.write()
+
+
+def _is_dear(course: Course) -> bool:
+    """Tell whether two more evaluations would overrun the time by more than a twentieth."""
+    counts, seconds = course.problem.counts, course.limits.max_seconds
+    share = 2.0 * course.tracker.seconds / max(1, counts.nfev + counts.njev)
+    return seconds is not None and share > 0.05 * seconds
 
 
 class FirstPoint(NamedTuple):

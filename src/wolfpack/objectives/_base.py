@@ -5,21 +5,24 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Self, cast
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
 from ..arrays import (
     Array,
+    Structured,
     all_finite,
     as_float_array,
     check_finite,
+    check_shape,
     check_size,
     device_of,
     fetch,
     host_dtype,
     inner,
+    is_double,
     is_foreign,
     lazy_inner,
     like,
@@ -49,6 +52,8 @@ from ._spectrum import spectral_norm_squared
 if TYPE_CHECKING:
     from ..atoms import Atoms
     from ..sets import Set
+
+T = TypeVar("T")
 
 
 class Objective(Stackable, ABC):
@@ -231,6 +236,9 @@ class Objective(Stackable, ABC):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cls.number_dual = cls.conjugate_bound is Objective.conjugate_bound
+        for name in _OF_POINTS:
+            if name in vars(cls):
+                setattr(cls, name, _of_point(vars(cls)[name]))
 
     def minorant(self, dual: Array, y: Array, K: Set) -> Minorant:
         """Return an affine function below f with slope y, and its rounding error on K.
@@ -326,6 +334,35 @@ class Objective(Stackable, ABC):
     def remark(self, x: Array) -> str:
         """Return what a user should know about the answer ``x`` of a run, "" if nothing."""
         return ""
+
+
+_OF_POINTS = ("value", "gradient", "value_and_gradient")
+
+
+def _of_point(method: Callable[[Any, Array], T]) -> Callable[[Any, Array], T]:
+    """Let a method take a point as users give it: a list, integers, an array of another type."""
+
+    @wraps(method)
+    def ask(self: Objective, x: Array) -> T:
+        known = self.shape
+        if not (is_double(x) and (known is None or x.shape == known)):
+            x = as_point(x, known)
+        return method(self, x)
+
+    return ask
+
+
+def as_point(x: Array, shape: tuple[int, ...] | None) -> Array:
+    """Return ``x`` as an array of floats of the shape that f takes, whether finite or not."""
+    if isinstance(x, Structured):
+        return x
+    if not is_foreign(x):
+        x = as_float_array(x, "x")
+    return x if shape is None else check_shape(x, tuple(shape), "x")
+
+
+for _name in _OF_POINTS:
+    setattr(Objective, _name, _of_point(vars(Objective)[_name]))
 
 
 class LinearModel(Objective):

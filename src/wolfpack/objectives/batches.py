@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import issparse, vstack
 
 from ..arrays import Array
-from ..problem import Evaluation
+from ..problem import Evaluation, tick, time_left
 from ..problem.checks import flag, instance, optional, positive, shown
 from ._base import Objective
 from ._matrix import Matrix
@@ -144,7 +144,16 @@ class Batches(Objective):
     def count(self) -> None:
         """Count the minibatches by a pass over the source, if such passes will evaluate F."""
         if self.has_values and not self.counted:
-            self.length, self.counted = sum(1 for _ in self._pairs()), True
+            found = 0
+            for _ in self._pairs():
+                found += 1
+                if time_left() <= 0.0:
+                    raise ValueError(
+                        f"source must end, or max_seconds be larger: after {found} minibatches the "
+                        "time was over, and F is evaluated by passes over the whole source. Pass "
+                        "evaluate=False to do without values of F"
+                    )
+            self.length, self.counted = found, True
 
     def open(self) -> Iterator[FiniteSum]:
         """Return an iterator over the losses of the minibatches, from the beginning."""
@@ -214,6 +223,7 @@ class Batches(Objective):
             return Evaluation(math.nan, None, None)
         value, gradient, dual, rows = 0.0, 0.0, 0.0, 0
         for batch in self.open():
+            tick()
             at = batch.evaluate(x)
             value += batch.n * at.value
             gradient = gradient + batch.n * at.gradient

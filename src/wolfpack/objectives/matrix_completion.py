@@ -33,7 +33,7 @@ from ..arrays import (
 )
 from ..problem import Evaluation, Minorant, QuadraticForm, accumulation, sum_unit, unit_of
 from ..problem.checks import as_matrix_shape, shown
-from ._base import Objective, as_data, check_place, settle
+from ._base import Objective, as_data, as_point, check_place, settle
 from ._matrix import Operator
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ class MatrixCompletion(Objective):
         array([[1., 3.],
                [2., 6.]])
         """
+        x = as_point(x, self.shape)
         if self.scales is None:
             return x
         left, right = self.scales

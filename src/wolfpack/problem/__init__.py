@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from .budget import LimitReached, affordable, counted, spend, spend_gradients, tick, under_way
+from .budget import (
+    LimitReached,
+    affordable,
+    counted,
+    spend,
+    spend_gradients,
+    tick,
+    time_left,
+    under_way,
+)
 from .checks import is_own
 from .composite import CompositeProblem
 from .constrained import Problem
@@ -65,6 +74,7 @@ __all__ = [
     "spend_gradients",
     "sum_unit",
     "tick",
+    "time_left",
     "under_way",
     "underflow",
     "unit_of",

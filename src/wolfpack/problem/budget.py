@@ -10,10 +10,11 @@ thread has under way. Without a run, both do nothing.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .evaluation import Counts
@@ -28,11 +29,14 @@ class LimitReached(Exception):
     ----------
     limit : {"max_seconds", "max_lmo", "max_passes"}
         The limit's name.
+    done : dict
+        The blocks of an engine's round that were done by then.
     """
 
     def __init__(self, limit: str) -> None:
         super().__init__(limit)
         self.limit = limit
+        self.done: dict[int, Any] = {}
 
 
 @contextmanager
@@ -55,6 +59,14 @@ def tick() -> None:
     counts = _current.get()
     if counts is not None and counts.limited:
         counts.check_time()
+
+
+def time_left() -> float:
+    """Return the seconds that are left of this thread's run, infinity where nothing limits them."""
+    counts = _current.get()
+    if counts is None or counts.deadline == math.inf:
+        return math.inf
+    return max(0.0, counts.deadline - time.perf_counter())
 
 
 def affordable(calls: int) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import ArgumentError, Array
 from ..loop import Result
 from ..problem.checks import choice, shown
 from .palette import LIGHT
@@ -51,7 +51,7 @@ def plot(
     Axes
         Matplotlib's axes, to be changed or saved: ``ax.figure.savefig("gap.png")``.
     """
-    runs = [results] if isinstance(results, Result) else list(results)
+    runs = [results] if isinstance(results, Result) else _listed(results, "results", "a result")
     x = choice(*AXES)(x, "x")
     kind = choice("gap", "band", "tree")(kind, "kind")
     for run in runs:
@@ -61,11 +61,14 @@ def plot(
             raise ValueError(
                 f"kind='tree' needs results of minimize_integer, found one of {run.get('method')!r}"
             )
-    names = [str(run.get("method", "run")) for run in runs] if labels is None else list(labels)
+    names = [str(run.get("method", "run")) for run in runs] if labels is None else labels
+    names = _listed(names, "labels", "a name")
     if len(names) != len(runs):
         raise ValueError(
             f"labels must have one name per result, found {len(names)} for {len(runs)}"
         )
+    if not (ax is None or callable(getattr(ax, "plot", None))):
+        raise ArgumentError(f"ax must be Matplotlib's axes or None, found {shown(ax)}")
     axes = _new_axes() if ax is None else ax
     for i, (run, name) in enumerate(zip(runs, names, strict=True)):
         color = LIGHT[SERIES[i % len(SERIES)]]
@@ -85,6 +88,13 @@ def plot(
     elif len(runs) > 1 or kind == "band":
         axes.legend()
     return axes
+
+
+def _listed(values: Any, name: str, other: str) -> list[Any]:
+    """Return a list of what a user gives as one."""
+    if not isinstance(values, list | tuple):
+        raise ArgumentError(f"{name} must be {other} or a list of them, found {shown(values)}")
+    return [*values]
 
 
 def _new_axes() -> Axes:

@@ -6,7 +6,8 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
-from typing import ClassVar, Self, TypeVar, cast
+from inspect import signature
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
@@ -410,7 +411,7 @@ class Set(Stackable, ABC):
         """
         self._need("prices")
         K = self.original or self
-        g = np.asarray(to_host(_plain(g)), dtype=np.float64)
+        g = np.asarray(to_host(as_float_array(_plain(g), "direction")), dtype=np.float64)
         return K._prices(check_shape(check_finite(g, "direction"), K.shape, "direction"))
 
     def _prices(self, g: Array) -> Prices:
@@ -498,14 +499,25 @@ _DISPATCHED = ("violation", "smoothed", "smoothed_support", "draw", "k_best")
 def _dispatched(method: Callable[..., T]) -> Callable[..., T]:
     """Let a method written for NumPy pass other arrays on to the set at their place."""
     name = method.__name__
+    first = tuple(signature(method).parameters)[1]
 
     @wraps(method)
-    def ask(self: Set, x: Array, *args: object, **kwargs: object) -> T:
-        if isinstance(x, Structured) and not (name == "k_best" or self.has("core")):
-            x = x.to_dense()
-        here = self if type(x) is np.ndarray or not is_foreign(x) else self.at(x)
-        if here is self:
-            return method(self, x, *args, **kwargs)
-        return getattr(here, name)(x, *args, **kwargs)
+    def ask(self: Set, *args: Any, **kwargs: Any) -> T:
+        if not args and first in kwargs:
+            args = (kwargs.pop(first),)
+        if not args:
+            return method(self, **kwargs)  # Python says what is missing
+        x, *others = args
+        if is_double(x) and x.shape == self.shape:
+            return method(self, x, *others, **kwargs)
+        if isinstance(x, Structured):
+            x = x if name == "k_best" or self.has("core") else x.to_dense()
+        elif is_foreign(x):
+            here = self.at(x)
+            if here is not self:
+                return getattr(here, name)(x, *others, **kwargs)
+        else:
+            x = check_shape(as_float_array(x, f"{self}: {first}"), self.shape, f"{self}: {first}")
+        return method(self, x, *others, **kwargs)
 
     return ask

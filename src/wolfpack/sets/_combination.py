@@ -106,7 +106,7 @@ class Combination(Set):
         law = self._law(noise)
         if _name(law) not in self.closed_forms:
             known = ", ".join(self.closed_forms) or "no law"
-            raise CapabilityError(f"{self} has a closed form for {known}, found {noise!r}")
+            raise CapabilityError(f"{self} has a closed form for {known}, found {shown(noise)}")
         return law
 
     def _law(self, noise: NoiseLike) -> Law:

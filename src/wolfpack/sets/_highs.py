@@ -17,6 +17,7 @@ solver's tolerance.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from functools import cached_property
 from importlib import import_module
@@ -26,6 +27,7 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Array, Streams
+from ..problem import tick, time_left
 
 COST = 2.0**20
 """Largest cost handed to the solver. Its tolerances are absolute: larger costs are more exact."""
@@ -173,13 +175,13 @@ class _Solver:
         """Return the answer by the basis that is the only optimal one, None if it is not found."""
         generic, true = self.generic, self.true
         generic.changeColsCost(len(c), self.columns, c + self.tilt)
-        generic.run()
+        self._run(generic)
         if _status(generic) != "Optimal" or not self._is_unique(generic.getSolution()):
             generic.clearSolver()
             return None
         true.changeColsCost(len(c), self.columns, c)
         true.setBasis(generic.getBasis())
-        true.run()
+        self._run(true)
         unmoved = true.getInfo().simplex_iteration_count == 0
         return _solution(true) if unmoved and _status(true) == "Optimal" else None
 
@@ -198,12 +200,12 @@ class _Solver:
         true = self.true
         true.clearSolver()
         true.changeColsCost(len(c), self.columns, c)
-        true.run()
+        self._run(true)
         if _status(true) not in ("Optimal", "Infeasible", "Unbounded"):
             # perhaps tolerances that cannot be met
             true = _model(self.matrix, self.limits, {})
             true.changeColsCost(len(c), self.columns, c)
-            true.run()
+            self._run(true)
         return _solution(true)
 
     def bound(self, low: Array, high: Array) -> None:
@@ -216,8 +218,25 @@ class _Solver:
         true.changeColsCost(len(c), self.columns, c)
         if begin is not None:
             true.setSolution(len(begin), self.columns, begin)
-        true.run()
+        self._run(true, branches=True)
         return _solution(true)
+
+    def _run(self, model: Any, branches: bool = False) -> None:
+        """Run a model, and raise `LimitReached` where the time of the run is over before it ends.
+
+        HiGHS counts the seconds of linear programs from the model's first run on.
+        """
+        left = time_left()
+        if left == math.inf:
+            model.run()
+            return
+        tick()
+        own = self.exact.get("time_limit", math.inf)
+        most = left if branches else model.getRunTime() + left
+        model.setOptionValue("time_limit", float(min(own, most)))
+        model.run()
+        model.setOptionValue("time_limit", float(own))
+        tick()
 
 
 def _model(

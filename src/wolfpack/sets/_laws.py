@@ -12,7 +12,7 @@ from ..arrays import Array, as_float_array, check_finite, check_shape, is_foreig
 from ..noise import Noise
 from ..noise import get as get_noise
 from ..problem import CapabilityError
-from ..problem.checks import positive
+from ..problem.checks import positive, shown
 
 if TYPE_CHECKING:
     from ._base import Set
@@ -33,7 +33,7 @@ def need_lifted(K: Set, noise: NoiseLike) -> None:
     if not is_lifted(noise):
         raise CapabilityError(
             f"{K} has a closed form for Gumbel noise on the scores of its vertices only "
-            f"(noise='lifted' or None), found {noise!r}"
+            f"(noise='lifted' or None), found {shown(noise)}"
         )
 
 
@@ -58,7 +58,7 @@ def need_scale(K: Set, noise: NoiseLike, law: str) -> float:
     scale = scale_of(noise, law)
     if scale is None:
         raise CapabilityError(
-            f"{K} has a closed form for {law} noise with equal scales only, found {noise!r}"
+            f"{K} has a closed form for {law} noise with equal scales only, found {shown(noise)}"
         )
     return scale
 

@@ -182,7 +182,10 @@ class LinearSystem:
             # x is near to limits that no point meets together: it keeps its own distances to them
             found = Program(self._program.matrix, self._face(x, tol, exact=False)).solve_anew(cost)
         if found.status != "Optimal":
-            raise RuntimeError(f"HiGHS found no minimiser on a face: {found.status}")
+            raise RuntimeError(
+                f"HiGHS found no minimiser on the face of x, which has to be a point of the set: "
+                f"{found.status}"
+            )
         return self._inside(found)
 
     def _face(self, x: Array, tol: float, exact: bool = True) -> Limits:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from ..arrays import (
     Array,
     amax,
+    clip,
     fetch,
     is_foreign,
     like,
@@ -22,7 +23,7 @@ from ..atoms import Corner
 from ..noise import LAWS
 from ..noise import get as get_noise
 from ..problem import CapabilityError, Polyhedron
-from ..problem.checks import as_array
+from ..problem.checks import as_array, shown
 from ._base import Set
 from ._faces import longest, near, restricted
 from ._laws import NoiseLike, smoothing_arguments
@@ -103,19 +104,22 @@ class Box(Set):
         # max over [l, u] of x t is l t + (u - l) max(0, t)
         law = self._law(noise)
         y, alpha = smoothing_arguments(self, y, alpha)
-        with np.errstate(over="ignore"):  # the square of a quotient may be infinite
+        with np.errstate(over="ignore", invalid="ignore"):
+            # a quotient or its square may be infinite, where the noise counts for nothing
             rise = alpha * _values(law, "positive_part", y / alpha)
+            xp = namespace(rise)
+            rise = xp.where(xp.isfinite(rise), rise, clip(y, 0.0, None))
         return float(sum_last(self.lower * y + (self.upper - self.lower) * rise, y.ndim))
 
     def smoothed_at_zero(self, noise: NoiseLike) -> float | None:
         # E max(l D, u D) = (u - l) E|D| / 2 for centred D
-        law = get_noise(noise or self.default_noise)
+        law = get_noise(self.default_noise if noise is None else noise)
         if not hasattr(law, "mean_abs"):
             return None
         return 0.5 * float((self._host_width * law.mean_abs).sum())
 
     def smoothness(self, noise: NoiseLike) -> float | None:
-        law = get_noise(noise or self.default_noise)
+        law = get_noise(self.default_noise if noise is None else noise)
         if not hasattr(law, "peak"):
             return None
         return float((self._host_width * law.peak).max())
@@ -139,11 +143,12 @@ class Box(Set):
         return K.upper - K.lower
 
     def _law(self, noise: NoiseLike) -> Any:
-        law = None if noise == "lifted" else get_noise(noise or self.default_noise)
+        lifted = isinstance(noise, str) and noise == "lifted"
+        law = None if lifted else get_noise(self.default_noise if noise is None else noise)
         if not (hasattr(law, "cdf") and hasattr(law, "positive_part")):
             raise CapabilityError(
                 f"{self} has a closed form for noise laws with cdf and positive_part "
-                f"({', '.join(self.closed_forms)}), found {noise!r}"
+                f"({', '.join(self.closed_forms)}), found {shown(noise)}"
             )
         return law
 

@@ -61,6 +61,8 @@ class TransportPolytope(Marginals):
         self.shape = (self.a.size, self.b.size)
         self.total = total
         self.solver = self._resolve(solver)
+        if self.solver == "network":
+            importlib.import_module("ot")  # takes seconds, which no run shall have to wait for
         # ||X||^2 <= sum_ij X_ij min(a_i, b_j) <= sum_i a_i min(a_i, max b), and by columns
         by_rows = self.a @ np.minimum(self.a, self.b.max())
         by_columns = self.b @ np.minimum(self.b, self.a.max())

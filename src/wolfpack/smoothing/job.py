@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arrays import Streams, concat, epsilon, norm, one_thread
 from ..atoms import Atoms, DenseSummary, Summary, portable, summarize
-from ..problem import counted
+from ..problem import LimitReached, counted, under_way
 from ..problem.checks import choice, count, optional
 from ._base import BLOCK_NUMBERS, Array, Smoothing
 from ._blas import multiplies
@@ -152,8 +152,11 @@ class Job:
 
     def _drawn(self, question: Question, blocks: list[int]) -> Iterator[Atoms]:
         """Yield the answers of blocks that are drawn, asked for one by one or in batches."""
+        done = 0
         if not self._joins:
             for block in blocks:
+                _check_time(done)
+                done += self._count(question.m, block)
                 alpha, count = self._scale(question, block), self._count(question.m, block)
                 yield self.answers(question.v, alpha, count, question.k, block, question.keep)
             return
@@ -161,6 +164,8 @@ class Job:
         for first in range(0, len(blocks), step):
             batch = blocks[first : first + step]
             counts = [self._count(question.m, block) for block in batch]
+            _check_time(done)
+            done += sum(counts)
             answers = self._ask(question, batch, counts)
             for count, end in zip(counts, itertools.accumulate(counts), strict=True):
                 yield answers.take(slice(end - count, end))
@@ -234,3 +239,15 @@ class Job:
             violation = K.violation(point) if K.cheap_violation else norm(point) - K.radius
         if not violation <= 1e2 * math.sqrt(epsilon(v)) * max(1.0, K.radius):
             raise ValueError(f"the oracle answered a point outside the set, by {violation:.3g}")
+
+
+def _check_time(done: int) -> None:
+    """Raise `LimitReached` if time is over; of the question, so many answers are then counted."""
+    counts = under_way()
+    if counts is None or not counts.limited:
+        return
+    try:
+        counts.check_time()
+    except LimitReached:
+        counts.cut(done)
+        raise

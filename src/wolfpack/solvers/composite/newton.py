@@ -49,7 +49,7 @@ from scipy.linalg import LinAlgError
 
 from ...arrays import Array, epsilon, inner
 from ...gradients import Gradients
-from ...problem import CompositeProblem, Pieces
+from ...problem import CapabilityError, CompositeProblem, Pieces
 from ..parts.kinked import minimize_kinked
 from .accelerated import GradientAverage
 from .searched import Images, Leap, SearchedComposite, SearchState
@@ -72,8 +72,14 @@ class NewtonComposite(SearchedComposite):
     name: ClassVar[str] = "newton"
 
     def init(self, problem: CompositeProblem, y0: Array, gradients: Gradients) -> Any:
-        state = super().init(problem, y0, gradients)
         pieces: Any = problem.regularizer.pieces()
+        if pieces is None:
+            raise CapabilityError(
+                "method 'newton' needs an H that is a sum over coordinates of kinks, squares and "
+                f"bounds (ElasticNet, SquaredNorm, BoxRidge), found {problem.regularizer!r}: leave "
+                "method out, or pass 'accelerated'"
+            )
+        state = super().init(problem, y0, gradients)
         if not pieces.smooth:
             return state
         G: Any = problem.objective

@@ -39,7 +39,10 @@ def program_of(form: QuadraticForm, K: Polyhedron) -> Program:
     if form.factor is None:
         P = sparse.csc_array(form.P)
         q = form.q + P @ np.broadcast_to(K.offset, form.q.shape)
-        P, q = (P, q) if T is None else (T.T @ P @ T, T.T @ q)
+        if T is not None:
+            # products of sparse matrices that have hardly a zero would take a hundred times longer
+            T = T.toarray() if T.nnz >= _DENSE * math.prod(T.shape) else T
+            P, q = T.T @ (P @ T), T.T @ q
         return Program(P, q, equations, inequalities, K.low, K.high)
     F = form.factor
     s = form.target - F @ np.broadcast_to(K.offset, F.shape[1:])
