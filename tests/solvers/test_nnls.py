@@ -82,6 +82,15 @@ def test_a_singular_matrix_leaves_the_run_where_it_is():
     assert wp.minimize(f, sets.Simplex(4), tol=1e-9).success  # by the methods after it
 
 
+@pytest.mark.parametrize("every", [1, 3, 10])
+def test_it_ends_whenever_rounds_are_certified(every):
+    f, K = objectives.LeastSquares(A, B), sets.Simplex(6)
+    res = wp.minimize(f, K, method="nnls", tol=0, record_every=every)
+    assert (res.status, res.nit) == ("stalled", every)
+    short = wp.minimize(f, K, method="nnls", tol=0, record_every=every, max_rounds=2)
+    assert short.nit == min(every, 2)
+
+
 def test_a_limit_on_its_steps_leaves_the_run_where_it_is(monkeypatch):
     def refused(*arguments):
         raise RuntimeError("Maximum number of iterations reached.")

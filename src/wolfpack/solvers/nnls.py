@@ -91,6 +91,8 @@ class NonnegativeLeastSquares(Solver[State]):
         return State(0, x0, problem.evaluate(x0))
 
     def step(self, problem: Problem, state: State, oracles: Oracles) -> State:
+        if state.stalled:  # which the loop sees in rounds that it certifies
+            return state._replace(k=state.k + 1)
         vertices, form = _vertices(problem.set), _form(problem)
         weights = _weights(form, vertices)
         if weights is None:

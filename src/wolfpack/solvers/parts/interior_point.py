@@ -101,7 +101,7 @@ def solve(program: Program, tolerance: float, seconds: float = math.inf) -> Arra
         settings.max_threads = 1  # the same bits on every machine
     unit = float(abs(right).max(initial=0.0)) or 1.0
     with np.errstate(over="ignore", invalid="ignore"):
-        upper, q = unit * sparse.csc_matrix(sparse.triu(program.P)), program.q
+        upper, q = unit * sparse.csc_matrix(sparse.triu(sparse.csc_array(program.P))), program.q
         size = float(max(abs(upper.data).max(initial=0.0), abs(q).max(initial=0.0))) or 1.0
         upper, q = upper / size, q / size
     if not (math.isfinite(size) and np.isfinite(q).all() and np.isfinite(upper.data).all()):
