@@ -123,8 +123,15 @@ def passes_of_copt(task: Task, batch: int, seed: int, most: float, variant: str)
     loss = copt.loss.LogLoss if task.loss == "log" else copt.loss.SquareLoss
     A = plain if task.loss == "log" else math.sqrt(task.n) * plain
     b = b if task.loss == "log" else math.sqrt(task.n) * b
-    kind = copt.constraint.L1Ball if "l1" in task.name else copt.constraint.SimplexConstraint
-    lmo = kind(task.K.radius).lmo
+    on_ball = "l1" in task.name
+
+    def lmo(u: np.ndarray, x: np.ndarray, active_set: Any) -> Any:
+        # copt's own oracles of balls and of simplices take different arguments
+        i = int(np.argmax(abs(u) if on_ball else u))
+        vertex = np.zeros_like(u)
+        vertex[i] = task.K.radius * (np.sign(u[i]) if on_ball else 1.0)
+        return vertex - x, None, None, 1.0
+
     passes, values = [], []
     every = max(1, task.n // (4 * batch))
 
@@ -138,7 +145,7 @@ def passes_of_copt(task: Task, batch: int, seed: int, most: float, variant: str)
         loss(A, b).partial_deriv,
         A,
         b,
-        np.zeros(task.K.dimension) if "l1" in task.name else task.K.start(),
+        np.zeros(task.K.dimension) if on_ball else task.K.start(),
         lmo,
         batch_size=batch,
         max_iter=int(most),

@@ -156,10 +156,9 @@ def chance(smooth: Smooth, x: Array, at: Any, function: str = "f") -> Finding | 
     It is asked again, and if the answer differs from the run's once more: a function that has
     changed during the run is not random.
     """
+    declared = getattr(smooth, "objective", None)
     again = smooth.evaluate(x)
-    if _same(x, at, again):
-        return None
-    if _same(x, again, smooth.evaluate(x)):
+    if _same(declared, x, at, again) or _same(declared, x, again, smooth.evaluate(x)):
         return None
     return Finding(
         "values",
@@ -170,14 +169,18 @@ def chance(smooth: Smooth, x: Array, at: Any, function: str = "f") -> Finding | 
     )
 
 
-def _same(x: Array, at: Any, again: Any) -> bool:
-    """Tell whether rounding in another order may explain how two answers at x differ."""
+def _same(declared: Any, x: Array, at: Any, again: Any) -> bool:
+    """Tell whether rounding in another order, or declared errors, explain a difference."""
     size = abs(float(at.value)) + abs(float(again.value)) + norm(x) * norm(at.gradient)
     # where the gradient all but vanishes, its rounding errors are of the size of f's
     least = 1e-2 * size / (1.0 + norm(x))
     change = norm(again.gradient - at.gradient)
-    values = abs(float(again.value) - float(at.value)) <= _CHANCE * size
-    return values and change <= _CHANCE * (norm(at.gradient) + least)
+    share = max(_CHANCE, 4.0 * getattr(declared, "error", 0.0))
+    absolute, slopes = (
+        2.0 * getattr(declared, name, 0.0) for name in ("absolute_error", "gradient_error")
+    )
+    values = abs(float(again.value) - float(at.value)) <= share * size + absolute
+    return values and change <= share * (norm(at.gradient) + least) + slopes
 
 
 def largest_value(smooth: Smooth) -> float:
