@@ -411,6 +411,14 @@ SOLVERS: dict[str, dict[str, Any]] = {
     "LogOpenLoop": {"shift": 2.0},
     "LowRankCorrective": {"m": 1, "accuracy": 0.1, "max_rank": 100, "inner": 200},
     "Momentum": {"kind": "nesterov"},
+    "StochasticAnytime": {
+        "estimate": "saga",
+        "m": 2,
+        "kappa": 0.1,
+        "theta": 0.5,
+        "batch": 2,
+    },
+    "StochasticFrankWolfe": {"estimate": "table", "batch": 2, "order": "random"},
     "Monotone": {"rule": wp.solvers.OpenLoop()},
     "OpenLoop": {"ell": 2.0},
     "Pairwise": {"rule": _RULE},
@@ -445,6 +453,7 @@ SOLVERS: dict[str, dict[str, Any]] = {
 _FORMULA = {"L": 2.0, "R": 1.0, "M": 1.0}
 _COMPOSITE = {"beta": 2.0, "mu": 0.5, "nu": 1.0}
 _ANCHOR = {"beta": 2.0, "mu": 0.5, "row_smoothness": 4.0, "m": 2}
+_RANDOM = {"L": 1.0, "C": 0.5, "s1": 1.0, "variance": 0.1, "theta": 0.5}
 THEORY: dict[str, dict[str, Any]] = {
     "anytime_alpha": {"k": 3, **_FORMULA, "theta": 0.5, "order": 3},
     "batch_for": {"epsilon": 0.1, "beta": 2.0, "mu": 0.5, "variance": 1.0},
@@ -508,6 +517,14 @@ THEORY: dict[str, dict[str, Any]] = {
     "step_weights": {"n": 4, **_COMPOSITE},
     "affine_curvature": {"images": A, "L": 1.0},
     "anchor_rho": {**_ANCHOR, "q": 0.25},
+    "bound_stochastic": {
+        "N": 3,
+        **_RANDOM,
+        "initial_gap": 1.0,
+        "sampling": 0.1,
+    },
+    "bound_table": {"N": 3, "width": 2.0, "curvature": 1.0, "first": 1.0, "age": 2},
+    "stochastic_alpha": {"k": 3, **_RANDOM},
     "best_m": {**_FORMULA, "s1": 1.0, "alpha": 0.1, "constants": "sharp", "rho": 1.0},
     "bound_anchor": {"rounds": 3, **_ANCHOR, "q": 0.25},
     "corrective_rounds": {"vertices": 3, "probability": 0.5, "m": 2},
