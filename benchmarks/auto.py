@@ -50,6 +50,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "fw-ls": {},
     "momentum": {},
     "conic": {},
+    "nnls": {},
 }
 REPEATS = 4
 LONG = 0.3
