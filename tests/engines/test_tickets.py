@@ -1,17 +1,22 @@
 """How a round is cut into messages, and who gets them when."""
 
+import pickle
 import time
 from collections import deque
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from wolfpack.engines import Dask
 from wolfpack.engines._homes import Homes
 from wolfpack.engines._messages import Reply
 from wolfpack.engines._pace import shares
-from wolfpack.engines._tickets import Received, Ticket, Worker
+from wolfpack.engines._tickets import Received, Round, Ticket, Worker
 from wolfpack.engines._worker_pool import WorkerPool
-from wolfpack.smoothing.job import Question
+from wolfpack.engines.dask_ import ActorAddress
+from wolfpack.smoothing.job import Partial, Question
 
 LATENCY = 1e-3
 
@@ -122,3 +127,34 @@ def test_blocks_that_raised_on_a_worker_do_not_go_back_to_it():
     assert "a" in homes.owners  # it takes others
     homes.assign(["a"])
     assert homes.owners == ["a"] * 6  # where nobody else is left
+
+
+def test_a_ticket_that_overtakes_its_question_on_dask_waits_for_it():
+    """The question is sent once, however the messages of a round arrive."""
+    engine, sent = Dask("tcp://nowhere:1"), []
+    loop = SimpleNamespace(add_callback=lambda deliver, worker, data: sent.append(data))
+    engine._client = SimpleNamespace(status="running", loop=loop)
+    question = Question(0, np.zeros(1000), 0.0, 8)
+    engine._round = Round(question, needs_all=True)
+    engine._announce(question)
+    worker = Worker(ActorAddress("here", cast("Any", None), cast("Any", None)), "here")
+    engine.workers = [worker]
+    first, second = (Ticket(i, question, range(i, i + 1)) for i in range(2))
+    assert engine._give(worker, first)
+    assert engine._give(worker, second)
+
+    def reply(ticket: Ticket, *partials: Partial) -> list[Any]:
+        found = Reply(ticket.id, list(partials) or None)
+        engine._replies.put((worker, pickle.dumps(found)))
+        return engine._receive(0.0)
+
+    assert reply(second) == []
+    assert [pickle.loads(message)[2] is None for message in sent] == [False, True]
+    assert len(reply(first, Partial(1, cast("Any", 0), 0.0))) == 1
+    assert [pickle.loads(message)[0] for message in sent] == [0, 1, 1]
+    assert pickle.loads(sent[-1])[2] is None
+    assert engine._round.bytes_out == question.v.nbytes
+    # whoever has lost the question is sent it again
+    worker.queue.pop(first.id)
+    assert reply(second) == []
+    assert pickle.loads(sent[-1])[2] is not None

@@ -5,7 +5,7 @@ Dask, Ray and mpi4py are imported only when an engine that needs them starts.
 
 from __future__ import annotations
 
-from ._choose import EngineChoice, EngineLike, choose_engine
+from ._choose import EngineChoice, EngineLike, choose_engine, engine_kind
 from ._data_workers import DataWorkers, automatic_engine
 from ._driver import Driver, Policy
 from ._log import EngineLog
@@ -40,4 +40,5 @@ __all__ = [
     "Threads",
     "automatic_engine",
     "choose_engine",
+    "engine_kind",
 ]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from ..arrays import ArgumentError
 from ..problem import spend
 from ..problem.checks import shown
 from ..sets._batch import cores
@@ -38,6 +39,9 @@ EngineLike: TypeAlias = str | Engine | AnyExecutor | Callable[[], AnyExecutor] |
 NAMES = "None, 'auto', 'local', 'threads[:n]', 'processes[:n]', 'dask[:n or address]', "
 NAMES += "'ray[:n or address]', 'mpi', an Executor or a function that makes one, a Dask Client"
 
+_KINDS = {"auto", "local", "mpi", "threads", "processes", "dask", "ray"}
+"""What the name of an engine begins with."""
+
 _MIN_SECONDS = 1e-3
 """Oracle work per round below which no engine is faster than this process."""
 
@@ -53,6 +57,16 @@ class EngineChoice(NamedTuple):
 def _is_client(value: Any) -> bool:
     """Tell whether ``value`` is a client of Dask, which is imported by those who have one."""
     return type(value).__module__.partition(".")[0] == "distributed"
+
+
+def engine_kind(value: Any, name: str) -> Any:
+    """Return what may be an engine; raise with a sentence otherwise. Nothing is started."""
+    known = value is None or isinstance(value, Engine | AnyExecutor) or callable(value)
+    if isinstance(value, str):
+        known = value.partition(":")[0] in _KINDS
+    if not known and not _is_client(value):
+        raise ArgumentError(f"{name} must be {NAMES}, found {shown(value)}")
+    return value
 
 
 def choose_engine(engine: EngineLike, job: Job | None, m: int | str | None) -> EngineChoice:

@@ -8,7 +8,7 @@ import pickle
 import queue
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
@@ -64,15 +64,17 @@ class DaskActor:
 
 @dataclass(eq=False)
 class ActorAddress:
-    """Where an actor is, its method, and the tag of the question that it has.
+    """Where an actor is, its method, and the tag of the question that it has or is being sent.
 
-    The scheduler drops an actor unless somebody holds its ``future``.
+    The scheduler drops an actor unless somebody holds its ``future``. Tickets that have overtaken
+    their question are in ``waiting`` until another one's reply says that it is there.
     """
 
     place: str
     future: Future
     work: Callable[[bytes], Awaitable[bytes]]
     tag: int = -1
+    waiting: list[Ticket] = field(default_factory=list)
 
 
 DaskWorker: TypeAlias = Worker[ActorAddress]
@@ -228,12 +230,27 @@ class Dask(WorkerPool[ActorAddress]):
         if data is None:
             return [Received(worker, None)]
         reply: Reply = pickle.loads(data)
-        if reply.lacks_data:  # Messages may overtake each other.
-            ticket = worker.queue.get(reply.ticket)
-            if ticket is not None and worker.alive and not ticket.done:
-                self._round.bytes_out += self._call(worker, ticket, ticket.question)
-                return []
+        ticket = worker.queue.get(reply.ticket)
+        if reply.lacks_data and ticket is not None and worker.alive and not ticket.done:
+            self._ask_again(worker, ticket)  # Messages may overtake each other.
+            return []
+        self._ask_waiting(worker)
         return [Received(worker, reply, len(data))]
+
+    def _ask_again(self, worker: DaskWorker, ticket: Ticket) -> None:
+        """Send a ticket again, with its question unless that is on its way with another ticket."""
+        sent = (other for other in worker.queue.values() if other.place == ticket.place)
+        if any(other is not ticket and other not in worker.address.waiting for other in sent):
+            worker.address.waiting.append(ticket)
+        else:
+            self._round.bytes_out += self._call(worker, ticket, ticket.question)
+
+    def _ask_waiting(self, worker: DaskWorker) -> None:
+        """Send the tickets that have overtaken a question, which a reply says to be there."""
+        waiting, worker.address.waiting = worker.address.waiting, []
+        for ticket in waiting:
+            if worker.alive and not ticket.done:
+                self._call(worker, ticket, None)
 
     def _abandon(self, worker: DaskWorker) -> None:
         """End a worker process that hangs; Dask's nanny starts another one."""

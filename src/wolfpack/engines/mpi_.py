@@ -6,6 +6,7 @@ import atexit
 import os
 import pickle
 import signal
+import socket
 import threading
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -15,6 +16,7 @@ import numpy as np
 from ..problem import CapabilityError, Counts, counted
 from ..smoothing.job import Job, Partial, Question
 from ._messages import Reply, nbytes, on_points, serialize
+from ._mpi_sums import Gathered, gather
 from ._protocol import EngineFailure, RankEngine, Span, Stats, missing
 from ._worker import BlockWorker
 
@@ -63,7 +65,8 @@ class Mpi(RankEngine):
 
     Notes
     -----
-    A round is one broadcast of v and one message back from every rank. Every rank gets the same
+    A round is one broadcast of v and one message back from every rank. Sums over blocks of data
+    are added on the way, so that rank 0 receives log2(ranks) messages. Every rank gets the same
     number of blocks, however long they take. A rank that dies takes the whole job with it, as is
     usual with MPI: keep a checkpoint and start again with `resume`.
     """
@@ -71,6 +74,8 @@ class Mpi(RankEngine):
     def __init__(self, comm: Comm | None = None) -> None:
         self._comm = _world().Dup() if comm is None else comm.Dup()
         self._rank, self._size = self._comm.Get_rank(), self._comm.Get_size()
+        hosts = self._comm.allgather(socket.gethostname())
+        self._names = [f"rank {rank} on {host}" for rank, host in enumerate(hosts)]
         self._worker: BlockWorker | None = None
         self._stats = Stats(self._size)
         self._stuck = False
@@ -114,14 +119,16 @@ class Mpi(RankEngine):
         asked = time.perf_counter()
         with counted(Counts()):  # The other ranks wait for this one: no limit may end its share.
             replies = {0: self._worker.work(0, question, self._share(blocks, 0))}
+        if question.task is not None:
+            return self._sums(question, blocks, replies[0], (began, asked))
         received = self._collect(replies, min(self._size, len(blocks)), question, timeout)
         done: dict[int, Partial] = {}
         spans = []
         for rank, reply in sorted(replies.items()):
             share = self._share(blocks, rank)
-            done.update(zip(share, reply.contributions(f"rank {rank}"), strict=True))
+            done.update(zip(share, reply.contributions(self._names[rank]), strict=True))
             end = asked + reply.busy
-            spans.append(Span(question.k, f"rank {rank}", share[0], share[-1], asked, end))
+            spans.append(Span(question.k, self._names[rank], share[0], share[-1], asked, end))
         seconds = max(time.perf_counter() - began, 1e-9)
         busy = sum(reply.busy for reply in replies.values()) / (self._size * seconds)
         self._stats = Stats(
@@ -132,6 +139,31 @@ class Mpi(RankEngine):
             spans=tuple(spans),
         )
         return done
+
+    def _sums(
+        self, question: Question, blocks: range, reply: Reply, times: tuple[float, float]
+    ) -> dict[int, Partial]:
+        """Return what all ranks contribute to a question about blocks of data."""
+        began, asked = times
+        found = Gathered.of(0, self._share(blocks, 0), reply)
+        found, received = gather(self._comm, found, question, len(blocks), _REPLY)
+        for rank, failure in sorted(found.failures.items()):
+            Reply(0, None, failure).contributions(self._names[rank])
+        spans = []
+        for rank, busy in sorted(found.busy.items()):
+            share = self._share(blocks, rank)
+            if share:
+                name = self._names[rank]
+                spans.append(Span(question.k, name, share[0], share[-1], asked, asked + busy))
+        seconds = max(time.perf_counter() - began, 1e-9)
+        self._stats = Stats(
+            self._size,
+            bytes_out=(self._size - 1) * nbytes(question),
+            bytes_in=received,
+            busy=min(1.0, sum(found.busy.values()) / (self._size * seconds)),
+            spans=tuple(spans),
+        )
+        return found.contributions(blocks)
 
     def _ask(self, question: Question, blocks: range) -> None:
         """Broadcast a question, its points as raw memory."""
@@ -206,7 +238,11 @@ class Mpi(RankEngine):
                 assert worker is not None
                 question = on_points(message.question, self._received)
                 share = self._share(message.blocks, self._rank)
-                if share:
+                if question.task is not None:
+                    reply = worker.work(0, question, share) if share else Reply(0, [])
+                    found = Gathered.of(self._rank, share, reply)
+                    gather(self._comm, found, question, len(message.blocks), _REPLY)
+                elif share:
                     reply = worker.work(0, question, share)
                     self._comm.send((self._rank, pickle.dumps(reply)), dest=0, tag=_REPLY)
 

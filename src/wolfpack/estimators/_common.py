@@ -13,9 +13,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ..arrays import ArgumentError, Array, as_float_array, check_size
+from ..engines import EngineLike
 from ..front.minimize import minimize
 from ..loop import Result
-from ..objectives import Objective
+from ..objectives import Objective, Partitioned
 from ..problem.checks import Kind, count, nonnegative, optional, whole
 from ..sets import Set
 
@@ -23,6 +24,7 @@ RandomState: TypeAlias = int | np.random.RandomState | None
 FLOATS = [np.float64, np.float32]
 """Types of data that are kept; models have the type of the rows that they were fitted to."""
 _NO_TARGETS = object()
+_BLOCKS = 64  # of rows where an engine computes gradients, or one for each row
 
 
 def check_parameters(model: object, **kinds: Kind) -> None:
@@ -112,17 +114,27 @@ def warn_unless_certified(
         )
 
 
+def in_blocks(
+    loss: type[Objective], features: Array, targets: Array, **options: Any
+) -> Partitioned:
+    """Return a loss over blocks of rows, which the workers of an engine compute."""
+    rows = -(-len(targets) // _BLOCKS)
+    return Partitioned(loss, [(features, targets)], rows=rows, **options)
+
+
 class FittedByMinimize:
     """An estimator whose `fit` calls `minimize` once."""
 
     tol: float
     max_iter: int
     random_state: RandomState
+    engine: EngineLike = None
 
     def _minimize(self, f: Objective, K: Set, tol: float, zero: str, stacklevel: int) -> Array:
         """Return a point with a certified gap of ``tol``, if possible, and keep the result."""
         seed, rounds = seed_of(self.random_state), self.max_iter
-        res = minimize(f, K, tol=tol, seed=seed, max_rounds=rounds, progress=False)
+        engine = self.engine
+        res = minimize(f, K, tol=tol, seed=seed, max_rounds=rounds, engine=engine, progress=False)
         warn_unless_certified(res, self.tol, f"max_iter = {rounds} rounds", zero, stacklevel)
         self.result_, self.n_iter_ = res, max(1, res.nit)
         return res.x

@@ -12,9 +12,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..arrays import ArgumentError, Array, check_sparse
+from ..engines import EngineLike, engine_kind
 from ..front.choose import explain
 from ..front.composite import minimize_composite
 from ..gradients import ExactGradients
+from ..objectives import Weighted
 from ..objectives.finite_sum import FiniteSum
 from ..problem.checks import (
     Kind,
@@ -36,6 +38,7 @@ from ._common import (
     RandomState,
     check_parameters,
     checked_data,
+    in_blocks,
     raise_if_interrupted,
     seed_of,
     warn_unless_certified,
@@ -62,14 +65,34 @@ class AcceleratedLinear(BaseEstimator):
     max_iter: int = 1000
     random_state: RandomState = None
     warm_start: bool = False
+    engine: EngineLike = None
     # A class attribute until the first partial_fit: scikit-learn wants no others set at birth.
     _stream: Stream | None = field(default=None, init=False)
+    _elsewhere: bool = field(default=False, init=False)
 
     _kinds: ClassVar[dict[str, Kind]] = {}
     """Kinds of the parameters that only a subclass has."""
 
     def _objective(self, features: Array, y: Array, weights: Array | None) -> FiniteSum:
         raise NotImplementedError
+
+    def _sum(self, loss: type[FiniteSum], features: Array, y: Array, **options: Any) -> Any:
+        """Return a loss of rows, in blocks where an engine computes it."""
+        if self._elsewhere:
+            return in_blocks(loss, features, y, **options)
+        make: Any = loss
+        return make(features, y, **options)
+
+    def _weighted(self, G: Any, weights: Array | None) -> FiniteSum:
+        """Return a loss with weights of its rows, if there are any."""
+        if weights is None:
+            return G
+        if self._elsewhere:
+            raise ArgumentError(
+                "engine must be None for this loss where rows have weights, found "
+                f"{shown(self.engine)}"
+            )
+        return Weighted(G, weights)
 
     def _data(self, X: Array, y: Array, reset: bool = True, **kind: bool) -> tuple[Array, Array]:
         """Check the parameters; return checked rows and targets.
@@ -96,16 +119,21 @@ class AcceleratedLinear(BaseEstimator):
                 raise ValueError("class_weight and sample_weight must not be 0 in all rows")
             weights = weights / weights.mean()
         self._set_bias(X, weights)
-        G = self._objective(self._features(X), y, weights)
+        self._elsewhere = self.engine is not None
+        try:
+            G = self._objective(self._features(X), y, weights)
+        finally:
+            self._elsewhere = False
         assert G.shape is not None
         start, passes = self._start(G) if self.warm_start else None, 0.0
         given: dict[str, Any] = {
             "tol": self.tol * max(G.value(np.zeros(G.shape)), np.finfo(float).tiny),
             "seed": seed_of(self.random_state),
             "progress": False,
+            "engine": self.engine,
         }
         H = self._regularizer(G, free_bias=True)
-        sampled = self._sampling(G, X.shape[0])
+        sampled = self._sampling(G, X.shape[0]) if self.engine is None else {}
         if sampled and self._bias is not None:
             # Small batches need a ridge on the intercept. What it changes is put right below.
             first = minimize_composite(
@@ -159,6 +187,7 @@ class AcceleratedLinear(BaseEstimator):
             fit_intercept=flag,
             batch_size=either(count, "auto"),
             warm_start=flag,
+            engine=engine_kind,
             **self._kinds,
         )
         if not 1e-100 <= as_float(self.alpha) <= 1e100:

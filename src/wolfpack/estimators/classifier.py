@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..arrays import ArgumentError, Array
-from ..objectives import Logistic, Multinomial, SquaredHinge, Weighted
+from ..objectives import Logistic, Multinomial, SquaredHinge
 from ..objectives.finite_sum import FiniteSum
 from ..problem.checks import Kind, choice, shown, weight
 from ._linear_model import AcceleratedLinear
@@ -61,6 +61,10 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
         Chooses the rows.
     warm_start : bool
         Start at the coefficients of the last fit.
+    engine : None, str or an engine
+        Where `fit` computes gradients, as for `wolfpack.minimize`: the rows are cut into 64 blocks,
+        and each worker computes its share. All rows count in a round then (no small batches), and
+        weights of rows are for squared errors alone. `partial_fit` computes in this process.
     class_weight : dict, "balanced" or None
         Weights of the classes, by label, 1 for labels without; "balanced" gives all classes the
         same total weight.
@@ -154,10 +158,13 @@ class AcceleratedClassifier(ClassifierMixin, AcceleratedLinear):
     def _objective(self, features: Array, y: Array, weights: Array | None) -> FiniteSum:
         count = len(self.classes_)
         if self.loss == "squared_hinge":
-            G = SquaredHinge(features, y if count == 2 else y[:, None] == np.arange(count))
+            labels = y if count == 2 else y[:, None] == np.arange(count)
+            G = self._sum(SquaredHinge, features, labels)
+        elif count == 2:
+            G = self._sum(Logistic, features, y)
         else:
-            G = Logistic(features, y) if count == 2 else Multinomial(features, y, count)
-        return G if weights is None else Weighted(G, weights)
+            G = self._sum(Multinomial, features, y, classes=count)
+        return self._weighted(G, weights)
 
     def decision_function(self, X: Array) -> Array:
         """Return the scores, one per row (two classes) or one per row and class."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from ..arrays import Array
+from ..arrays import ArgumentError, Array
+from ..engines import EngineLike, engine_kind
 from ..front.many import minimize_many
 from ..objectives import LeastSquares
 from ..problem import Stacked
-from ..problem.checks import flag, positive
+from ..problem.checks import flag, positive, shown
 from ..sets import Set, Simplex, TraceNormBall
 from ._common import (
     FLOATS,
@@ -21,6 +23,7 @@ from ._common import (
     RandomState,
     check_parameters,
     checked_data,
+    in_blocks,
     raise_if_interrupted,
     warn_unless_certified,
 )
@@ -36,12 +39,13 @@ class ConstrainedRegressor(FittedByMinimize, RegressorMixin, BaseEstimator):
     tol: float = 1e-4
     max_iter: int = 10_000
     random_state: RandomState = None
+    engine: EngineLike = None
 
     def _set(self, shape: tuple[int, ...]) -> Set:
         raise NotImplementedError
 
     def _fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> Self:
-        check_parameters(self, radius=positive, fit_intercept=flag)
+        check_parameters(self, radius=positive, fit_intercept=flag, engine=engine_kind)
         multi = isinstance(self, MultiOutputMixin)
         X, y = checked_data(self, X, y, dtype=FLOATS, multi_output=multi, y_numeric=True)
         kind, X = X.dtype, X.astype(np.float64)
@@ -63,7 +67,8 @@ class ConstrainedRegressor(FittedByMinimize, RegressorMixin, BaseEstimator):
 
     def _solve(self, features: Array, targets: Array) -> Array:
         """Return the coefficients, one column per target."""
-        f = LeastSquares(features, targets, reduction="mean")
+        make = LeastSquares if self.engine is None else partial(in_blocks, LeastSquares)
+        f = make(features, targets, reduction="mean")
         assert f.shape is not None
         scale = max(f.value(np.zeros(f.shape)), np.finfo(float).tiny)
         return self._minimize(f, self._set(f.shape), self.tol * scale, "model", stacklevel=6)
@@ -99,6 +104,9 @@ class SimplexRegressor(MultiOutputMixin, ConstrainedRegressor):
         Rounds, at most.
     random_state : int, RandomState or None
         Seed of methods that draw random numbers.
+    engine : None, str or an engine
+        Where gradients are computed, as for `minimize`: the rows are cut into 64 blocks, and each
+        worker computes its share. For one target.
 
     Attributes
     ----------
@@ -131,6 +139,11 @@ class SimplexRegressor(MultiOutputMixin, ConstrainedRegressor):
     def _solve(self, features: Array, targets: Array) -> Array:
         if targets.shape[1] == 1:
             return super()._solve(features, targets[:, 0])
+        if self.engine is not None:
+            raise ArgumentError(
+                f"engine must be None for several targets, found {shown(self.engine)}: fit one "
+                "model for each"
+            )
         # in these units the loss of a zero model is 1/2 for every target
         units = np.sqrt((targets * targets).mean(axis=0))
         units[units == 0.0] = 1.0
@@ -154,8 +167,8 @@ class TraceNormRegressor(MultiOutputMixin, ConstrainedRegressor):
     ----------
     radius : float
         The bound r on the trace norm.
-    fit_intercept, tol, max_iter, random_state
-        As for `SimplexRegressor`.
+    fit_intercept, tol, max_iter, random_state, engine
+        As for `SimplexRegressor`; ``engine`` also for several targets.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_tweedie_score
 
 from ..arrays import Array
-from ..objectives import Huber, LeastSquares, Poisson, Quantile, Weighted
+from ..objectives import Huber, LeastSquares, Poisson, Quantile
 from ..objectives.finite_sum import FiniteSum
 from ..problem.checks import Kind, between, choice, positive
 from ._linear_model import AcceleratedLinear, rows_times
@@ -32,7 +32,8 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
     loss : {"squared_error", "huber", "quantile", "poisson"}
         Half the squared error; Huber's loss; the smoothed pinball loss; or the Poisson deviance
         with a log link, for counts.
-    penalty, alpha, l1_ratio, fit_intercept, batch_size, tol, max_iter, random_state, warm_start
+    penalty, alpha, l1_ratio, fit_intercept, batch_size, tol, max_iter, random_state, warm_start,
+    engine
         As for `AcceleratedClassifier`.
     delta : float
         Where Huber's loss turns linear, or the width of the smoothing of quantiles.
@@ -89,20 +90,19 @@ class AcceleratedRegressor(RegressorMixin, AcceleratedLinear):
                 root = np.sqrt(weights)
                 features = rows_times(features, root)
                 y = y * (root if y.ndim == 1 else root[:, None])
-            return LeastSquares(features, y, reduction="mean")
-        G = self._other_loss(features, y)
-        return G if weights is None else Weighted(G, weights)
+            return self._sum(LeastSquares, features, y, reduction="mean")
+        return self._weighted(self._other_loss(features, y), weights)
 
     def _other_loss(self, features: Array, y: Array) -> Huber | Quantile | Poisson:
         if self.loss == "huber":
-            return Huber(features, y, self.delta)
+            return self._sum(Huber, features, y, delta=self.delta)
         if self.loss == "quantile":
-            return Quantile(features, y, self.quantile, self.delta)
+            return self._sum(Quantile, features, y, q=self.quantile, delta=self.delta)
         if self.loss == "poisson":
             # All minibatches of a stream have the cap of the first one.
             if self._stream is None or self._stream.state is None:
                 self._cap = Poisson(features, y).cap
-            return Poisson(features, y, self._cap)
+            return self._sum(Poisson, features, y, cap=self._cap)
         raise AssertionError(self.loss)  # `_check` has refused other names
 
     def _keep(self, solution: Array) -> None:

@@ -7,10 +7,12 @@ from .blocks import BlockError, Blocks, Contribution
 from .loss import NAMES
 from .objective import Here, Partitioned, Workers
 from .parts import Loading, as_parts
-from .tasks import Task
+from .tasks import SUMS, Task
+from .tree import joined
 
 __all__ = [
     "NAMES",
+    "SUMS",
     "BlockError",
     "Blocks",
     "Contribution",
@@ -20,5 +22,6 @@ __all__ = [
     "Task",
     "Workers",
     "as_parts",
+    "joined",
     "side_by_side",
 ]

@@ -277,6 +277,12 @@ class Partitioned(Objective):
         found = self._ask(Task("constants", self._all_options), np.zeros(1))
         return next(found[i].answer for i in range(len(self.parts)) if found[i].answer is not None)
 
+    @property
+    def loss_smoothness(self) -> float:
+        """Smoothness of the loss as a function of one row's score, infinite if it is not known."""
+        smoothness = self.constants.smoothness
+        return math.inf if smoothness is None else self.weight * smoothness
+
     @cached_property
     def L(self) -> float | None:  # pyright: ignore
         """Lipschitz constant of the gradient: a power iteration over the blocks."""

@@ -55,6 +55,27 @@ class NodeSum:
         return found
 
 
+def joined(
+    found: Mapping[int, tuple[int, np.ndarray]], count: int
+) -> dict[int, tuple[int, np.ndarray]]:
+    """Return sums of nodes, ``{first block: (blocks, sum)}``, with halves that meet added up.
+
+    >>> joined({0: (1, 1.0), 1: (1, 2.0), 2: (1, 4.0), 4: (1, 8.0)}, 5)
+    {0: (2, 3.0), 2: (1, 4.0), 4: (1, 8.0)}
+    """
+    nodes, size = dict(found), 1
+    while size < count:
+        for first in sorted(nodes):
+            left, right = nodes.get(first), nodes.get(first + size)
+            if first % (2 * size) or left is None or right is None or left[0] != size:
+                continue
+            if right[0] == min(size, count - first - size):
+                nodes[first] = size + right[0], left[1] + right[1]
+                del nodes[first + size]
+        size *= 2
+    return nodes
+
+
 def sum_of_nodes(found: Mapping[int, tuple[int, np.ndarray]], count: int) -> np.ndarray:
     """Return the sum over all blocks from sums of nodes: ``{first block: (blocks, sum)}``."""
     size = 1
