@@ -1,7 +1,7 @@
-"""Bare round trips of an empty chunk to every worker, by the means that each engine offers itself.
+"""Bare round trips to every worker, by the means that each engine offers itself.
 
-Messages have the size of the library's own; workers do nothing. What a round of the library costs
-beyond this is the library's.
+Messages have the size of the library's own, answers ``answer`` bytes; workers do nothing. What a
+round of the library costs beyond this is the library's.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Trip = tuple[Callable[[], None], Callable[[], object]]
 """A function that goes there and back, and one that stops what it needs."""
 
 
-def _idle() -> type:
+def _idle(answer: int) -> type:
     """Return an actor without work; a local class travels to workers by value."""
 
     class Idle:
         def nothing(self, message: bytes) -> bytes:
-            return message[:300]
+            return message[:answer]
 
     return Idle
 
@@ -38,15 +38,17 @@ def threads(workers: int, message: bytes) -> Trip:
     return trip, pool.shutdown
 
 
-def _echo(connection: Any) -> None:
+def _echo(connection: Any, answer: int) -> None:
     while True:
-        connection.send_bytes(connection.recv_bytes()[:300])
+        connection.send_bytes(connection.recv_bytes()[:answer])
 
 
-def processes(workers: int, message: bytes) -> Trip:
+def processes(workers: int, message: bytes, answer: int = 300) -> Trip:
     context = get_context("spawn")
     pairs = [context.Pipe() for _ in range(workers)]
-    echoes = [context.Process(target=_echo, args=(there,), daemon=True) for _, there in pairs]
+    echoes = [
+        context.Process(target=_echo, args=(there, answer), daemon=True) for _, there in pairs
+    ]
     for process in echoes:
         process.start()
 
@@ -65,10 +67,10 @@ def processes(workers: int, message: bytes) -> Trip:
     return trip, stop
 
 
-def dask(engine: Any, message: bytes) -> Trip:
+def dask(engine: Any, message: bytes, answer: int = 300) -> Trip:
     client = engine._client
     places = [worker.address.place for worker in engine.workers]
-    idle = _idle()
+    idle = _idle(answer)
     with client.as_current():
         seats = [client.submit(idle, actor=True, workers=[p], pure=False) for p in places]
         actors = [seat.result() for seat in seats]
@@ -82,10 +84,10 @@ def dask(engine: Any, message: bytes) -> Trip:
     return trip, seats.clear
 
 
-def ray(workers: int, message: bytes) -> Trip:
+def ray(workers: int, message: bytes, answer: int = 300) -> Trip:
     import ray as library
 
-    actors = [library.remote(num_cpus=0)(_idle()).remote() for _ in range(workers)]
+    actors = [library.remote(num_cpus=0)(_idle(answer)).remote() for _ in range(workers)]
 
     def trip() -> None:
         library.get([actor.nothing.remote(message) for actor in actors])

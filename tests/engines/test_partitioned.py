@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 import wolfpack as wp
 from engines.blocks import CUTS, D, arrays, check, loaded, reference, solve
 from engines.cases import digest
-from wolfpack.engines import Processes
+from wolfpack.engines import Processes, _rescue
 from wolfpack.engines._homes import Homes
 from wolfpack.objectives import Partitioned
 from wolfpack.objectives.partitioned import BlockError
@@ -107,6 +108,31 @@ def test_a_block_that_is_missing_on_one_worker_moves_to_another(processes, tmp_p
     # once: who has it keeps it
     assert len((tmp_path / "flag").read_text().split()) == 2
     assert result.engine["recomputed"].sum() <= CUTS
+
+
+def test_blocks_of_a_frozen_worker_are_computed_twice_and_then_move(processes, monkeypatch):
+    monkeypatch.setattr(_rescue, "_SLOW_SECONDS", 0.2)
+    frozen: list[int] = []
+
+    def freeze(intermediate_result: wp.Result) -> None:
+        if intermediate_result.nit == 3:
+            frozen.append(processes.workers[0].address.pid)
+            os.kill(frozen[0], signal.SIGSTOP)
+        if intermediate_result.nit == 6:
+            time.sleep(0.3)  # by now it is silent
+        if intermediate_result.nit == 8:
+            os.kill(frozen[0], signal.SIGCONT)
+            time.sleep(0.3)
+
+    try:
+        result = solve("fw", processes, callback=freeze, max_rounds=20)
+    finally:
+        os.kill(frozen[0], signal.SIGCONT)
+    assert digest(result) == digest(solve("fw", None, max_rounds=20))
+    assert 1 <= (result.engine["recomputed"] > 0).sum() <= 2  # not in every round
+    assert result.engine["workers"].min() == 1
+    assert result.engine.alive == 2  # it is used again
+    assert result.engine.per_worker["blocks"].min() > 3 * 3
 
 
 def test_a_loader_that_returns_nan_on_a_worker_is_named(processes):

@@ -46,6 +46,11 @@ class Worker(Generic[Address]):
         """Return the ticket that the worker is computing."""
         return next(iter(self.queue.values()), None)
 
+    def late(self) -> bool:
+        """Tell whether it computes what another worker has done in its place."""
+        ticket = self.current()
+        return ticket is not None and ticket.done
+
 
 @dataclass(eq=False)
 class Round:

@@ -165,7 +165,9 @@ class WorkerPool(Rescue[Address]):
     def _cut(self, blocks: range, timeout: float | None) -> None:
         """Cut a round into tickets."""
         if self._round.question.task is not None and self._homes is not None:
-            for home, run in self._homes.assign(self.workers):
+            # Blocks of a worker that is frozen move to others, and some return with it.
+            in_time = [worker for worker in self.workers if not worker.late()]
+            for home, run in self._homes.assign(in_time or self.workers):
                 self._round.todo.append(
                     Ticket(next(self._ids), self._round.question, run, home=home)
                 )
@@ -238,7 +240,8 @@ class WorkerPool(Rescue[Address]):
                 ticket = self._next_for(worker) if has_room else None
                 if ticket is not None and not self._give(worker, ticket):
                     return self._hand_out(self.workers)
-        for worker in free if not todo else ():
+        # An idle worker may leave tickets that wait for the worker which keeps their data.
+        for worker in free:
             if worker.alive and not worker.queue:
                 ticket = self._late_ticket()
                 if ticket is None:
@@ -247,12 +250,13 @@ class WorkerPool(Rescue[Address]):
                     return self._hand_out(self.workers)
 
     def _next_for(self, worker: Worker[Address]) -> Ticket | None:
-        """Take the next ticket that a worker may have: none whose data another worker keeps."""
+        """Take the next ticket that a worker may have: none whose data another one has."""
         todo = self._round.todo
         for ticket in todo:
             if ticket.refused_by is worker and len(self.workers) > 1:
                 continue
-            if ticket.home is None or ticket.home is worker or not ticket.home.alive:
+            home = ticket.home
+            if home is None or home is worker or not home.alive or home.late():
                 todo.remove(ticket)
                 return ticket
         return None
