@@ -646,7 +646,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 def _constructors(
     area: str, module: Any, table: dict[str, dict[str, Any]], use: Callable[[Any], None]
 ) -> list[Call]:
-    words = {"objectives": ("f",), "sets": ("K",), "theory": ("norm",)}.get(area, ())
+    words = {"objectives": ("f", "block"), "sets": ("K",), "theory": ("norm",)}.get(area, ())
     return [
         Call(area, name, getattr(module, name), arguments, use, words)
         for name, arguments in table.items()

@@ -51,6 +51,12 @@ def test_objectives_take_points_in_any_form(name):
     assert math.isnan(f.value(np.full(3, math.nan)))  # which is no false claim
 
 
+def test_designs_have_no_value_where_x_is_not_finite():
+    f = wp.objectives.DOptimal(A)
+    assert f.value(np.full(6, math.nan)) == math.inf
+    assert np.isnan(f.gradient(np.full(6, math.nan))).all()
+
+
 SETS = [
     K,
     wp.sets.Box(np.zeros(3), np.ones(3)),
@@ -104,6 +110,7 @@ def test_prices_are_not_unmasked():
     ("given", "said"),
     [
         ({"A": 0.5}, "f: A must be"),
+        ({"b": math.inf, "A": STACK}, "f: b "),
         ({"A": None}, "f: A must be"),
         ({"b": "words", "A": STACK}, "f: b must be"),
         ({"A": STACK[None]}, "A must"),

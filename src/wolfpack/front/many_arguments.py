@@ -88,7 +88,9 @@ def _check_first(value: Any, name: str) -> None:
         value[0]
     except ArgumentError as error:
         what = str(error).removeprefix("problem 0: ")
-        if what.split()[0] not in value.varying and "NaN or infinite" not in what:
+        found = value.arguments.get(what.split()[0])
+        lost = "NaN or infinite" in what and np.ndim(found) > 0
+        if what.split()[0] not in value.varying and not lost:
             raise ArgumentError(f"{name}: {what}") from None
 
 

@@ -48,7 +48,7 @@ from ..arrays import (
 from ..engines import EngineLike
 from ..front.choose import as_set
 from ..problem import CapabilityError
-from ..problem.checks import checked, choice, count, either, positive, seed
+from ..problem.checks import checked, choice, count, either, extent, seed
 from ..sets import Set
 from ..sets.batched import batched
 from ..smoothing.draws import SAMPLINGS
@@ -97,7 +97,7 @@ class PerturbedArgmax(Layer):
     """
 
     @checked(
-        scale=positive,
+        scale=extent,
         m=either(count, "exact"),
         sampling=choice(*SAMPLINGS),
         seed=seed,

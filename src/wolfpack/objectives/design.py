@@ -190,6 +190,8 @@ class Design(Objective):
 
     def _spectrum(self, M: np.ndarray) -> Spectrum | None:
         """Return the eigenvalues of M, None where M is singular to rounding."""
+        if not np.isfinite(M).all():
+            return None  # LAPACK may fail, or wait for ever
         spectrum = Spectrum(*np.linalg.eigh(0.5 * (M + M.T)))
         inside = spectrum.values[0] > self._singular * spectrum.values[-1]
         return spectrum if inside else None
