@@ -118,6 +118,26 @@ def small_round(method: str, rounds: int, **options: Any) -> Measure:
     return measure
 
 
+def user_round(method: str, rounds: int, **options: Any) -> Measure:
+    """Measure rounds on a function, and on the same function as a callable with all checks."""
+
+    def measure() -> dict[str, float]:
+        f, K = quadratic(50)
+        Q, c = f.Q, f.c
+
+        def callable_(x: np.ndarray) -> tuple[float, np.ndarray]:
+            Qx = Q @ x
+            return 0.5 * float(x @ Qx) + float(c @ x), Qx + c
+
+        functions = {"f of the library": f, "a callable": callable_}
+        return {
+            name: round_time(g, K, rounds, method=method, **options)
+            for name, g in functions.items()
+        }
+
+    return measure
+
+
 def long_round(method: str, d: int, rounds: int, **options: Any) -> Measure:
     def measure() -> dict[str, float]:
         import wolfpack as wp
@@ -304,6 +324,19 @@ ROWS: dict[str, Measure] = {
 }
 
 
+CHECKED: dict[str, Measure] = {
+    f"{name}, {text}": user_round(method, rounds, **options, **every)
+    for name, method, rounds, options in (
+        ("anytime m = 1", "anytime", 3000, {"m": 1}),
+        ("bpcg", "bpcg", 1500, {}),
+        ("corrective m = 1", "corrective", 40, {"m": 1}),
+    )
+    for text, every in (("certificates as usual", {}), ("record_every=1", {"record_every": 1}))
+    if method != "corrective" or not every
+}
+"""Rounds whose price before and after the checks is compared, d = 50."""
+
+
 def components() -> dict[str, float]:
     """Return the microseconds of the parts of a round of Frank-Wolfe, d = 50."""
     import wolfpack as wp
@@ -367,21 +400,42 @@ def _short(number: float | None) -> str:
     return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
 
 
+def write_checked(sides: dict[str, Path], turns: int, page: Path | None) -> None:
+    """Compare rounds before and after the checks, and write the table into a page."""
+    from pages import insert, origin, table
+
+    lines = []
+    for row in CHECKED:
+        found = compared(row, sides, turns)
+        for name, after in found["after"].items():
+            before = found["before"].get(name, float("nan"))
+            lines.append([row, name, _short(before), _short(after), f"{after / before:.2f}"])
+            print(*lines[-1], sep=" | ", flush=True)
+    if page is not None:
+        rows = table(["rounds", "on", "before, us", "after, us", "ratio"], lines)
+        insert(page, "checks", f"{rows}\n\n{origin()}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--before", type=Path, help="another checkout, measured in turn")
     parser.add_argument("--page", type=Path, help="write the tables into this page")
     parser.add_argument("--only", default="", help="rows whose names contain this")
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--checks", action="store_true", help="what the checks of runs cost")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
-        print(json.dumps(components() if options.measure == "parts" else ROWS[options.measure]()))
+        rows = {"parts": components} | ROWS | CHECKED
+        print(json.dumps(rows[options.measure]()))
         return
     from pages import insert, origin, table
 
     sides = {} if options.before is None else {"before": options.before}
     sides["after"] = ROOT
+    if options.checks:
+        write_checked(sides, options.turns, options.page)
+        return
     lines = []
     for row in ROWS:
         if options.only not in row:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ import pytest
 
 import wolfpack as wp
 from wolfpack.checks.scatter import scatter
+from wolfpack.loop.many import Ledger
+from wolfpack.loop.status import Status
+from wolfpack.loop.stopping import Limits
+from wolfpack.loop.tracker import Tracker
 from wolfpack.problem import Problem
 
 METHODS = ("auto", "fw-ls", "bpcg", "anytime", "corrective", "projected", "fcfw", "conjugate")
@@ -229,3 +234,35 @@ def test_a_wrong_entry_where_no_answer_of_a_users_oracle_has_been(method, sign):
     res = wp.minimize(f, K, method=method, tol=1e-6, x0=np.eye(6)[0])
     assert res.status == "contradiction"
     assert "The gradient does not belong to f" in res.message
+
+
+def test_an_error_of_gradients_that_is_too_small_to_be_blamed_is_counted():
+    t = np.full(4, 2.0)  # the minimum is a corner
+    K = wp.sets.Box(-np.ones(4), np.ones(4))
+    res = wp.minimize(
+        lambda x: (0.5 * float((x - t) @ (x - t)), x - t + 1e-7), K, method="fw-ls", tol=1e-9
+    )
+    assert not res.success
+    assert 0.5e-7 * K.diameter < res.gap < 1e-5 * K.diameter
+    assert "Gradients of f scatter" in res.message
+
+
+def test_bounds_that_were_proved_before_fall_by_what_is_measured_later():
+    problem = Problem(
+        wp.objectives.Quadratic(1.0, -np.ones(2)), wp.sets.Box(np.zeros(2), np.ones(2))
+    )
+    tracker = Tracker(problem)
+    tracker.see(SimpleNamespace(x=np.zeros(2), at=problem.evaluate(np.zeros(2))))
+    tracker.best_bound = -1.0
+    before = tracker.lower_bound
+    problem.counts.owed = 0.5
+    tracker.reconsider()
+    assert before - tracker.lower_bound == pytest.approx(0.5, rel=1e-9)
+    assert problem.counts.owed == 0.0
+
+    ledger = Ledger(2, Limits(tol=1.0))
+    ledger.fun, ledger.bound = np.zeros(2), np.full(2, -0.9)
+    ledger.status[:] = Status.CONVERGED
+    ledger.allow_for(np.array([0.0, 0.1]), np.array([0.0, 0.2]))
+    assert ledger.gap == pytest.approx([0.9, 0.9 + 2 * 0.1 + 0.2])
+    assert ledger.status.tolist() == [Status.CONVERGED, Status.STALLED]

@@ -276,7 +276,9 @@ class Problem:
         relative = self._relative_error(unit) + 4.0 * unit + accumulation(K.dimension) * sum_unit(y)
         if averaged:  # each round has rounded y and the number once more
             relative += 2.0 * accumulation(self.counts.njev) * unit
-        error = relative * (slopes + values) + self._user_error(values, unit) + self._slope_error
+        error = relative * (slopes + values) + self._user_error(values, unit)
+        if self.objective.gradient_error or self.counts.slope_noise:
+            error += self._slope_error
         return Minorant(-number, centre, error)
 
     def value_error(self, x: Array, value: float, at: Evaluation) -> float:
@@ -322,8 +324,7 @@ class Problem:
     @property
     def _slope_error(self) -> float:
         """What the absolute error of a user's gradients may add to a tangent on K."""
-        error = self.objective.gradient_error + self.counts.slope_noise
-        return error * self.set.diameter if error else 0.0
+        return (self.objective.gradient_error + self.counts.slope_noise) * self.set.diameter
 
     def allow_for(self, seen: Scatter, x: Array, unit: float) -> None:
         """Take measured errors of values and gradients of f; bounds so far are too high by them.
