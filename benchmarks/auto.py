@@ -52,7 +52,12 @@ METHODS: dict[str, dict[str, Any]] = {
     "conic": {},
     "nnls": {},
 }
-REPEATS = 6
+REPEATS, MOST = 6, 40
+"""Times that the best calls are made again, at least and at most."""
+
+SPENT = 0.04
+"""Seconds of the default call that are worth more repetitions: short calls are easily disturbed."""
+
 LONG = 0.3
 """Calls that take more seconds are not repeated."""
 
@@ -139,7 +144,8 @@ def measured(f: Objective, K: Set, seconds: float, known: Found | None) -> Found
     theirs = sorted(set(found) - set(METHODS) - {"auto"}, key=lambda name: found[name][0])[:2]
     order = ["auto", *ours, *theirs]
     # who comes after a call of other code finds cold caches, so that each comes after each other
-    for turn in range(REPEATS if found["auto"][0] < LONG else 1):
+    turns = int(min(max(REPEATS, SPENT / found["auto"][0]), MOST)) if found["auto"][0] < LONG else 1
+    for turn in range(turns):
         for name in order[turn % len(order) :] + order[: turn % len(order)]:
             if math.isfinite(found[name][0]) or name == "auto":
                 found[name] = min(tuple(found[name]), calls[name](10.0 * seconds))
