@@ -92,6 +92,7 @@ def matrices() -> dict[str, Example]:
         "OperatorNormBall": Example(sets.OperatorNormBall((2, 2)), symmetric(20, 25)),
         "SchattenBall": Example(sets.SchattenBall((2, 2), 4), symmetric(20, 25)),
         "Spectrahedron": Example(sets.Spectrahedron(2, equality=False), symmetric(20, 15)),
+        "HermitianSpectrahedron": Example(sets.HermitianSpectrahedron(2), symmetric(20, 15)),
         "Fantope": Example(sets.Fantope(2, 1), symmetric(20, 25)),
         "Birkhoff": Example(birkhoff, widest(birkhoff, 70, 10)),
         "TransportPolytope": Example(plans, widest(plans)),

@@ -146,6 +146,13 @@ MATRIX_BALLS = [
     ),
 ]
 
+
+def as_twice_as_large(x, blocks=np.block):
+    """Return the real matrix with the eigenvalues of the Hermitian one that x stands for."""
+    real, imaginary = 0.5 * (x + x.T), 0.5 * (x - x.T)
+    return blocks([[real, -imaginary], [imaginary, real]])
+
+
 SPECTRAHEDRA = [
     Case(
         "spectrahedron",
@@ -172,6 +179,14 @@ SPECTRAHEDRA = [
         constraints=lambda x: [x >> 0, np.eye(7) - x >> 0, x == x.T, cp.trace(x) == 3],
         family=random_fantope,
         exact_diameter=False,
+    ),
+    Case(
+        "HermitianSpectrahedron",
+        small=lambda: sets.HermitianSpectrahedron(3, trace=1.5),
+        small_minimum=lambda g: 1.5 * float(np.linalg.eigvalsh(as_twice_as_large(g))[0]),
+        large=lambda: sets.HermitianSpectrahedron(5, trace=2.0),
+        constraints=lambda x: [as_twice_as_large(x, cp.bmat) >> 0, cp.trace(x) == 2.0],
+        directions=100,
     ),
 ]
 

@@ -11,6 +11,7 @@ from .ellipsoid import Ellipsoid
 from .fantope import Fantope
 from .flow_polytope import FlowPolytope
 from .group_l1_ball import GroupL1Ball
+from .hermitian_spectrahedron import HermitianSpectrahedron
 from .hypersimplex import Hypersimplex
 from .image import Image
 from .k_norm_ball import KNormBall
@@ -53,6 +54,7 @@ __all__ = [
     "Fantope",
     "FlowPolytope",
     "GroupL1Ball",
+    "HermitianSpectrahedron",
     "Hypersimplex",
     "Image",
     "KNormBall",
