@@ -436,7 +436,7 @@ class TestWords:
                 lambda K: wp.minimize(
                     wp.objectives.Quadratic(1.0, -np.ones(D)), K, method="stochastic"
                 ),
-                "needs a sum over rows",
+                "need a sum over rows",
             ),
             (
                 lambda K: wp.minimize(pair(batch=5)[0], K, method="stochastic", convex=False),

@@ -11,6 +11,7 @@ from ..arrays import Streams
 from ..objectives import Batches, Objective, Stochastic
 from ..objectives._matrix import entries
 from ..objectives.finite_sum import FiniteSum
+from ..problem import CapabilityError
 from .base import Gradients
 from .exact import ExactGradients
 from .minibatches import Minibatches
@@ -92,9 +93,10 @@ def random_gradients(f: Objective, batch: int | None, rows: str | None, seed: in
         return Draws(f, batch or 1, seed)
     if isinstance(f, Batches):
         return InTurn(f, batch or 1, seed)
-    raise TypeError(
-        f"a stochastic method needs a sum over rows, a source of minibatches "
-        f"(wolfpack.objectives.Batches) or random gradients (Stochastic), found {type(f).__name__}"
+    raise CapabilityError(
+        "methods with random gradients need a sum over rows, a source of minibatches "
+        "(wolfpack.objectives.Batches) or random gradients (wolfpack.objectives.Stochastic), "
+        f"and f is a {type(f).__name__}: choose another method"
     )
 
 
