@@ -68,7 +68,7 @@ def solve(backend: Backend | None, method: str, K=None, rounds=12, **options):
     )
 
 
-TIED = ["pairwise", "bpcg"]
+TIED = ["pairwise", "pairwise lazy", "bpcg"]
 """After exact steps two vertices have equal scores, of which rounding chooses one."""
 
 
