@@ -24,7 +24,7 @@ NO_CALL = {
     "Descending",
     *("Set", "Objective", "Regularizer", "Mirror"),  # to be extended, not called
     *("Estimate", "Settings", "Norm"),  # returned by formulas
-    *("from_torch", "from_jax"),  # need libraries that take seconds to import
+    *("from_torch", "from_jax", "from_cvxpy"),  # need libraries that take seconds to import
 }
 
 
