@@ -164,6 +164,7 @@ SETS: list[tuple[Any, tuple[Any, ...], list[tuple[Any, ...]]]] = [
     (s.OperatorNormBall, ((3, 4), 1.5), [((3, 4), 2.0)]),
     (s.SchattenBall, ((3, 4), 3.0, 1.5), [((3, 4), 4.0, 1.5), ((3, 4), 3.0, 2.0)]),
     (s.Spectrahedron, (3, 1.5), [(3, 2.0), (3, 1.5, False)]),
+    (s.HermitianSpectrahedron, (3, 1.5), [(3, 2.0), (4, 1.5)]),
     (s.ConvexHull, (A,), [(near(A),)]),
     (s.DagFlow, (EDGES, "s", "t"), [(EDGES[:2] + EDGES[3:] + [("s", "b")], "s", "t")]),
     (s.SpanningTree, (EDGES,), [([*EDGES[:4], ("s", "t")],)]),

@@ -226,6 +226,7 @@ SETS: dict[str, dict[str, Any]] = {
     "Fantope": {"n": 3, "k": 2},
     "FlowPolytope": {"graph": EDGES, "demands": [(0, 3, 1.0)], "capacity": np.full(5, 2.0)},
     "GroupL1Ball": {"groups": GROUPS, "radius": 1.0},
+    "HermitianSpectrahedron": {"n": 3, "trace": 1.0},
     "Hypersimplex": {"n": 4, "k": 2},
     "Image": {"A": MATRIX, "K": wp.sets.Simplex(3)},
     "KNormBall": {"n": 4, "k": 2, "radius": 1.0},
