@@ -85,7 +85,8 @@ def test_finds_what_numpy_finds(backend: Backend, method):
 
 @pytest.mark.parametrize("method", TIED)
 def test_ends_where_numpy_ends(backend: Backend, method):
-    expected, found = (solve(on, method, rounds=1000, rtol=1e-4) for on in (None, backend))
+    options = {"rounds": 1000, "rtol": 1e-4, **METHODS[method]}
+    expected, found = (solve(on, method, **options) for on in (None, backend))
     assert found.success
     assert describe(found.x) == describe(backend.array(B))
     assert found.fun == pytest.approx(expected.fun, rel=2e-4)
