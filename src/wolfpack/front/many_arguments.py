@@ -89,7 +89,7 @@ def _check_first(value: Any, name: str) -> None:
     except ArgumentError as error:
         what = str(error).removeprefix("problem 0: ")
         found = value.arguments.get(what.split()[0])
-        lost = "NaN or infinite" in what and np.ndim(found) > 0
+        lost = "NaN or infinite" in what and found is not None and np.ndim(found) > 0
         if what.split()[0] not in value.varying and not lost:
             raise ArgumentError(f"{name}: {what}") from None
 

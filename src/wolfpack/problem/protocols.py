@@ -338,6 +338,10 @@ class SimpleTerm(Protocol):
         """Return the minimum of <g, y> + H(y), which is -H*(-g)."""
         ...
 
+    def argmin(self, g: Array) -> Array:
+        """Return the minimiser of <g, y> + H(y)."""
+        ...
+
     def prox(self, g: Array, lam: float) -> Array:
         """Return the minimiser of <g, y> + H(y) + (lam/2) ||y||^2."""
         ...
