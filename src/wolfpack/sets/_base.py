@@ -510,13 +510,14 @@ def _dispatched(method: Callable[..., T]) -> Callable[..., T]:
         x, *others = args
         if is_double(x) and x.shape == self.shape:
             return method(self, x, *others, **kwargs)
-        if isinstance(x, Structured):
-            x = x if name == "k_best" or self.has("core") else x.to_dense()
-        elif is_foreign(x):
+        structured = isinstance(x, Structured)
+        if structured and name != "k_best" and not self.has("core"):
+            x = x.to_dense()
+        if is_foreign(x):
             here = self.at(x)
             if here is not self:
                 return getattr(here, name)(x, *others, **kwargs)
-        else:
+        elif not structured:
             x = check_shape(as_float_array(x, f"{self}: {first}"), self.shape, f"{self}: {first}")
         return method(self, x, *others, **kwargs)
 
