@@ -50,6 +50,13 @@ def test_a_method_that_is_fast_keeps_its_turn():
     assert "took turns" not in res.message
 
 
+def test_an_opening_that_is_enough_is_said():
+    res = wp.minimize(F, wp.sets.Simplex(30))
+    assert res.method == "nnls"
+    assert "'nnls', which came first, was enough" in res.message
+    assert "enough" not in wp.minimize(F, wp.sets.Simplex(30), method="nnls").message
+
+
 def test_slow_gradient_steps_give_way():
     f, K = steep()
     auto = wp.minimize(f, K, tol=1e-9, max_rounds=400)

@@ -273,12 +273,13 @@ def minimize(
     for_oracles = None if isinstance(engine, DataWorkers) else engine
     given = {"m": m, "noise": noise, "engine": for_oracles, "convex": convex, **options}
     settings = _settings(noise, L, convex, checks, options)
-    reason = ""
+    reason, opening = "", ""
     if isinstance(method, Plan):
         _refuse_beside_plan(m, options)
     elif isinstance(method, str) and method == "auto":
         chosen = choose(objective, region, given)
         reason = f"{chosen.method!r}: {chosen.reason}"
+        opening = "" if chosen.opening is None else chosen.opening[0]
         own = {name: value for name, value in {"m": m, **options}.items() if value is not None}
         method = chosen.plan if not own else Plan(((chosen.method, chosen.options | own),))
     if isinstance(method, Plan):
@@ -328,6 +329,8 @@ def minimize(
         if "plan" not in result:
             result.plan = replace(method, switches=())
         result.message += f" method='auto' chose {reason}." if reason else ""
+        if opening == result.method and result.success:
+            result.message += f" {opening!r}, which came first, was enough."
     return concluded(result, raise_on_failure)
 
 
