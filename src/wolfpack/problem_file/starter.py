@@ -96,10 +96,10 @@ class Starter(NamedTuple):
 
 def _lasso(path: Path) -> None:
     rng = np.random.default_rng(0)
-    A = rng.standard_normal((60, 30)) / np.sqrt(60)
-    x = np.zeros(30)
+    A = rng.standard_normal((200, 100)) / np.sqrt(200)
+    x = np.zeros(100)
     x[[2, 7, 19]] = 1.5, -2.0, 1.0
-    np.savez(path, A=A, b=A @ x + 0.05 * rng.standard_normal(60))
+    np.savez(path, A=A, b=A @ x + 0.05 * rng.standard_normal(200))
 
 
 def _completion(path: Path) -> None:
