@@ -225,7 +225,7 @@ CHANGES = [
     ("b = [0.9, 0.4, 0.1]", "", "[objective] lacks 'b'"),
     ("b = [0.9, 0.4, 0.1]", "b = [0.9]", "[objective] b must have shape (3,)"),
     ("b = [0.9, 0.4, 0.1]", "b = [0.9, nan, 0.1]", "1 NaN or infinite entries of 3"),
-    ("b = [0.9, 0.4, 0.1]", "b = [1, 2, 3]\nbatch = 4", "no key 'batch'"),
+    ("b = [0.9, 0.4, 0.1]", "b = [1, 2, 3]\nbatch = 4", "batch must be between 1 and the 3"),
     ('"fw-ls"', '"fw-sl"', "did you mean 'fw-ls'?"),
     ('"fw-ls"', '"fw-ls"\nm = 3', "has no option 'm'"),
     ('"fw-ls"', '"fw-ls"\nnoise = "gumbel"', "draws no noise"),

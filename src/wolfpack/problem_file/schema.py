@@ -23,7 +23,7 @@ OBJECTIVES = {name: getattr(objectives, name) for name in _OBJECTIVES.split()}
 SETS = {
     name: getattr(sets, name)
     for name in sets.__all__
-    if name not in ("Set", "Oracle", "MatroidBase")
+    if name not in ("Set", "Oracle", "MatroidBase", "from_cvxpy")
 }
 """Sets that data describe; the others need code."""
 

@@ -123,8 +123,6 @@ def test_sources_that_come_in_turn_have_no_other_order():
         wp.minimize_composite(Batches("logistic", PAIRS), H, sampling="shuffle")
     with pytest.raises(ValueError, match="stays the same"):
         wp.minimize_composite(Batches("logistic", PAIRS), H, method="converging", batch="auto")
-    with pytest.raises(TypeError, match="only random gradients"):
-        wp.minimize(Batches("logistic", iter(PAIRS)), wp.sets.Simplex(D))
 
 
 @pytest.mark.parametrize("make", [lambda: LeastSquares(A, B), lambda: Multinomial(A, LABELS > 0)])
