@@ -46,7 +46,8 @@ def joined(parts: Sequence[Polyhedron]) -> Polyhedron:
 
 def _stacked(parts: Sequence[Polyhedron], of: Callable[[Polyhedron], Rows | None]) -> Rows:
     systems = [of(part) or Rows(sparse.csr_array((0, part.n)), np.zeros(0)) for part in parts]
-    matrix = sparse.block_diag([rows.matrix for rows in systems], format="csr")
+    # blocks of NumPy's arrays alone would make a sparse matrix, which SciPy gives up
+    matrix = sparse.block_diag([sparse.csr_array(rows.matrix) for rows in systems], format="csr")
     return Rows(matrix, np.concatenate([rows.right for rows in systems]))
 
 

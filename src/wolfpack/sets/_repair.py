@@ -91,4 +91,4 @@ def _nearest(z: Array, equations: Rows, inequalities: Rows, low: Array, high: Ar
 
 
 def _wider(matrix: Matrix) -> Matrix:
-    return sparse.hstack([matrix, np.zeros((matrix.shape[0], 1))])
+    return sparse.hstack([matrix, sparse.csr_array((matrix.shape[0], 1))])

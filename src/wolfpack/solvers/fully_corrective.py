@@ -132,7 +132,8 @@ class FullyCorrective(ActiveSetMethod):
         if not np.isfinite(G).all():
             return state, 0.0  # slopes whose squares no float holds have no model
         tol = 4.0 * epsilon(x) * float(abs(scores).max())
-        weights, _ = minimize_weights(G, scores, active.weights, tol)
+        with np.errstate(over="ignore", invalid="ignore"):  # of a model without curvature
+            weights, _ = minimize_weights(G, scores, active.weights, tol)
         d = active.point(weights) - x
         gamma, memory = self.stride(problem, state._replace(k=state.k + 1), d)
 
