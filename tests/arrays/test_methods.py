@@ -92,6 +92,21 @@ def test_ends_where_numpy_ends(backend: Backend, method):
     assert found.fun == pytest.approx(expected.fun, rel=2e-4)
 
 
+@pytest.mark.parametrize(
+    "K",
+    [
+        wp.sets.ConvexHull(np.vstack([np.eye(6), np.ones(6)])),
+        wp.sets.Translate(wp.sets.Simplex(6), 0.1 * np.ones(6)),
+        wp.sets.Scale(wp.sets.L1Ball(6), 2.0),
+    ],
+    ids=["hull", "moved", "scaled"],
+)
+def test_vertices_of_every_set_are_weighed(backend: Backend, K):
+    expected, found = (solve(on, "nnls", K) for on in (None, backend))
+    assert describe(found.x) == describe(backend.array(B))
+    np.testing.assert_allclose(to_host(found.x), expected.x, atol=1e4 * backend.eps)
+
+
 SETS = {
     "l1": wp.sets.L1Ball(6),
     "l2": wp.sets.L2Ball(6, radius=0.5),

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.sparse.linalg import aslinearoperator
 
 import wolfpack as wp
 from wolfpack import theory
@@ -437,6 +438,14 @@ class TestWords:
                     wp.objectives.Quadratic(1.0, -np.ones(D)), K, method="stochastic"
                 ),
                 "need a sum over rows",
+            ),
+            (
+                lambda K: wp.minimize(
+                    wp.objectives.LeastSquares(aslinearoperator(np.eye(D)), np.ones(D)),
+                    K,
+                    method="stochastic",
+                ),
+                "an operator",
             ),
             (
                 lambda K: wp.minimize(pair(batch=5)[0], K, method="stochastic", convex=False),

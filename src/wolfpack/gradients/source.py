@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from ..arrays import Streams
 from ..objectives import Batches, Objective, Stochastic
-from ..objectives._matrix import entries
+from ..objectives._matrix import entries, has_rows
 from ..objectives.finite_sum import FiniteSum
 from ..problem import CapabilityError
 from .base import Gradients
@@ -82,6 +82,11 @@ def random_gradients(f: Objective, batch: int | None, rows: str | None, seed: in
     ``rows``: "passes", one pass over them after the other, or "uniform", drawn anew in each round.
     """
     if isinstance(f, FiniteSum):
+        if not has_rows(f.A):
+            raise CapabilityError(
+                "methods with random gradients read some rows of f's matrix, and an operator (as "
+                "one of data in half precision) has none: choose another method"
+            )
         size = batch or f.batch or max(1, f.n // _SHARE_OF_ROWS)
         return Minibatches(f, size, seed, Passes if rows == "passes" else "uniform")
     if rows is not None and isinstance(f, Stochastic | Batches):

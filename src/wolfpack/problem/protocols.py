@@ -273,6 +273,10 @@ class Region(Protocol):
         """Return by how much ``x`` violates the constraints, 0 inside K."""
         ...
 
+    def at(self, x: Array) -> Any:
+        """Return K as it answers arrays of the library, device and type of ``x``."""
+        ...
+
     def has(self, capability: str) -> bool:
         """Tell whether K has the optional method of that name ("project", "k_best", "core",
         "polyhedron", "lmo_face", "max_step").

@@ -113,7 +113,8 @@ def listed(K: Region) -> Atoms | None:
     """Return all vertices of K, None where it does not list them or has too many."""
     if not (K.polytope and K.has("k_best")):
         return None
-    vertices = K.k_best(np.zeros(K.shape), MAX_VERTICES + 1)
+    none = np.zeros(K.shape)
+    vertices = K.at(none).k_best(none, MAX_VERTICES + 1)  # on the host, where they are weighed
     return None if len(vertices) > MAX_VERTICES else vertices
 
 
