@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -71,7 +72,8 @@ def evaluated(expression):
     names = {name: getattr(wp, name) for name in wp.__all__}
     names |= {name: door(name) for name in called if name in wp.__all__}
     return eval(
-        compile(tree, "parity.toml", "eval"), names | {"np": np, "result": Attributes(wp.Result)}
+        compile(tree, "parity.toml", "eval"),
+        names | {"np": np, "Fraction": Fraction, "result": Attributes(wp.Result)},
     )
 
 

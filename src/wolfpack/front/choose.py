@@ -12,7 +12,7 @@ from .. import noise as noise_laws
 from ..arrays import Array, is_foreign
 from ..objectives import Objective, as_objective
 from ..objectives.finite_sum import FiniteSum
-from ..problem import Solver, Stacked
+from ..problem import Rational, Solver, Stacked
 from ..problem.checks import count, either, instance, optional, shown
 from ..regularizers import Regularizer
 from ..sets import Set
@@ -298,6 +298,8 @@ def as_set(K: object) -> Set:
     """Return ``K`` if it is a set, and say what it must be otherwise."""
     if isinstance(K, Stacked):
         raise TypeError(f"K must be one set, found {len(K)} of them: pass them to minimize_many")
+    if isinstance(K, Rational):
+        raise TypeError(f"K must be a set of floats here, found a {K}: pass it to minimize")
     return instance(Set, "a set (wolfpack.sets)")(K, "K")
 
 

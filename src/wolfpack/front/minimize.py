@@ -34,7 +34,16 @@ from ..loop.schedule import Schedule
 from ..noise import Noise
 from ..objectives import Objective, as_objective
 from ..objectives._move import on_device
-from ..problem import Counts, LimitReached, Problem, Solver, counted, under_way
+from ..problem import (
+    Counts,
+    LimitReached,
+    Problem,
+    Rational,
+    Solver,
+    counted,
+    is_rational_array,
+    under_way,
+)
 from ..problem.checks import (
     between,
     checked,
@@ -54,6 +63,7 @@ from ..solvers.parts.decomposition import begun_apart
 from ..solvers.parts.warm import begun_with, fitted, kept_hull, within
 from .choose import as_set, choose
 from .config import Config, ConstrainedSettings, as_checkpoint
+from .exactly import exactly
 from .execute import concluded, execute
 from .fingerprint import constrained_fingerprint
 from .methods import METHODS, make_solver
@@ -69,6 +79,9 @@ POLICY = tuple(field.name for field in fields(Policy))
 
 _COMMON_OPTIONS = ["L", "device", "record_every", "checks", "max_passes", "confidence", "smoothing"]
 _COMMON_OPTIONS.extend(["sampling", "block", *POLICY])
+
+_OF_PROBLEM = ("f", "K", "x0", "options", "began")
+"""What is no setting."""
 
 
 @checked(
@@ -129,7 +142,8 @@ def minimize(
         "bpcg" write a point of a set of the library as a mixture of vertices first, in at most 256
         oracle calls, and weigh them for f. By default it is the set's own or, if f is not finite
         there, a point inside K that is searched for. It is never written to. Integers become
-        float64; float32 and float64 are kept.
+        float64; float32 and float64 are kept. An object array of Fractions, here or in the data of
+        f or K, asks for exact arithmetic (see the guide's page on exact problems).
     method : str or solver object
         "auto" (see `wolfpack.explain`), "anytime" (accelerated, nothing to choose), "corrective"
         (keeps vertices and weighs them), "projected" (accelerated projected gradient), "conic"
@@ -226,6 +240,9 @@ def minimize(
     (True, True)
     """
     began = time.perf_counter()
+    if isinstance(f, Rational) or isinstance(K, Rational) or is_rational_array(x0):
+        given = {name: value for name, value in locals().items() if name not in _OF_PROBLEM}
+        return concluded(exactly(f, K, x0, given | options, began), raise_on_failure)
     objective = as_objective(f, random=True)
     region = as_set(K)
     wanted = {} if tol is None else {"tol": tol}

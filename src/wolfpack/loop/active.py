@@ -39,6 +39,8 @@ class Mixture(NamedTuple):
 def active_of(state: Any, x: Array) -> Mixture | None:
     """Return the vertices with weight that a method's last state keeps, None if it keeps none."""
     inner = getattr(state, "inner", state)  # of the method in turn
+    if isinstance(getattr(inner, "mixture", None), Mixture):  # of an exact run
+        return inner.mixture
     hull: Any = getattr(inner, "hull", getattr(inner, "active", None))
     if not (hasattr(hull, "weights") and hasattr(hull, "vertex")):
         return None
@@ -55,6 +57,7 @@ def reduced(found: Mixture, x: Array, max_vertices: int | None) -> Mixture:
     first order, and all weights are fitted again.
     """
     x = np.asarray(to_host(x), dtype=np.float64)
+    found = found._replace(vertices=np.asarray(found.vertices, dtype=np.float64))  # of Fractions
     weights = _fitted(found.vertices, x)
     kept = np.flatnonzero(weights > 1e-12)
     if max_vertices is not None and len(kept) > max_vertices:

@@ -137,12 +137,12 @@ class Result(OptimizeResult):
 
     def _repr_html_(self) -> str:
         """Return the main numbers as a small table, for notebooks."""
-        gap = f"{self.gap:.3g}" if math.isfinite(self.gap) else "none"
+        gap = f"{float(self.gap):.3g}" if math.isfinite(self.gap) else "none"
         rows = {
             "status": f"{self.status}",
-            "f(x)": f"{self.fun:.9g}",
+            "f(x)": f"{float(self.fun):.9g}",
             "certified gap": gap,
-            "lower bound": f"{self.lower_bound:.9g}",
+            "lower bound": f"{float(self.lower_bound):.9g}",
             "rounds": f"{self.nit:,}",
             "oracle calls": f"{self.nlmo:,}",
             "seconds": f"{self.seconds:.3g}",
@@ -222,18 +222,22 @@ class Result(OptimizeResult):
         title = instance(str, "a text")(title, "title")
         if not (K is None or hasattr(K, "lmo")) or isinstance(K, type):
             raise ArgumentError(f"K must be the set of the run or None, found {shown(K)}")
-        write_text(path, _drawing("run_page").run_page(self, K, {"title": title}))
+        write_text(path, _drawing("run_page").run_page(_in_floats(self), K, {"title": title}))
         return path
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the solver's state, as plain numbers, strings and lists.
 
         An ``x`` of low rank is ``{"U": ..., "S": ..., "V": ...}``, the matrix U diag(S) V'. A plan
-        is the text that describes it, an engine's log the name of the engine.
+        is the text that describes it, an engine's log the name of the engine. Fractions are texts
+        such as "1/3".
         """
         x = {name: part.tolist() for name, part in parts_of(self.x).items()}
         history = {name: column.tolist() for name, column in self.history.items()}
         found = header_of(self) | {"x": x.get("x", x), "history": history}
+        if _is_rational(self):
+            found["x"] = self.x.astype(str).tolist()
+            found |= {name: str(self[name]) for name in ("fun", "lower_bound", "gap")}
         if "plan" in self:
             found["plan"] = str(self.plan)
         for name in ("y", "normal"):
@@ -270,6 +274,11 @@ class Result(OptimizeResult):
         """
         flag(state, "state")
         path = Path(as_path(path, "path"))
+        if _is_rational(self):
+            raise CapabilityError(
+                "x is an array of Fractions, which npz files cannot hold without pickle: save the "
+                "texts of its entries, list(map(str, result.x.flat))"
+            )
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
         with contextlib.suppress(RuntimeError):  # prices that cannot be computed are left out
             _ = self.duals
@@ -280,6 +289,19 @@ class Result(OptimizeResult):
 
 Callback: TypeAlias = Callable[[Result], object]
 """Called with the intermediate result after each recorded round. StopIteration ends the run."""
+
+
+def _is_rational(result: Result) -> bool:
+    """Tell whether a result is one of exact arithmetic."""
+    return isinstance(result.x, np.ndarray) and result.x.dtype.kind == "O"
+
+
+def _in_floats(result: Result) -> Result:
+    """Return a result with its Fractions as the nearest floats; one of floats as it is."""
+    if not _is_rational(result):
+        return result
+    numbers = {name: float(result[name]) for name in ("fun", "lower_bound", "gap")}
+    return Result({**result, **numbers, "x": result.x.astype(np.float64)})
 
 
 def _drawing(module: str) -> Any:

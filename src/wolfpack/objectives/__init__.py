@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..problem import Stacked
+from ..problem import Rational, Stacked
 from ..problem.checks import shown
 from ._base import Objective
 from .autodiff import from_jax, from_torch
@@ -73,6 +73,8 @@ def as_objective(f: Objective | Callable[..., Any], random: bool = False) -> Obj
         raise TypeError(
             f"f must be one objective, found the data of {len(f)}: pass it to minimize_many"
         )
+    if isinstance(f, Rational):
+        raise TypeError(f"f must be a function of floats here, found a {f}: pass it to minimize")
     if callable(f) and not (isinstance(f, type) and issubclass(f, Objective)):
         return Function(f)
     raise TypeError(

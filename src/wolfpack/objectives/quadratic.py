@@ -75,6 +75,7 @@ class Quadratic(Objective):
 
     _seen = _Seen()
     stack_axes: ClassVar[dict[str, int]] = {"Q": 2, "c": 1, "r": 0}
+    rational_data = True
 
     @classmethod
     def varying_arguments(cls, arguments: dict[str, Any]) -> tuple[str, ...]:

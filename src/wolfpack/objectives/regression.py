@@ -72,6 +72,7 @@ class LeastSquares(FiniteSum):
     stack_axes: ClassVar[dict[str, int]] = {"A": 2, "b": 1}
     row_data = "b"
     columns_allowed = True
+    rational_data = True
     quadratic = True
 
     def __init__(

@@ -31,6 +31,7 @@ from .protocols import (
     Solver,
     State,
 )
+from .rational import Rational, is_rational_array
 from .rounding import Minorant, Scatter, accumulation, sum_unit, underflow, unit_of
 from .stacked import Stackable, Stacked, axes_of
 from .steps import STEPS
@@ -56,6 +57,7 @@ __all__ = [
     "Priced",
     "Problem",
     "QuadraticForm",
+    "Rational",
     "Region",
     "Scatter",
     "SetDependent",
@@ -70,6 +72,7 @@ __all__ = [
     "axes_of",
     "counted",
     "is_own",
+    "is_rational_array",
     "spend",
     "spend_gradients",
     "sum_unit",

@@ -8,12 +8,16 @@ axis more returns a `Stacked` object in its place, which `wolfpack.minimize_many
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
 from inspect import Parameter, signature
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ..arrays import ArgumentError, as_float_array, is_foreign, namespace, own, plain_type
+from .rational import Rational, is_exact, is_rational_array
 
 Arguments = dict[str, Any]
 
@@ -70,9 +74,17 @@ class Stacked:
 
 
 class Stackable:
-    """A class whose constructor returns a `Stacked` object where arguments have one more axis."""
+    """A class whose constructor returns a `Stacked` object where arguments have one more axis.
+
+    A class that sets ``rational_data`` itself returns a `Rational` for object arrays of Fractions,
+    and its objects of floats keep in ``exact_arguments`` what they were made of, if that were
+    single Fractions. Subclasses have constructors of their own.
+    """
 
     stack_axes: ClassVar[dict[str, int]] = {}
+    rational_data: ClassVar[bool] = False
+    exact_arguments: Mapping[str, Fraction] = MappingProxyType({})
+    _derived = ("exact_arguments",)
     stacked_class: ClassVar[type[Stacked]] = Stacked
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -82,16 +94,30 @@ class Stackable:
             cls.__signature__ = signature(cls.__init__).replace(parameters=parameters)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        exact = "rational_data" in vars(cls) and any(map(is_exact, (*args, *kwargs.values())))
+        given = cls._named(args, kwargs) if exact else {}
+        if any(map(is_rational_array, given.values())):
+            return Rational(cls, given)  # pyright: ignore[reportReturnType]
         if cls.stack_axes and (args or kwargs):
             found = cls._stack(args, kwargs)
             if found is not None:
                 return found  # pyright: ignore[reportReturnType]
-        return super().__new__(cls)
+        made = super().__new__(cls)
+        if exact:
+            made.exact_arguments = {k: v for k, v in given.items() if isinstance(v, Fraction)}
+        return made
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take the attributes of a pickle or of a copy; numbers get their type's own object."""
         for name, value in state.items():
             vars(self)[name] = plain_type(value) if type(value) is np.ndarray else value
+
+    @classmethod
+    def _named(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        """Return the arguments of the constructor by name."""
+        arguments = dict(signature(cls.__init__).bind(None, *args, **kwargs).arguments)
+        arguments.pop("self")
+        return arguments
 
     @classmethod
     def _stack(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Stacked | None:

@@ -57,6 +57,7 @@ class Box(Set):
 
     polytope = True
     closed_forms = ("gaussian", "logistic", "gumbel")
+    rational_data = True
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
         low = as_array(lower, "lower")

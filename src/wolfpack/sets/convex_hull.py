@@ -46,6 +46,7 @@ class ConvexHull(LiftedSet):
     """
 
     summary = "{K.table.shape[0]} points, shape={K.shape}"
+    rational_data = True
     _derived = ("table",)
 
     def __init__(self, points: ArrayLike) -> None:

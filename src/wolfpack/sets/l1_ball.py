@@ -41,6 +41,8 @@ class L1Ball(WeightedL1Ball):
     array([0., 1., 0.])
     """
 
+    rational_data = True
+
     @checked(radius=extent)
     def __init__(self, n: Shape, radius: float = 1.0) -> None:
         Ball.__init__(self, as_shape(n, "n"), radius)

@@ -49,6 +49,7 @@ class Simplex(Set):
     closed_forms = ("gumbel",)
     summary = "{K.sizes}, radius={K.r:g}"
     stack_axes: ClassVar[dict[str, int]] = {"radius": 0}
+    rational_data = True
     price_names: ClassVar[dict[str, str]] = {"equations": "radius"}
 
     @checked(radius=extent)

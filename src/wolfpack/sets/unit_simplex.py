@@ -64,6 +64,7 @@ class UnitSimplex(Set):
     default_noise = "gumbel"
     closed_forms = ("gumbel",)
     summary = "{K.sizes}, radius={K.r:g}"
+    rational_data = True
     price_names: ClassVar[dict[str, str]] = {"inequalities": "radius"}
 
     @checked(radius=extent)
