@@ -63,6 +63,7 @@ def test_the_bound_of_every_round_is_at_most_the_exact_minimum(method, name):
     for part in [*seen, res]:
         assert part.lower_bound <= minimum <= part.fun
         assert part.gap == part.fun - part.lower_bound
+        assert part.active is None or part.active.weights.sum() == 1
         assert part.fun == ((A @ part.x - b) ** 2).sum() / 2
     history = res.history
     assert all(F(bound) <= minimum for bound in history["lower_bound"])
@@ -301,3 +302,23 @@ long = np.ones(3, dtype=np.longdouble)
 def test_longdouble_is_refused_in_one_sentence(door):
     with pytest.raises(TypeError, match="float64 or float32, found float128, which would lose"):
         door()
+
+
+def test_bounds_by_hand():
+    f = wp.objectives.Quadratic(2, rational([0, 0, 0]))
+    res = wp.minimize(f, simplex, rational([1, 0, 0]), "bpcg", max_rounds=0)
+    # |x|^2 = 1 with the slope (2, 0, 0), of which the oracle's answer has 0
+    assert (res.fun, res.lower_bound, res.gap) == (1, -1, 2)
+
+
+def test_the_origin_is_a_vertex_of_the_unit_simplex():
+    f = wp.objectives.Quadratic(1, rational([1, 2, 3]))
+    res = wp.minimize(f, wp.sets.UnitSimplex(3))
+    assert (list(res.x), res.fun, res.gap) == ([0, 0, 0], 0, 0)
+
+
+def test_the_mean_of_squares_is_a_share_of_their_sum():
+    mean = wp.minimize(wp.objectives.LeastSquares(A, b, reduction="mean"), SETS["l1"])
+    total = wp.minimize(wp.objectives.LeastSquares(A, b), SETS["l1"])
+    assert mean.fun == total.fun / 4
+    assert list(mean.x) == list(total.x)

@@ -38,6 +38,13 @@ class Hull:
         """The vertices and weights as arrays."""
         return Mixture(np.array(self.vertices), np.array(self.weights, dtype=object), 0.0)
 
+    def copy(self) -> Hull:
+        """Return the same mixture, which further steps leave alone."""
+        other = Hull(self.vertices[0])
+        other.vertices, other.weights = [*self.vertices], [*self.weights]
+        other.added, other.dropped = self.added, self.dropped
+        return other
+
     def find(self, v: Array) -> int:
         """Return the place of a vertex, which is taken up with weight 0 if it is new."""
         for i, known in enumerate(self.vertices):

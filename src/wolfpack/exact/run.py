@@ -100,7 +100,7 @@ class _Run:
             seconds=seconds,
             solver_seconds=seconds,
             history=self.history.view(),
-            state=self.state,
+            state=self.state and self.state.copy(),
             engine=None,
         )
 

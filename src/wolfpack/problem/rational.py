@@ -51,7 +51,8 @@ def is_rational_array(value: object) -> bool:
 
 def is_exact(value: object) -> bool:
     """Tell whether ``value`` is a Fraction or an array of them."""
-    return isinstance(value, Fraction) or is_rational_array(value)
+    # comparing types is much faster than `isinstance`, since Fraction is an abstract number
+    return type(value) is Fraction or is_rational_array(value)
 
 
 def fraction(value: Any, name: str) -> Fraction:
