@@ -92,8 +92,11 @@ def test_blocks_are_not_repeated_because_some_take_longer_than_others():
     line = log.timeline
     long = line[line["end_s"] - line["begin_s"] > 0.09]
     assert len(long) > 20
-    # until both workers have met one
-    assert log["recomputed"][8:].sum() == 0
+    # until both workers have met one; later an idle worker may take a block that waits behind a
+    # long one, and the long ones themselves are not repeated
+    later = long[long["round"] >= 8]
+    assert set(later["status"]) == {"ok"}
+    assert log["recomputed"][8:].sum() <= 0.05 * log["blocks"][8:].sum()
 
 
 def test_dropped_blocks_are_stragglers(tmp_path):

@@ -198,7 +198,7 @@ def test_a_run_whose_engine_was_not_ready_in_time_has_a_result(monkeypatch):
 
 @pytest.mark.slow
 def test_processes_give_up_when_the_time_is_over():
-    f, K = wp.objectives.Quadratic(1.0, -np.ones(D)), wp.sets.Simplex(D)
+    f, K = wp.objectives.Quadratic(1.0, -np.arange(float(D))), wp.sets.Simplex(D)
     engine = Processes(1)
     try:
         res = wp.minimize(f, K, method="anytime", m=4, engine=engine, max_seconds=0.0)

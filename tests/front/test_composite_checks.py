@@ -182,3 +182,17 @@ def test_a_resumed_run_is_checked_as_it_was(tmp_path):
         warnings.simplefilter("ignore")
         res = wp.resume(path, late, H, max_rounds=4, callback=callback)
     assert_refused(res, "gradient does not belong to G")
+
+
+def two_wells(x):
+    return float(((x * x - 1) ** 2).sum() + 0.3 * x.sum()), 4 * x * (x * x - 1) + 0.3
+
+
+def test_what_is_assumed_of_a_function_that_nobody_declared_convex_is_said():
+    H, start = wp.regularizers.BoxRidge(-2 * np.ones(2), 2 * np.ones(2), mu=1e-3), np.full(2, 1.1)
+    assumed = "assumes that G is convex"
+    assert assumed in wp.minimize_composite(two_wells, H, start).message
+    declared = wp.objectives.Function(lambda x: (float(x @ x), 2 * x), convex=True)
+    assert assumed not in wp.minimize_composite(declared, H, start).message
+    with pytest.raises(ValueError, match="G must be convex, and it says that it is not"):
+        wp.minimize_composite(wp.objectives.Function(two_wells, convex=False), H, start)

@@ -440,3 +440,13 @@ def test_other_libraries_give_the_same_answers(name: str) -> None:
             assert (res.fun <= exact.fun + tol).all()
         with pytest.raises(TypeError, match="one library"):
             wp.minimize_many(f, SIMPLEX, x0=START)
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_list_may_mix_objectives_and_callables(turn):
+    target = np.array([0.9, 0.3, 0.0])
+    own = wp.objectives.Quadratic(1.0, -target, 0.5 * float(target @ target))
+    both = [own, lambda x: (0.5 * float((x - target) @ (x - target)), x - target)][::turn]
+    res = wp.minimize_many(both, wp.sets.Simplex(3), tol=1e-6)
+    np.testing.assert_allclose(res.x, [[0.8, 0.2, 0.0]] * 2, atol=1e-2)
+    assert res.success.all()

@@ -139,7 +139,7 @@ def minimize_many(
             parts = steps if isinstance(steps, str) else _together(problems, steps)
         if not isinstance(parts, str):
             assert not isinstance(steps, str)
-            if not (engine == "auto" or callable(engine)):
+            if not ((isinstance(engine, str) and engine == "auto") or callable(engine)):
                 choose_engine(engine, None, None)  # which is not needed, but must be one
             with np.errstate(over="ignore", invalid="ignore"):
                 run = _batch_run(steps, *parts, problems, limits, began, checks)

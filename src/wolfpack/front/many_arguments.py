@@ -209,6 +209,8 @@ def _place(f: Any, x0: Array | None) -> Array:
         given = {name: value for name, value in f.arguments.items() if is_array(value)}
     elif is_sequence(f) and isinstance(f[0], Objective) and f[0].like is not None:
         for i, part in enumerate(f):
+            if not isinstance(part, Objective) or part.like is None:
+                continue  # a callable, which takes arrays of the others' kind
             same_place(**{"the data of f[0]": f[0].like, f"the data of f[{i}]": part.like})
         given = {"the data of f": f[0].like}
     found = [value for value in given.values() if np.ndim(value) > 0 or is_foreign(value)]

@@ -95,6 +95,11 @@ def prepare_composite(
     """Return the task of `minimize_composite`, with the config and the options completed."""
     check_regularizer(H)
     given = as_smooth(G, settings.beta)
+    if given.convex is False:
+        raise ValueError(
+            "G must be convex, and it says that it is not: no bound on the minimum can be proved. "
+            "minimize(G, K, convex=False) searches for a stationary point over a set K"
+        )
     if isinstance(given, Batches):
         with counted(time_of(config, options)):
             given.count()
@@ -131,6 +136,11 @@ def prepare_composite(
         if chosen:
             result.message += " Small batches would save nothing: all rows and a searched beta."
         result.message += settings.remark + smooth.remark(result.x)
+        if given.convex is None and math.isfinite(result.gap):
+            result.message += (
+                " This certificate assumes that G is convex, which was not declared: pass "
+                "wolfpack.objectives.Function(G, convex=True) if it is."
+            )
         result.passes = result.state.reading.rows / gradients.per_pass
         if scales is not None:
             result.x, result.scale = like(scales, result.x) * result.x, scales
