@@ -424,3 +424,16 @@ def test_a_hull_at_another_point_keeps_its_vertices():
     np.testing.assert_allclose(moved.hull.gram, gram, atol=1e-9 * abs(gram).max())
     following = solver.step(problem, moved, oracles)
     assert following.at.value < moved.at.value
+
+
+def test_a_function_with_kinks_is_not_said_to_meet_rounding_errors():
+    rows = np.random.default_rng(1).standard_normal((60, 6))
+
+    def largest(x):
+        return float((rows @ x).max()), rows[np.argmax(rows @ x)]
+
+    res = wp.minimize(largest, wp.sets.Simplex(6), method="corrective")
+    assert res.status == "stalled"
+    assert "no more progress" in res.message
+    assert "far above the rounding errors" in res.message
+    assert "The floor" not in res.message

@@ -586,14 +586,25 @@ def _message(status: Status, course: Course, tracker: Tracker, monitor: Monitor)
         advice = _COMPOSITE_CONTRADICTION
     remarks = [advice, *monitor.remarks]
     if status is Status.STALLED and not noisy:
-        floor = max(tracker.floor(), tracker.gap)
-        if tracker.stationarity is not None:
-            floor = tracker.stationarity
-        remarks.append(f"The floor is about {floor:.1e} here.")
+        floor, gap = tracker.floor(), tracker.gap
+        if tracker.stationarity is None and math.isfinite(gap) and gap > _FAR_ABOVE * floor:
+            remarks[0] = _STUCK.format(floor)
+        else:
+            floor = max(floor, gap) if tracker.stationarity is None else tracker.stationarity
+            remarks.append(f"The floor is about {floor:.1e} here.")
     if tracker.contradicted and monitor.found is None:
         remarks.append(_CONTRADICTION["G" if composite else "f"])
     return " ".join(remarks)
 
+
+_FAR_ABOVE = 1e3
+"""Beyond so many times the rounding errors, they are not what ends a run."""
+
+_STUCK = (
+    "The method makes no more progress, and the gap is far above the rounding errors, which are "
+    "about {:.1e} here. If f has kinks, smooth it; if the oracle is inexact, its error is part of "
+    "the gap; else another method, 'anytime' for instance, may come further."
+)
 
 _COMPOSITE_CONTRADICTION = (
     "The gradients and values of this run contradict each other, so no gap can be certified."
