@@ -185,7 +185,7 @@ def test_damaged_files_are_named(tmp_path):
     good = path.read_bytes()
     for bad in (good[: len(good) // 2], b"", b"hello", flip_a_byte(good)):
         path.write_bytes(bad)
-        with pytest.raises(ValueError, match=r"run\.ckpt is not a readable checkpoint"):
+        with pytest.raises(ValueError, match=r"run\.ckpt is not a readable checkpoint(?!.*pickle)"):
             wp.resume(path, f, K)
     path.unlink()
     with pytest.raises(FileNotFoundError, match="there is no checkpoint"):

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import numpy as np
 
@@ -207,6 +208,9 @@ def older(path: str | os.PathLike[str]) -> Path:
 def _read(path: Path, place: Any) -> tuple[Any, Snapshot]:
     try:
         with path.open("rb") as file:
+            if not is_zipfile(file):  # NumPy would advise to load it unsafely
+                raise ValueError("it is no archive of arrays, or its end or beginning is damaged")
+            file.seek(0)
             data = np.load(file, allow_pickle=False)
             header = json.loads(_header(data))
             decoder = Decoder(data, place)
