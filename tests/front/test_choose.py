@@ -70,3 +70,12 @@ def test_an_oracle_may_say_that_it_answers_with_vertices():
     assert res.success
     assert res.method == "corrective"
     assert res.plan.switches == ()
+
+
+def test_what_minimize_refuses_is_not_explained():
+    f = wp.objectives.LeastSquares(np.eye(6), np.ones(6))
+    with pytest.raises(ValueError, match="f takes x of shape"):
+        wp.explain(f, wp.sets.Simplex(7))
+    with pytest.raises(ValueError, match="leave method out, found 'fw'"):
+        wp.explain(f, wp.sets.Simplex(6), method="fw")
+    assert wp.explain(f, wp.sets.Simplex(6), method="auto").method == "projected"

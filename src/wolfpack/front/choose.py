@@ -121,7 +121,7 @@ def explain(
     >>> wp.explain(f, wp.sets.Simplex(3), m=4).method
     'anytime'
     """
-    from .minimize import known_settings  # which imports this module
+    from .minimize import check_fit, known_settings  # which imports this module
 
     if isinstance(K, Regularizer):
         return _explain_composite(f, K, settings)
@@ -137,7 +137,15 @@ def explain(
     noise = settings.get("noise", "auto")
     if not (noise is None or (isinstance(noise, str) and noise in ("auto", "lifted"))):
         noise_laws.get(noise)
-    return choose(as_objective(f, random=True), as_set(K), settings)
+    method = settings.get("method", "auto")
+    if method != "auto":
+        raise ValueError(
+            "explain says what method='auto' would do, and no choice is left where a method is "
+            f"named: leave method out, found {shown(method)}"
+        )
+    objective, region = as_objective(f, random=True), as_set(K)
+    check_fit(objective, region)
+    return choose(objective, region, settings)
 
 
 def _explain_composite(G: Any, H: Regularizer, settings: dict[str, Any]) -> Choice:

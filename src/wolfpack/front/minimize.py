@@ -476,13 +476,18 @@ def _allowed(deadline: float | None = None, max_lmo: float | None = None) -> Gen
         counts.allow(*before)
 
 
+def check_fit(objective: Objective, K: Set) -> None:
+    """Refuse a function and a set of points of different shapes."""
+    if objective.shape is not None and tuple(objective.shape) != tuple(K.shape):
+        raise ValueError(f"f takes x of shape {objective.shape}, K has shape {K.shape}")
+
+
 def starting_point(objective: Objective, K: Set, x0: Array | None, name: str = "x0") -> Array:
     """Return a feasible start, checked, that no solver will write to.
 
     It is in factors where f takes it so and it is of low rank: x0, or the set's own, 0.
     """
-    if objective.shape is not None and tuple(objective.shape) != tuple(K.shape):
-        raise ValueError(f"f takes x of shape {objective.shape}, K has shape {K.shape}")
+    check_fit(objective, K)
     place = objective.like
     if x0 is None:
         if objective.factored and isinstance(K, TraceNormBall):  # which starts at 0
